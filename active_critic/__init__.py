@@ -1,0 +1,101 @@
+"""active-critic learns to judge generated text the way your own people do."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from active_critic.data import read_examples
+    from active_critic.errors import (
+        ActiveCriticError,
+        ActiveCriticWarning,
+        DataError,
+        FitError,
+        JournalError,
+        MissingExtra,
+        ModelError,
+        OutputError,
+        ProtocolError,
+    )
+    from active_critic.evaluators import ActiveCritic, Evaluator, SurfaceFloor, ZeroShot, fit, load
+    from active_critic.examples import Examples, split
+    from active_critic.journal import Journal
+    from active_critic.lm import LanguageModel, open_lm
+    from active_critic.records import Criterion, CriterionVerdict, Example, Protocol, Scale, Usage, Verdict
+
+__version__ = "0.1.0"
+
+# Where each public name lives: it is imported when it is first used, so that ``import active_critic`` is quick.
+_HOMES = {
+    "ActiveCritic": "evaluators",
+    "ActiveCriticError": "errors",
+    "ActiveCriticWarning": "errors",
+    "Criterion": "records",
+    "CriterionVerdict": "records",
+    "DataError": "errors",
+    "Evaluator": "evaluators",
+    "Example": "records",
+    "Examples": "examples",
+    "FitError": "errors",
+    "Journal": "journal",
+    "JournalError": "errors",
+    "LanguageModel": "lm",
+    "MissingExtra": "errors",
+    "ModelError": "errors",
+    "OutputError": "errors",
+    "Protocol": "records",
+    "ProtocolError": "errors",
+    "Scale": "records",
+    "SurfaceFloor": "evaluators",
+    "Usage": "records",
+    "Verdict": "records",
+    "ZeroShot": "evaluators",
+    "fit": "evaluators",
+    "load": "evaluators",
+    "open_lm": "lm",
+    "read_examples": "data",
+    "split": "examples",
+}
+
+__all__ = [
+    "ActiveCritic",
+    "ActiveCriticError",
+    "ActiveCriticWarning",
+    "Criterion",
+    "CriterionVerdict",
+    "DataError",
+    "Evaluator",
+    "Example",
+    "Examples",
+    "FitError",
+    "Journal",
+    "JournalError",
+    "LanguageModel",
+    "MissingExtra",
+    "ModelError",
+    "OutputError",
+    "Protocol",
+    "ProtocolError",
+    "Scale",
+    "SurfaceFloor",
+    "Usage",
+    "Verdict",
+    "ZeroShot",
+    "fit",
+    "load",
+    "open_lm",
+    "read_examples",
+    "split",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,248 @@
+"""What the verbs share: options, talking on standard error, opening the model with the journal as its memory."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from active_critic.lm import LanguageModel
+
+Fields = Annotated[
+    list[str] | None,
+    typer.Option("--fields", metavar="FIELD=COLUMN,...", help="Which column holds what: score=overall,group=doc_id"),
+]
+Lm = Annotated[
+    str,
+    typer.Option("--lm", metavar="MODEL", help="`local`, a name of `lm list`, a GGUF file, or provider/model."),
+]
+ApiBase = Annotated[
+    str | None, typer.Option("--api-base", metavar="URL", help="Address of an OpenAI-compatible endpoint.")
+]
+ApiKeyEnv = Annotated[
+    str | None,
+    typer.Option("--api-key-env", metavar="VARIABLE", help="Environment variable that holds the key."),
+]
+Context = Annotated[int | None, typer.Option("--context", metavar="TOKENS", min=256, help="Context window in tokens.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Bit-for-bit the same scores from an embedded model; several times slower.")
+]
+Workers = Annotated[int | None, typer.Option("--workers", metavar="N", min=1, help="Calls in flight at once.")]
+JournalPath = Annotated[
+    str | None,
+    typer.Option("--journal", metavar="PATH|none", help="Where replies are kept. Default: the user's data folder."),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors and the result.")]
+
+
+@dataclass
+class Session:
+    """One run of the command line.
+
+    Attributes:
+        opener: What opens the language model; None: ``active_critic.lm.open_lm``, after the weights were fetched.
+        opened: Whether the journal was opened, so that calls may have been paid for.
+        journal: The journal's path, or None without one.
+    """
+
+    opener: Callable[..., Any] | None = None
+    opened: bool = False
+    journal: Path | None = None
+
+
+def console(*, stderr: bool) -> Console:
+    """A console that prints texts as they are: no markup, no highlighting, no emoji codes."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+
+
+def say(message: str, *, style: str = "", quiet: bool = False) -> None:
+    """Print a message on standard error, wrapped on a terminal; nothing in it can drive the terminal."""
+    if quiet:
+        return
+    from rich.text import Text
+
+    from active_critic.report import plain
+
+    out = console(stderr=True)
+    out.print(Text(plain(message, lines=True), style=style), soft_wrap=not out.is_terminal)
+
+
+def show_notes(notes: Iterable[str], *, quiet: bool) -> None:
+    """Print notes on standard error, each once."""
+    for note in dict.fromkeys(notes):
+        say(f"note: {note}", quiet=quiet)
+
+
+def parse_fields(given: list[str] | None) -> dict[str, str]:
+    """``["score=overall,group=doc_id"]`` as a mapping; a comma only parts fields where ``name=`` follows it.
+
+    Raises:
+        typer.BadParameter: A part is not of the form ``FIELD=COLUMN``, or a field is named twice.
+    """
+    fields: dict[str, str] = {}
+    for part in (part for text in given or () for part in re.split(r",(?=\s*\w+\s*=)", text)):
+        name, equals, column = (piece.strip() for piece in part.partition("="))
+        if not (name and equals and column):
+            raise typer.BadParameter(f"--fields {part.strip()!r} is not FIELD=COLUMN; write for example score=overall")
+        if name in fields:
+            raise typer.BadParameter(f"--fields names the field {name!r} twice")
+        fields[name] = column
+    return fields
+
+
+def refuse_same(output: Path | None, *others: Path | None) -> None:
+    """Refuse to write over what is read, or over another output.
+
+    Raises:
+        typer.BadParameter: Two paths are the same file.
+    """
+    for other in others:
+        if output is not None and other is not None and output.resolve() == other.resolve():
+            raise typer.BadParameter(f"{output} would be written over; name another file for the output")
+
+
+def check_writable(out: Path) -> bool:
+    """Make sure that the program can be written before anything is paid for; whether one is there already.
+
+    Raises:
+        OutputError: The folder cannot be written, or the file is there and no program.
+    """
+    import json
+    import tempfile
+
+    from active_critic.errors import OutputError
+
+    if out.is_dir():
+        raise OutputError(f"{out} is a folder; name a file in it")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out.parent):
+            pass
+        if not out.exists() or not out.stat().st_size:
+            return False
+        try:
+            document = json.loads(out.read_bytes())
+        except (ValueError, RecursionError):
+            document = None
+    except OSError as problem:
+        raise OutputError(f"{out}: the program cannot be written there ({problem.strerror or problem})") from None
+    if not isinstance(document, dict) or "format_version" not in document:
+        raise OutputError(f"{out} is there and is no program; name another file, or remove it")
+    return True
+
+
+@contextmanager
+def opened(
+    session: Session,
+    name: str,
+    *,
+    options: Mapping[str, Any],
+    journal: str | None = None,
+    fitted_with: str | None = None,
+    quiet: bool = False,
+) -> Iterator[LanguageModel]:
+    """Open a language model with the journal as its memory; both are closed at the end.
+
+    Weights that are not here are fetched first, with a progress bar. A first Ctrl-C waits for the calls in flight, so
+    that they are kept; a second one does not.
+
+    Args:
+        session: The run that this belongs to.
+        name: The model's name.
+        options: Further arguments of ``active_critic.lm.open_lm``.
+        journal: The journal's path, ``"none"``, or None for the default.
+        fitted_with: The model of a program when that, and no option, decides which model is opened.
+        quiet: Say nothing.
+
+    Raises:
+        JournalError: The journal cannot be opened.
+        ModelError: The model cannot be opened.
+    """
+    from active_critic.errors import UnknownModel
+    from active_critic.journal import Journal, default_path
+    from active_critic.lm import open_lm
+
+    memory = None
+    if journal is None or journal.strip().lower() != "none":
+        memory = Journal(journal or default_path())
+        session.journal = memory.path
+    session.opened = True
+    try:
+        if session.opener is None:
+            _fetch_weights(name, options.get("api_base"), quiet=quiet)
+        with _patient():
+            model = (session.opener or open_lm)(name, **options)
+            with model, model.remembering(memory):
+                yield model
+    except UnknownModel as problem:
+        if fitted_with is not None:
+            problem.add_note(
+                f"The program was fitted with {fitted_with}. If that was at an address or in a GGUF file of your own, "
+                "say so: programs do not keep addresses. Use --api-base URL or --lm FILE.gguf, or another model."
+            )
+        raise
+    finally:
+        if memory is not None:
+            memory.close()
+
+
+def _fetch_weights(name: str, api_base: str | None, *, quiet: bool) -> None:
+    from active_critic.cli.lm import pull_with_progress
+    from active_critic.lm.catalogue import find
+    from active_critic.lm.weights import cache_folder, is_pulled, means_path
+
+    if api_base is not None or not name.strip() or means_path(name):
+        return
+    model = find(name)
+    if not is_pulled(model):
+        say(
+            f"{model.title} is not here yet: {model.bytes / 1e6:,.0f} MB ({model.licence}) are fetched into "
+            f"{cache_folder()}, once; that is some {max(1, round(model.bytes / 60e7))} minutes at 10 MB/s",
+            quiet=quiet,
+        )
+        pull_with_progress(model)
+
+
+@contextmanager
+def _patient() -> Iterator[None]:
+    """The first Ctrl-C says what is waited for, the second ends the process at once."""
+    import os
+    import signal
+    import threading
+
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield
+        return
+    asked = 0
+
+    def stop(*_: object) -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            say("stopping: the calls in flight are waited for, so that they are kept; Ctrl-C again stops at once")
+            raise KeyboardInterrupt
+        if sys.stderr.isatty():
+            sys.stderr.write("\x1b[?25h")  # the progress bar had hidden the cursor
+        sys.stderr.write("stopped\n")
+        sys.stderr.flush()
+        os._exit(130)
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,0 +1,59 @@
+"""How a command ends when something goes wrong: one readable message, and an exit code."""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING
+
+from active_critic import errors
+
+if TYPE_CHECKING:
+    from active_critic.cli._common import Session
+
+UNEXPECTED = 1
+INTERRUPTED = 130
+CODES: tuple[tuple[type[Exception], int], ...] = (
+    (errors.MissingExtra, 2),
+    (errors.DataError, 3),
+    (errors.ModelError, 4),
+    (errors.ProtocolError, 5),
+    (errors.JournalError, 5),
+    (errors.OutputError, 5),
+    (OSError, 5),
+    (errors.FitError, 6),
+)
+"""Exit code by error; the first that fits counts."""
+
+
+def explain(problem: BaseException, session: Session | None) -> int:
+    """Say on standard error what went wrong, and return the exit code."""
+    from active_critic.cli._common import say
+
+    if isinstance(problem, KeyboardInterrupt):
+        say(_interrupted(session))
+        code = INTERRUPTED
+    elif isinstance(problem, errors.ActiveCriticError | OSError):
+        code = next((code for kind, code in CODES if isinstance(problem, kind)), UNEXPECTED)
+        say(f"error: {_said(problem)}", style="red")
+    else:
+        code = UNEXPECTED
+        say("".join(traceback.format_exception(problem)).rstrip())
+        say("error: this should not have happened; please report it, with the lines above", style="red")
+    for note in getattr(problem, "__notes__", ()):
+        say(note)
+    return code
+
+
+def _said(problem: BaseException) -> str:
+    if isinstance(problem, OSError):
+        where = f"{problem.filename}: " if problem.filename else ""
+        return f"{where}{problem.strerror or problem}"
+    return str(problem) or type(problem).__name__
+
+
+def _interrupted(session: Session | None) -> str:
+    if session is None or not session.opened:
+        return "interrupted"
+    if session.journal is None:
+        return "interrupted; no journal was kept, so the same command begins anew"
+    return "interrupted; everything paid for is in the journal, run the same command again to go on"

@@ -1,0 +1,80 @@
+"""What the user gives instead of having it inferred: a task description, and criteria."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from active_critic.records import Criterion
+
+
+def read_task(given: str | None) -> str | None:
+    """The user's task description, from the option or from a file.
+
+    Raises:
+        DataError: The file cannot be read.
+        typer.BadParameter: It is blank.
+    """
+    if given is None:
+        return None
+    text = _read(Path(given[1:])) if given.startswith("@") else given
+    if not text.strip():
+        raise typer.BadParameter("--task is blank; describe what is judged, or leave it out to have it inferred")
+    return text.strip()
+
+
+def read_criteria(given: str | None) -> tuple[Criterion, ...] | None:
+    """The user's criteria: ``{name: definition}`` or ``[{name, definition}]`` in a file, or those of a program.
+
+    Raises:
+        DataError: The file cannot be read, or does not hold criteria.
+        ProtocolError: ``@PROGRAM`` is not a program.
+    """
+    if given is None:
+        return None
+    import json
+
+    from pydantic import ValidationError
+
+    from active_critic import store
+    from active_critic.errors import DataError
+    from active_critic.records import Criterion
+
+    if given.startswith("@"):
+        pinned = store.load(given[1:]).criteria
+        if not pinned:
+            raise DataError("this program has no criteria to pin", path=given[1:])
+        return pinned
+    try:
+        document = json.loads(_read(Path(given)))
+    except (ValueError, RecursionError) as problem:
+        raise DataError(f"not JSON: {problem}", path=given) from None
+    if isinstance(document, dict):
+        document = [{"name": name, "definition": definition} for name, definition in document.items()]
+    form = 'expected {"name": "definition", ...} or [{"name": ..., "definition": ...}, ...]'
+    if not isinstance(document, list) or not document:
+        raise DataError(form, path=given)
+    try:
+        found = tuple(Criterion.model_validate(entry) for entry in document)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        field = ".".join(map(str, first["loc"])) or "entry"
+        raise DataError(f"a criterion cannot be used: {field}: {first['msg']}; {form}", path=given) from None
+    names = [criterion.name.casefold() for criterion in found]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise DataError(f"criteria need different names; repeated: {', '.join(repeated)}", path=given)
+    return found
+
+
+def _read(path: Path) -> str:
+    from active_critic.errors import DataError
+
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+        raise DataError(f"cannot be read: {reason}", path=str(path)) from None

@@ -1,0 +1,138 @@
+"""What a scoring run came to: counts, reasons, and agreement where the items have human scores."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from typing import TYPE_CHECKING, Any
+
+from active_critic.data import COLUMNS, data_sha256, example_key, group_of
+from active_critic.files import BadRow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from active_critic.records import Example, Protocol, Verdict
+
+MOST_REASONS = 20
+"""Kinds of reasons that are told apart; the rest are counted together."""
+MOST_COMPARED = 20_000
+"""Items that agreement is computed from at most: more would take long and change nothing."""
+RESAMPLES = 1000
+FEW = 10
+"""Fewer items than this say nothing about agreement."""
+
+
+class Tally:
+    """Counts verdicts as they come, in little memory.
+
+    Args:
+        protocol: The program that scores.
+        fields: Column by field as the user gave them.
+    """
+
+    def __init__(self, protocol: Protocol, fields: Mapping[str, str]) -> None:
+        self.protocol = protocol
+        self.items = self.scored = 0
+        self._sum = 0.0
+        self._read_from: dict[str, int] = {}
+        self._reasons: dict[str, dict[str, Any]] = {}
+        self._demos = {demo.example_id for demo in protocol.demos}
+        self._fields = fields
+        self._column: str | None = None
+        self._human, self._critic, self._group = array("d"), array("d"), array("l")
+        self._groups: dict[str, int] = {}
+        self._shown = self._with_human = 0
+        self._seen: list[Example] | None = []
+
+    def add(self, entry: Example | BadRow, verdict: Verdict) -> None:
+        """Count one more."""
+        self.items += 1
+        if verdict.score is None:
+            self._unscored(entry.row, verdict.unscored or "")
+        else:
+            self.scored += 1
+            self._sum += verdict.score
+        if verdict.read_from is not None:
+            self._read_from[verdict.read_from] = self._read_from.get(verdict.read_from, 0) + 1
+        if not isinstance(entry, BadRow):
+            self._compare(entry, verdict.score)
+
+    def _unscored(self, row: int, reason: str) -> None:
+        # Reasons that only differ in numbers or in what they quote are one kind.
+        kind = re.sub(r"'[^']*'|\"[^\"]*\"|\d[\d,.]*", "…", reason)
+        if kind not in self._reasons and len(self._reasons) >= MOST_REASONS:
+            kind = reason = "other reasons, see the column `unscored`"
+        entry = self._reasons.setdefault(kind, {"reason": reason, "count": 0, "row": row})
+        entry["count"] += 1
+
+    def _compare(self, example: Example, score: float | None) -> None:
+        if self._seen is not None:
+            self._seen.append(example)
+            if len(self._seen) > self.protocol.provenance.n_train:
+                self._seen = None  # more items than were fitted on: not the same set
+        if example.score is None:
+            return
+        self._with_human += 1
+        self._column = self._column or self._score_column(example)
+        if example_key(example) in self._demos:
+            self._shown += 1
+        elif len(self._human) < MOST_COMPARED:
+            self._human.append(example.score)
+            self._critic.append(float("nan") if score is None else score)
+            self._group.append(self._groups.setdefault(group_of(example), len(self._groups)))
+
+    def _score_column(self, example: Example) -> str:
+        if "score" in self._fields:
+            return self._fields["score"]
+        folded = {name.strip().casefold().replace(" ", "_").replace("-", "_"): name for name in example.record}
+        return next((folded[name] for name in COLUMNS["score"] if name in folded), "score")
+
+    def summary(self) -> dict[str, Any]:
+        """The counts as plain JSON values."""
+        return {
+            "items": self.items,
+            "scored": self.scored,
+            "unscored": self.items - self.scored,
+            "reasons": sorted(self._reasons.values(), key=lambda entry: (-entry["count"], entry["row"])),
+            "mean_score": self._sum / self.scored if self.scored else None,
+            "scale": str(self.protocol.scale),
+            "read_from": dict(self._read_from),
+            "agreement": self._agreement(),
+        }
+
+    def _agreement(self) -> dict[str, Any] | None:
+        if not self._human:
+            return None
+        from active_critic.stats import agreement
+
+        groups = [str(group) for group in self._group]
+        found = agreement(list(self._critic), list(self._human), groups, resamples=RESAMPLES)
+        scale = self.protocol.scale
+        words = [f"Human scores were taken from the column {self._column!r} ({self._with_human:,} items have one)."]
+        if self._shown:
+            words.append(f"{self._shown:,} items are demonstrations of this program and are left out.")
+        if self._with_human - self._shown > MOST_COMPARED:
+            words.append(f"Only the first {MOST_COMPARED:,} are compared.")
+        if self._seen is not None and data_sha256(self._seen) == self.protocol.provenance.data_sha256:
+            words.append("These are the very examples that the program was fitted on, so this flatters it.")
+        if found.n < found.total:
+            words.append(f"{found.total - found.n:,} of {found.total:,} could not be scored and do not count.")
+        if found.n < FEW:
+            words.append(f"With {found.n} such items these figures mean little.")
+        elif found.mean is None:
+            words.append("There are too few of them, or too little variation, for a correlation.")
+        error = None
+        pairs = [(c, h) for c, h in zip(self._critic, self._human, strict=True) if c == c]
+        if any(human not in scale for human in self._human):
+            words.append(f"Some lie outside the program's scale {scale}: correlations stand, distances mean nothing.")
+        elif pairs:
+            error = sum(abs(c - h) for c, h in pairs) / len(pairs)
+            words.append(f"On the scale {scale}, scores are {error:.2f} from the human ones on average.")
+        return {
+            "column": self._column,
+            "figures": found.to_dict(),
+            "mean_absolute_error": error,
+            "demonstrations_left_out": self._shown,
+            "words": words,
+        }

@@ -1,0 +1,195 @@
+"""``active-critic lm``: the language models that run on this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from active_critic.cli import _common as common
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from active_critic.lm.catalogue import Model
+
+app = typer.Typer(name="lm", help="The language models that run on this machine.", no_args_is_help=True)
+
+INTERRUPTED = 130
+
+
+@app.command("list")
+def list_models(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Show the embedded models known by name, and which of them are here."""
+    from active_critic.lm.catalogue import CATALOGUE
+    from active_critic.lm.weights import cache_folder, is_pulled, local_path
+
+    if as_json:
+        import json
+
+        records = [
+            {
+                "name": model.name,
+                "aliases": list(model.aliases),
+                "title": model.title,
+                "bytes": model.bytes,
+                "sha256": model.sha256,
+                "licence": model.licence,
+                "context": model.context,
+                "measured": model.measured,
+                "note": model.note,
+                "pulled": is_pulled(model),
+                "path": str(local_path(model)),
+            }
+            for model in CATALOGUE
+        ]
+        typer.echo(json.dumps(records, indent=2))
+        return
+
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for title in ("name", "also called", "size", "licence", "context", "here"):
+        table.add_column(title, justify="right" if title in {"size", "context"} else "left", no_wrap=True)
+    for model in CATALOGUE:
+        table.add_row(
+            model.name,
+            ", ".join(model.aliases),
+            f"{model.bytes / 1e6:,.0f} MB",
+            model.licence,
+            f"{model.context:,}",
+            "yes" if is_pulled(model) else "no",
+        )
+    console = Console(highlight=False)
+    console.print(table)
+    console.print()
+    for model in CATALOGUE:
+        console.print(f"{model.name}: {model.note}{'' if model.measured else ' (not measured)'}", soft_wrap=True)
+    console.print(f"\nKept in {cache_folder()}. Fetch one with: active-critic lm pull NAME", soft_wrap=True)
+
+
+@app.command()
+def pull(name: Annotated[str, typer.Argument(help="A name from `lm list`, or `local` for the default.")]) -> None:
+    """Fetch the weights of a model, verified; a pull that was interrupted goes on where it stopped."""
+    from active_critic.lm.catalogue import find
+
+    path = pull_with_progress(find(name))
+    typer.echo(str(path))
+
+
+def pull_with_progress(model: Model) -> Path:
+    """Fetch a model with a progress bar on standard error; nothing is shown when that is not a terminal.
+
+    Args:
+        model: What to fetch.
+
+    Returns:
+        The path of the verified file.
+
+    Raises:
+        DownloadFailed: No source delivered it.
+        typer.Exit: Ctrl-C, after saying that the next pull goes on.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from active_critic.lm.weights import is_pulled, local_path
+    from active_critic.lm.weights import pull as fetch
+
+    if is_pulled(model):
+        return local_path(model)
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    try:
+        with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+            task = bar.add_task(model.name, total=model.bytes)
+            return fetch(model, progress=lambda done, total: bar.update(task, completed=done, total=total))
+    except KeyboardInterrupt:
+        typer.echo(f"Interrupted. What was fetched is kept; go on with: active-critic lm pull {model.name}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+@app.command()
+def check(
+    ctx: typer.Context,
+    name: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A name from `lm list`, a GGUF file, or provider/model.")
+    ] = "local",
+    api_base: common.ApiBase = None,
+    api_key_env: common.ApiKeyEnv = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Ask a model what it can really do, and how fast it is; seven small calls."""
+    from active_critic.lm.check import check as ask
+
+    options = {"api_base": api_base, "api_key_env": api_key_env}
+    with common.opened(ctx.obj or common.Session(), name, options=options, journal="none", quiet=as_json) as model:
+        found = ask(model)
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+        return
+
+    from active_critic.report import findings_table
+
+    common.console(stderr=False).print(findings_table(found))
+
+
+@app.command()
+def serve(
+    name: Annotated[str, typer.Argument(help="A name from `lm list`, or the path of a GGUF file.")] = "local",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on loopback; 0 takes a free one.")] = 8080,
+    context: Annotated[int, typer.Option(min=256, help="Tokens of context to reserve.")] = 16384,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads to compute with; default: all processors.")
+    ] = None,
+    api_key_env: Annotated[
+        str | None,
+        typer.Option(metavar="VARIABLE", help="Environment variable with the key clients must send; else one is made."),
+    ] = None,
+) -> None:
+    """Serve an embedded model on loopback for any OpenAI client, until Ctrl-C."""
+    import os
+    import signal
+
+    from active_critic.errors import AuthenticationFailed
+    from active_critic.lm.catalogue import find
+    from active_critic.lm.server import LocalServer
+    from active_critic.lm.weights import means_path, open_weights
+
+    key = None
+    if api_key_env is not None:
+        key = os.environ.get(api_key_env)
+        if not key:
+            raise AuthenticationFailed(f"the environment variable {api_key_env} holds no key; set it and try again")
+    if not means_path(name):
+        pull_with_progress(find(name))
+    path, _, model = open_weights(name)
+    server = LocalServer(
+        path,
+        alias=model.name if model else path.stem,
+        context=min(context, model.context) if model else context,
+        threads=threads,
+        port=port,
+        api_key=key,
+    )
+    # A service manager's way of saying Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with server:
+            shown = f'os.environ["{api_key_env}"]' if api_key_env else f'"{server.api_key}"'
+            typer.echo(
+                f"Serving {server.alias} at {server.api_base} ({server.context:,} tokens of context). "
+                f"Ctrl-C stops it.\n\n"
+                f"    from openai import OpenAI\n"
+                f'    client = OpenAI(base_url="{server.api_base}", api_key={shown})\n'
+                f'    client.chat.completions.create(model="{server.alias}", '
+                f'messages=[{{"role": "user", "content": "Hello"}}])\n'
+            )
+            server.wait()
+    except KeyboardInterrupt:
+        typer.echo("Stopped.", err=True)

@@ -1,0 +1,265 @@
+"""``active-critic score``: from a program and items to verdicts."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from active_critic.cli import _common as common
+
+if TYPE_CHECKING:
+    from active_critic.cli._tally import Tally
+    from active_critic.data import BadRow
+    from active_critic.lm import LanguageModel
+    from active_critic.records import Example, Protocol, Verdict
+    from active_critic.report import Judged
+
+UNSCORED = 7
+TABLE_ROWS = 200
+"""Verdicts shown in the terminal at most; a file has no such limit."""
+
+
+def score(
+    ctx: typer.Context,
+    program: Annotated[Path, typer.Argument(metavar="PROGRAM.json", help="A program made by `fit`.")],
+    items: Annotated[Path, typer.Argument(metavar="ITEMS", help="Items to score, in any format that `fit` reads.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where verdicts go: .jsonl, .csv, .tsv or .json (or .gz)."),
+    ] = None,
+    fields: common.Fields = None,
+    lm: Annotated[
+        str | None, typer.Option("--lm", metavar="MODEL", help="Default: the model that the program was fitted with.")
+    ] = None,
+    api_base: common.ApiBase = None,
+    api_key_env: common.ApiKeyEnv = None,
+    context: common.Context = None,
+    strict: common.Strict = False,
+    workers: common.Workers = None,
+    no_explain: Annotated[
+        bool, typer.Option("--no-explain", help="Scores only, much faster; they are the same scores.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first so many items.")] = None,
+    journal: common.JournalPath = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the summary as one JSON document (needs --out).")
+    ] = False,
+    quiet: common.Quiet = False,
+) -> None:
+    """Score items with a program.
+
+    One record an item, in input order, whatever happens to it: the item's own columns, then the verdict's.
+    Without --out, JSON Lines go to standard output, or a table when that is a terminal.
+    """
+    from active_critic import store
+    from active_critic.cli._tally import Tally
+    from active_critic.data import iter_examples
+
+    if as_json and out is None:
+        raise typer.BadParameter("--json prints the summary where the verdicts go; name a file for these with --out")
+    common.refuse_same(out, items, program)
+    columns = common.parse_fields(fields)
+    protocol = store.load(program)
+    stream: Iterable[Example | BadRow] = itertools.islice(iter_examples(items, fields=columns), limit)
+    sink = _sink(out)
+    watched = not quiet and sys.stderr.isatty()
+    header, total = _survey(items, limit) if watched or sink.needs_header else ((), 0)
+    tally = Tally(protocol, columns)
+    options: dict[str, Any] = {
+        "api_base": api_base,
+        "api_key_env": api_key_env,
+        "context": context,
+        "strict": strict,
+        "workers": workers,
+    }
+    started = time.monotonic()
+    with ExitStack() as stack:
+        stack.enter_context(sink)  # an output that cannot be written is found before anything is paid for
+        model = stack.enter_context(
+            common.opened(
+                ctx.obj,
+                lm or protocol.provenance.model,
+                options=options,
+                journal=journal,
+                fitted_with=None if lm else protocol.provenance.model,
+                quiet=quiet,
+            )
+        )
+        notes = _model_notes(protocol, model)
+        common.show_notes(notes, quiet=quiet)
+        _score_all(
+            protocol,
+            model,
+            stream,
+            sink,
+            tally,
+            dict.fromkeys(header),
+            explain=not no_explain,
+            total=total,
+            quiet=quiet,
+        )
+        usage = model.usage
+    summary = tally.summary() | {
+        "program": str(program),
+        "output": str(out) if out else None,
+        "model": model.name,
+        "usage": usage.to_dict(),
+        "seconds": round(time.monotonic() - started, 3),
+        "notes": notes,
+    }
+    if as_json:
+        from active_critic.files import json_text
+
+        typer.echo(json_text(summary))
+    elif not quiet:
+        from active_critic.report import score_summary
+
+        common.console(stderr=True).print(score_summary(summary))
+    if summary["unscored"]:
+        raise typer.Exit(UNSCORED)
+
+
+def _score_all(
+    protocol: Protocol,
+    model: LanguageModel,
+    stream: Iterable[Example | BadRow],
+    sink: _Sink,
+    tally: Tally,
+    fill: dict[str, None],
+    *,
+    explain: bool,
+    total: int,
+    quiet: bool,
+) -> None:
+    from active_critic.cli._progress import Display
+    from active_critic.data import merge_record
+    from active_critic.evaluators import from_protocol
+
+    pending: deque[Example | BadRow] = deque()  # what was read ahead; at most a window of it
+
+    def fed() -> Iterator[Example | BadRow]:
+        for entry in stream:
+            pending.append(entry)
+            yield entry
+
+    critic = from_protocol(protocol, model, journal=None)
+    with Display(lambda: model.usage, quiet=quiet, total=total) as progress:
+        for verdict in critic.score_many(fed(), explain=explain, progress=progress):
+            entry = pending.popleft()
+            sink.put(entry, verdict, merge_record({**fill, **entry.record}, verdict.to_dict()))
+            tally.add(entry, verdict)
+
+
+def _model_notes(protocol: Protocol, model: LanguageModel) -> list[str]:
+    """What should be known when this is not the model that the program was fitted with."""
+    made = protocol.provenance
+    if model.name != made.model:
+        other = f"the program was fitted with {made.model}, and {model.name} scores now"
+        return [f"{other}: the agreement in its report does not hold for this model"]
+    if made.weights != model.weights:
+        return [f"the program was fitted with other weights that were also called {made.model}; scores will differ"]
+    return []
+
+
+def _survey(path: Path, limit: int | None) -> tuple[tuple[str, ...], int]:
+    """All columns of a file and the number of its rows: for a header that holds every row, and for the progress bar."""
+    from active_critic.data import BadRow
+    from active_critic.files import iter_records
+
+    columns: dict[str, None] = {}
+    rows = 0
+    for item in itertools.islice(iter_records(path), limit):
+        rows += 1
+        columns.update(dict.fromkeys(item.record if isinstance(item, BadRow) else item[1]))
+    return tuple(columns), rows
+
+
+# --- where verdicts go -------------------------------------------------------------------------------------------
+
+
+class _Sink:
+    """Takes verdicts one at a time. A context manager."""
+
+    needs_header = False
+
+    def __enter__(self) -> _Sink:
+        return self
+
+    def __exit__(self, kind: Any = None, error: Any = None, trace: Any = None) -> None:
+        return None
+
+    def put(self, entry: Example | BadRow, verdict: Verdict, record: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+def _sink(out: Path | None) -> _Sink:
+    if out is not None:
+        return _File(out)
+    return _Table() if sys.stdout.isatty() else _Lines()
+
+
+class _File(_Sink):
+    def __init__(self, path: Path) -> None:
+        from active_critic.data import RecordWriter
+
+        self._writer = RecordWriter(path)
+        self.needs_header = self._writer.kind in {".csv", ".tsv"}
+
+    def __enter__(self) -> _Sink:
+        self._writer.__enter__()
+        return self
+
+    def __exit__(self, kind: Any = None, error: Any = None, trace: Any = None) -> None:
+        self._writer.__exit__(kind, error, trace)
+
+    def put(self, entry: Example | BadRow, verdict: Verdict, record: dict[str, Any]) -> None:
+        del entry, verdict
+        self._writer.write(record)
+
+
+class _Lines(_Sink):
+    """JSON Lines on standard output, each out as soon as it is known."""
+
+    def put(self, entry: Example | BadRow, verdict: Verdict, record: dict[str, Any]) -> None:
+        from active_critic.files import json_text
+
+        del entry, verdict
+        sys.stdout.buffer.write(f"{json_text(record)}\n".encode("utf-8", "backslashreplace"))
+        sys.stdout.buffer.flush()
+
+
+class _Table(_Sink):
+    """A table on the terminal, at the end."""
+
+    def __init__(self) -> None:
+        self._rows: list[Judged] = []
+        self._more = 0
+
+    def put(self, entry: Example | BadRow, verdict: Verdict, record: dict[str, Any]) -> None:
+        from active_critic.data import BadRow
+        from active_critic.report import Judged, shorten
+
+        del record
+        if len(self._rows) == TABLE_ROWS:
+            self._more += 1
+        elif isinstance(entry, BadRow):
+            self._rows.append(Judged(f"row {entry.row}", verdict))
+        else:
+            label = entry.id or f"row {entry.row}"
+            self._rows.append(Judged(label, verdict, response=shorten(entry.response), human=entry.score))
+
+    def __exit__(self, kind: Any = None, error: Any = None, trace: Any = None) -> None:
+        from active_critic.report import verdict_table
+
+        if self._rows:
+            common.console(stderr=False).print(verdict_table(self._rows))
+        if self._more:
+            common.say(f"{self._more:,} more verdicts are not shown; write them to a file with --out")

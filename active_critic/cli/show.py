@@ -1,0 +1,52 @@
+"""``active-critic show``: what is in a program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from active_critic.cli import _common as common
+
+
+def show(
+    program: Annotated[Path | None, typer.Argument(metavar="PROGRAM.json", help="A program made by `fit`.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the program document as it is.")] = False,
+    prompt: Annotated[bool, typer.Option("--prompt", help="Print the whole prompt, with a placeholder item.")] = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of programs and exit.")] = False,
+) -> None:
+    """Show what is in a program.
+
+    Task, criteria, demonstrations, how scores are read, where it came from, and the report of its fit.
+    """
+    import json
+
+    from active_critic import store
+
+    if schema:
+        typer.echo(json.dumps(store.json_schema(), indent=2))
+        return
+    if program is None:
+        raise typer.BadParameter("name a program, or ask for --schema")
+    if as_json and prompt:
+        raise typer.BadParameter("--json and --prompt do not go together")
+    protocol = store.load(program)
+    if as_json:
+        typer.echo(json.dumps(protocol.model_dump(mode="json"), indent=2, ensure_ascii=False))
+        return
+
+    from active_critic.report import plain, program_account
+
+    out = common.console(stderr=False)
+    if not prompt:
+        out.print(program_account(protocol))
+        return
+    from active_critic.scoring import OVERALL_QUESTION, demo_turns, instructions, item
+
+    turns = [("system", instructions(protocol)), *demo_turns(protocol, protocol.demos)]
+    turns.append(("user", item("(the source of the item)", "(the response of the item)", protocol)))
+    if protocol.mode == "fine":
+        turns += [("assistant", "(ratings of the criteria)"), ("user", OVERALL_QUESTION)]
+    for role, text in turns:
+        out.print(f"--- {role} ---\n{plain(text, lines=True)}\n", soft_wrap=True)

@@ -1,0 +1,364 @@
+"""Examples in: from files, pandas, Hugging Face datasets and plain dicts, with columns and scale recognised.
+
+This is where the rest of the package gets everything about examples: sets and splits (``examples``) and record files
+(``files``) are re-exported here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from active_critic.errors import DataError
+from active_critic.examples import (
+    Examples,
+    check_examples,
+    data_sha256,
+    describe_rows,
+    example_key,
+    folds,
+    group_of,
+    repeated_rows,
+    split,
+)
+from active_critic.files import NUMBER, BadRow, RecordWriter, check_columns, iter_records, merge_record
+from active_critic.records import Example, Scale
+
+__all__ = [
+    "COLUMNS",
+    "USUAL_SCALES",
+    "BadRow",
+    "Examples",
+    "RecordWriter",
+    "check_examples",
+    "data_sha256",
+    "example_key",
+    "folds",
+    "group_of",
+    "iter_examples",
+    "merge_record",
+    "read_examples",
+    "split",
+]
+
+COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "response": (
+            *("response", "output", "generated", "prediction", "hypothesis", "candidate", "text", "answer"),
+            *("summary", "completion", "system_output", "model_output"),
+        ),
+        "source": ("source", "input", "prompt", "article", "document", "context", "question", "src"),
+        "score": ("score", "overall", "rating", "human_score", "human", "label", "quality", "gold"),
+        "group": ("group", "doc_id", "document_id", "source_id", "group_id"),
+        "id": ("id", "example_id", "uid"),
+        "system": ("system", "model", "system_id"),
+        "reference": ("reference", "ref", "target", "gold_reference"),
+    }
+)
+"""Column names recognised for each field, preferred first; case, blanks and hyphens do not matter."""
+
+USUAL_SCALES = tuple(
+    Scale(low=low, high=high)
+    for low, high in sorted(
+        [(0, 1), (1, 3), (1, 4), (1, 5), (1, 6), (1, 7), (0, 5), (1, 10), (0, 10), (0, 100), (-1, 1)],
+        key=lambda bounds: (bounds[1] - bounds[0], -bounds[0]),
+    )
+)
+"""Scales that are inferred, narrowest first: the first that contains every score is taken."""
+
+_PEEK = 100
+
+_Record = dict[str, Any] | Example
+_Item = tuple[int, _Record] | BadRow
+
+
+def read_examples(
+    source: Any,
+    *,
+    fields: Mapping[str, str] | None = None,
+    scale: Scale | str | None = None,
+    scored: bool = True,
+) -> Examples:
+    """Read examples and check every row.
+
+    Args:
+        source: A path (``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.ndjson``, each also ``.gz``, or ``.parquet``), a
+            pandas DataFrame, a Hugging Face ``Dataset``, or an iterable of mappings or ``Example``.
+        fields: Column by field (``{"score": "overall"}``); other fields are found by ``COLUMNS``.
+        scale: The scale of the scores (``"1..5"``). Without it, a column ``scale`` that is the same in all rows
+            counts, else the narrowest of ``USUAL_SCALES`` that contains every score is taken, and the notes say so.
+        scored: Whether every example must have a score. False for items that are to be scored: a missing or broken
+            score is then None, and no scale is inferred.
+
+    Raises:
+        DataError: Naming file, row and column, and the remedy.
+        MissingExtra: A Parquet file, and pyarrow is not installed.
+    """
+    given = Scale.parse(scale) if isinstance(scale, str) else scale
+    path, stream = _items(source)
+    rows: list[tuple[int, _Record]] = []
+    for item in stream:
+        if isinstance(item, BadRow):
+            raise item.error(path)
+        rows.append(item)
+    if not rows:
+        raise DataError("there are no examples", path=path)
+    chosen, notes = _resolve(rows, fields or {}, scored=scored, path=path)
+    examples: list[Example] = []
+    for row, record in rows:
+        example = _example(row, record, chosen, scored=scored)
+        if isinstance(example, BadRow):
+            raise example.error(path)
+        examples.append(example)
+    column = chosen.get("score", "score")
+    missing = [example.row for example in examples if example.score is None]
+    if scored and missing:
+        remedy = "drop them, or leave them out here and use them as items to score"
+        raise DataError(f"{describe_rows(missing)}: the score is missing; {remedy}", path=path, column=column)
+    known = given or _own_scale(source, examples, chosen, scored=scored, path=path)
+    if known is not None and given is None:
+        notes.append(f"scale {known} taken from the {'examples' if isinstance(source, Examples) else 'file'}")
+    inferred = scored and known is None
+    if inferred:
+        known = _infer_scale(examples, path, column)
+        notes.append(f"scale {known} inferred from the scores; pass --scale LOW..HIGH if that is wrong")
+    if scored and known is not None:
+        for example in examples:
+            if example.score is not None and example.score not in known:
+                reason = f"{example.score:g} lies outside the scale {known}; correct it, or pass --scale LOW..HIGH"
+                raise DataError(reason, path=path, row=example.row, column=column)
+        notes.extend(repeated_rows(examples))
+    return Examples(tuple(examples), known, inferred, tuple(notes), MappingProxyType(chosen), path)
+
+
+def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> Iterator[Example | BadRow]:
+    """Items to be scored, one at a time, in constant memory (only ``.json`` is read whole).
+
+    Every row of the input comes out once and in order: one that cannot be used as a ``BadRow``. A score is read where
+    there is a usable one. Columns are recognised from the first 100 rows.
+
+    Args:
+        source: As for ``read_examples``.
+        fields: As for ``read_examples``.
+
+    Raises:
+        DataError: At once for a file that cannot be opened or columns that cannot be found; later only when the rest
+            of the file cannot be read at all.
+        MissingExtra: A Parquet file, and pyarrow is not installed.
+    """
+    path, stream = _items(source)
+    head = list(itertools.islice(stream, _PEEK))
+    readable = [item for item in head if not isinstance(item, BadRow)]
+    chosen = _resolve(readable, fields or {}, scored=False, path=path)[0] if readable else dict(fields or {})
+    return (
+        item if isinstance(item, BadRow) else _example(*item, chosen, scored=False)
+        for item in itertools.chain(head, stream)
+    )
+
+
+def _items(source: Any) -> tuple[str | None, Iterator[_Item]]:
+    if isinstance(source, str | Path):
+        return str(source), iter_records(source)
+    if isinstance(source, Mapping):
+        raise DataError(f"a mapping is not a list of examples; pick one of its parts: {_listed(source)}")
+    if hasattr(source, "itertuples"):  # a pandas DataFrame
+        columns = [str(column) for column in source.columns]
+        check_columns(columns, None)
+        source = (
+            {column: _plain(value, missing=True) for column, value in zip(columns, cells, strict=True)}
+            for cells in source.itertuples(index=False, name=None)
+        )
+    if not isinstance(source, Iterable):
+        raise DataError(f"examples come from a path, a DataFrame, a Dataset or dicts, not from {type(source).__name__}")
+    path = source.path if isinstance(source, Examples) else None
+    return path, (_item(row, item) for row, item in enumerate(source, 1))
+
+
+def _item(row: int, item: Any) -> _Item:
+    if isinstance(item, Example):
+        return item.row or row, item
+    if isinstance(item, Mapping):
+        return row, {str(name): _plain(value) for name, value in item.items()}
+    return BadRow(row, f"an example is a mapping or an Example, not {type(item).__name__}")
+
+
+def _plain(value: Any, *, missing: bool = False) -> Any:
+    """NumPy's values as Python's own; with ``missing``, the ways in which pandas says so as None."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if missing and (type(value).__name__ in {"NAType", "NaTType"} or (isinstance(value, float) and math.isnan(value))):
+        return None
+    return value
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown = [repr(str(name)[:40]) for name in itertools.islice(names, 41)]
+    return ", ".join(shown[:40]) + (" and more" if len(shown) > 40 else "")
+
+
+def _near(name: str, names: Iterable[str]) -> str:
+    folded = {other.casefold(): other for other in names}
+    found = difflib.get_close_matches(name.casefold(), folded, n=1)
+    return f"; did you mean {folded[found[0]]!r}?" if found else ""
+
+
+def _folded(column: str) -> str:
+    return column.strip().casefold().replace(" ", "_").replace("-", "_")
+
+
+def _resolve(
+    rows: Sequence[tuple[int, _Record]], asked: Mapping[str, str], *, scored: bool, path: str | None
+) -> tuple[dict[str, str], list[str]]:
+    """The column of every field that has one, and what to tell the user about the choice."""
+    columns = list(dict.fromkeys(name for _, record in rows if isinstance(record, dict) for name in record))
+    for name, column in asked.items():
+        if name not in COLUMNS:
+            raise DataError(f"{name!r} is not a field; fields are {_listed(COLUMNS)}{_near(name, COLUMNS)}", path=path)
+        if column not in columns:
+            there = f"the columns are {_listed(columns)}{_near(column, columns)}"
+            raise DataError(f"there is no column {column!r} to take the {name} from; {there}", path=path)
+    chosen: dict[str, str] = dict(asked)
+    if all(isinstance(record, Example) for _, record in rows):
+        return chosen, []
+    notes = []
+    free: dict[str, list[str]] = {}
+    # An exact name comes before one that only looks alike.
+    for column in sorted(set(columns) - set(asked.values()), key=lambda column: (column != _folded(column), column)):
+        free.setdefault(_folded(column), []).append(column)
+    for name in COLUMNS.keys() - asked.keys():
+        found = [column for candidate in COLUMNS[name] for column in free.get(candidate, ())]
+        chosen.update({name: found[0]} if found else {})
+        if len(found) > 1 and (scored or name != "score"):
+            others = " or ".join(repr(other) for other in found[1:])
+            notes.append(f"the {name} is read from {found[0]!r}; --fields {name}=NAME for {others}")
+    for name in ("response", "score") if scored else ("response",):
+        if name not in chosen:
+            hint = ". Is the file separated by semicolons? Save it with commas" if ";" in "".join(columns) else ""
+            needed = f"no column is recognised as the {name}; say which it is with --fields {name}=NAME"
+            raise DataError(f"{needed}. The columns are {_listed(columns)}{hint}", path=path)
+    chosen = {name: chosen[name] for name in COLUMNS if name in chosen}
+    used = ", ".join(f"{name}={column}" for name, column in chosen.items())
+    return chosen, [f"columns used: {used}", *sorted(notes)]
+
+
+def _example(row: int, record: _Record, fields: Mapping[str, str], *, scored: bool) -> Example | BadRow:
+    made = record if isinstance(record, Example) else None
+    kept = record.record if isinstance(record, Example) else record
+    values: dict[str, Any] = {}
+    for name in COLUMNS:
+        cell = getattr(made, name) if made else kept.get(fields[name]) if name in fields else None
+        try:
+            values[name] = (_number if name == "score" else _text)(cell)
+        except ValueError as problem:
+            if scored or name != "score":
+                return BadRow(row, str(problem), kept, fields.get(name, name))
+            values[name] = None
+    if not (values["response"] or "").strip():
+        reason = "the text to be judged is empty; fill it in or drop the row"
+        return BadRow(row, reason, kept, fields.get("response", "response"))
+    values["source"] = values["source"] or ""
+    return Example(**values, aspects=made.aspects if made else _aspects(kept), record=kept, row=row)
+
+
+def _text(cell: Any) -> str | None:
+    """A cell as text, None when blank.
+
+    Raises:
+        ValueError: It is no text, or contains what is no character.
+    """
+    if isinstance(cell, bool) or not isinstance(cell, str | int | float | None):
+        raise ValueError(f"expected a text, not {type(cell).__name__} ({str(cell)[:40]!r})")
+    if isinstance(cell, float):
+        cell = int(cell) if cell.is_integer() else cell if cell == cell else None
+    text = "" if cell is None else str(cell)
+    if "\0" in text:
+        raise ValueError("contains a NUL character; the data may be damaged")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("contains half of a surrogate pair, which is no character; the data may be damaged") from None
+    return text if text.strip() else None
+
+
+def _number(cell: Any) -> float | None:
+    """A cell as a score, None when missing.
+
+    Raises:
+        ValueError: It is not a finite number.
+    """
+    if cell is None or (isinstance(cell, str) and not cell.strip()):
+        return None
+    if isinstance(cell, bool) or not (isinstance(cell, int | float) or NUMBER.fullmatch(str(cell))):
+        if str(cell).strip().casefold().lstrip("+-") not in {"nan", "inf", "infinity"}:
+            raise ValueError(f"the score {str(cell)[:40]!r} is not a number; correct it or drop the row")
+        cell = math.nan
+    try:
+        number = float(cell)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError("the score is not a finite number; correct it or drop the row")
+    return number
+
+
+def _aspects(record: Mapping[str, Any]) -> dict[str, float]:
+    """Further human scores: an object in the column ``scores``, and columns ``aspect_*``; what is no number is none."""
+    scores = record.get("scores")
+    if isinstance(scores, str) and scores.lstrip().startswith("{"):
+        try:
+            scores = json.loads(scores)
+        except (ValueError, RecursionError):
+            scores = None
+    found = dict(scores) if isinstance(scores, Mapping) else {}
+    found |= {name.removeprefix("aspect_"): cell for name, cell in record.items() if name.startswith("aspect_")}
+    numbers: dict[str, float] = {}
+    for name, cell in found.items():
+        try:
+            number = _number(cell)
+        except ValueError:
+            continue
+        if number is not None:
+            numbers[str(name)] = number
+    return numbers
+
+
+def _own_scale(
+    source: Any, examples: Sequence[Example], fields: Mapping[str, str], *, scored: bool, path: str | None
+) -> Scale | None:
+    """The scale that came with the examples, or None."""
+    if isinstance(source, Examples):
+        return source.scale
+    stated = (
+        {json.dumps(e.record.get("scale"), default=str) for e in examples} if "scale" not in fields.values() else {}
+    )
+    scales = {_stated_scale(json.loads(text)) for text in stated}
+    if scored and len(scales - {None}) > 1:
+        both = " and ".join(sorted(str(scale) for scale in scales if scale)[:2])
+        raise DataError(f"rows have different scales ({both}); fit them apart", path=path, column="scale")
+    return scales.pop() if len(scales) == 1 else None
+
+
+def _stated_scale(cell: Any) -> Scale | None:
+    try:
+        if isinstance(cell, str) and cell.lstrip().startswith("["):
+            cell = json.loads(cell)
+        if isinstance(cell, str):
+            return Scale.parse(cell)
+        low, high = cell
+        return Scale(low=low, high=high)
+    except (DataError, TypeError, ValueError):
+        return None
+
+
+def _infer_scale(examples: Sequence[Example], path: str | None, column: str) -> Scale:
+    scores = [example.score for example in examples if example.score is not None]
+    low, high = min(scores), max(scores)
+    for scale in USUAL_SCALES:
+        if low in scale and high in scale:
+            return scale
+    raise DataError(f"no usual scale holds scores from {low:g} to {high:g}; pass --scale", path=path, column=column)

@@ -1,0 +1,324 @@
+"""Demo search: which demonstrations make the model agree with people most.
+
+Active-Critic, section 4.2 and Appendix D.2: candidate programs differ in their demonstrations, and the one whose
+overall scores have the highest Q = Pearson + Spearman + Kendall (Eq. 4-5) over the training examples wins.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dspy.teleprompt import Teleprompter
+
+from active_critic import stats
+from active_critic.demos import demonstrate, human_score
+from active_critic.errors import FitError
+from active_critic.examples import example_key, group_of
+from active_critic.records import Demo, Example, Usage, Verdict
+from active_critic.scoring import Scorer
+
+CANDIDATES = 11
+"""Candidate programs, the one without demonstrations included (Appendix D.2 runs 11 epochs)."""
+SHORT_DEMOS, LONG_DEMOS = 8, 3
+"""Demonstrations for short and for long texts (Appendix D.2)."""
+LONG_TEXT = 600
+"""Characters of source and response together (median) from which texts count as long."""
+MIN_COVERAGE = 0.9
+"""A candidate that leaves more than a tenth of the examples unscored cannot win."""
+FIRST_RUNG = 24
+"""Examples that every candidate is scored on before the race drops any."""
+
+Sampling = Literal["uniform", "stratified"]
+Scored = Mapping[tuple[int, int], Verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One candidate program and how it did.
+
+    Attributes:
+        index: 0 is the program without demonstrations.
+        demos: Its demonstrations, in prompt order.
+        q: Q over the training examples it was scored on, from -3 to 3; None when it was scored on none.
+        scored, asked: Examples scored, and examples it was tried on.
+        usage: What scoring it cost.
+        wins: Whether it is the one that was chosen.
+    """
+
+    index: int
+    demos: tuple[Demo, ...]
+    q: float | None
+    scored: int
+    asked: int
+    usage: Usage
+    wins: bool
+
+    @property
+    def coverage(self) -> float:
+        """Share of the examples it was tried on that it could score."""
+        return self.scored / self.asked if self.asked else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The candidate as plain JSON values; demonstrations by the keys of their examples."""
+        return {
+            "index": self.index,
+            "demos": [demo.example_id for demo in self.demos],
+            "q": self.q,
+            "scored": self.scored,
+            "asked": self.asked,
+            "usage": self.usage.to_dict(),
+            "wins": self.wins,
+        }
+
+
+class DemoSearch(Teleprompter):  # type: ignore[misc]
+    """A DSPy teleprompter with the set-level objective Q.
+
+    Args:
+        candidates: Candidate programs, the one without demonstrations included.
+        demos: Demonstrations a candidate, exactly; None: 3 for long texts, 8 for short ones, and never more than a
+            third of the examples.
+        sampling: How a candidate's demonstrations are drawn: ``"stratified"`` over the human scores (one from each
+            of as many slices of the sorted examples), or ``"uniform"``.
+        race: Score all candidates on a few examples, keep the better half, score those on twice as many, and so on;
+            without it every candidate is scored on every example, as in the paper.
+        seed: Of the draws.
+        progress: Called with (what is being done, verdicts done, verdicts expected at most).
+    """
+
+    def __init__(
+        self,
+        *,
+        candidates: int = CANDIDATES,
+        demos: int | None = None,
+        sampling: Sampling = "stratified",
+        race: bool = True,
+        seed: int = 0,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> None:
+        super().__init__()
+        self.candidates = candidates
+        self.demos = demos
+        self.sampling = sampling
+        self.race = race
+        self.seed = seed
+        self.progress = progress
+
+    def compile(
+        self, student: Scorer, *, trainset: Sequence[Example], teacher: Any = None, valset: Any = None
+    ) -> Scorer:
+        """Find the demonstrations under which ``student`` agrees best with the human scores.
+
+        Args:
+            student: The program to compile; left as it is.
+            trainset: Scored examples; no example is ever scored with itself, or with one of its group, among the
+                demonstrations.
+            teacher: Not used; demonstrations are written by the student's own model.
+            valset: Examples to choose by, instead of ``trainset``.
+
+        Returns:
+            A compiled copy of the student. ``candidate_programs`` holds every :class:`Candidate`, best first, and
+            ``search`` the :class:`Search` with all verdicts.
+
+        Raises:
+            FitError: More demonstrations are asked for than there are examples, or no candidate could score 90 % of
+                its examples.
+            ModelError: The endpoint cannot be used.
+        """
+        del teacher
+        search = Search(student, trainset, valset if valset is not None else trainset, self)
+        winner = search.run(range(len(search.examples)))
+        compiled: Scorer = student.reset_copy()
+        compiled.rate.demos = list(search.sets[winner])
+        compiled.candidate_programs = search.candidates(winner)
+        compiled.search = search
+        compiled._compiled = True
+        return compiled
+
+
+class Search:
+    """The state of one search: candidate sets, and every verdict, so that nothing is scored twice."""
+
+    def __init__(
+        self, student: Scorer, trainset: Sequence[Example], examples: Sequence[Example], settings: DemoSearch
+    ) -> None:
+        self.settings = settings
+        self.student = student
+        self.examples = list(examples)
+        self.human = [human_score(example) for example in self.examples]
+        self.keys = [example_key(example) for example in self.examples]
+        self.groups = [group_of(example) for example in self.examples]
+        self.verdicts: dict[tuple[int, int], Verdict] = {}
+        self.size = demo_count(trainset, settings.demos)
+        self.sets = self._draw(list(trainset))
+        # Every prefix of this order spans the scores, so that early rungs of the race are representative.
+        self.order = _spread(self.human, random.Random(settings.seed))  # noqa: S311
+
+    # --- candidates -------------------------------------------------------------------------------------------
+
+    def _draw(self, trainset: list[Example]) -> list[tuple[Demo, ...]]:
+        rng = random.Random(self.settings.seed)  # noqa: S311
+        by_score = [trainset[i] for i in _spread([human_score(e) for e in trainset], rng)]
+        # Writing a demonstration costs a long reply; candidates are therefore drawn from a pool that spans the scores.
+        pool = by_score[: max(4 * self.size, 16)]
+        pool.sort(key=human_score)
+        drawn: list[list[Example]] = []
+        seen: set[frozenset[str]] = set()
+        for _ in range(20 * self.settings.candidates):
+            if len(drawn) >= self.settings.candidates - 1 or self.size == 0:
+                break
+            chosen = _sample(pool, self.size, self.settings.sampling, rng)
+            keys = frozenset(example_key(example) for example in chosen)
+            if len(keys) == self.size and keys not in seen:
+                seen.add(keys)
+                drawn.append(chosen)
+        needed = {example_key(example): example for chosen in drawn for example in chosen}
+        written: dict[str, Demo] = {}
+        for number, (key, example) in enumerate(needed.items(), 1):
+            self._say("writing demonstrations", number, len(needed))
+            written[key] = demonstrate(example, self.student.protocol, self.student.lm)
+        return [(), *(tuple(written[example_key(example)] for example in chosen) for chosen in drawn)]
+
+    # --- scoring ----------------------------------------------------------------------------------------------
+
+    def score(self, candidate: int, indices: Sequence[int]) -> None:
+        """Score these examples with a candidate's demonstrations; what is scored already is not scored again."""
+        todo = [i for i in indices if (candidate, i) not in self.verdicts]
+        # What shares most of the prompt comes together: same demonstrations first, then same source.
+        todo.sort(key=lambda i: (-self._kept_prefix(candidate, i), self.examples[i].source, i))
+        if not todo:
+            return
+        scorer = self.student.reset_copy()
+        scorer.rate.demos = list(self.sets[candidate])
+
+        def one(index: int) -> tuple[int, Verdict]:
+            example = self.examples[index]
+            without = (self.keys[index], self.groups[index])
+            return index, scorer.verdict(example.source, example.response, explain=False, without=without)
+
+        workers = max(1, min(self.student.lm.workers, len(todo)))
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                for index, verdict in pool.map(one, todo):
+                    self.verdicts[candidate, index] = verdict
+                    self._say("searching demonstrations", len(self.verdicts), len(self.sets) * len(self.examples))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def own(self, candidate: int) -> frozenset[int]:
+        """The examples that are demonstrations of a candidate."""
+        keys = {demo.example_id for demo in self.sets[candidate]}
+        return frozenset(i for i in range(len(self.examples)) if self.keys[i] in keys)
+
+    def _kept_prefix(self, candidate: int, index: int) -> int:
+        """How many of a candidate's demonstrations stand before the first that this example may not see."""
+        demos = self.sets[candidate]
+        hidden = (
+            position
+            for position, demo in enumerate(demos)
+            if demo.example_id == self.keys[index] or demo.group == self.groups[index]
+        )
+        return next(hidden, len(demos))
+
+    def q(self, candidate: int, indices: Sequence[int]) -> tuple[float | None, int, int]:
+        """Q of a candidate over those of these examples that it was tried on; how many it scored, and was tried on."""
+        tried = [i for i in indices if (candidate, i) in self.verdicts]
+        pairs = [(v.score, self.human[i]) for i in tried if (v := self.verdicts[candidate, i]).score is not None]
+        if len(pairs) < 2:
+            return (None if not tried else 0.0), len(pairs), len(tried)
+        return stats.q([p for p, _ in pairs], [h for _, h in pairs]), len(pairs), len(tried)
+
+    # --- the race ---------------------------------------------------------------------------------------------
+
+    def run(self, indices: Sequence[int]) -> int:
+        """Find the winner by these examples only.
+
+        Raises:
+            FitError: No candidate could score 90 % of its examples.
+        """
+        allowed = set(indices)
+        order = [i for i in self.order if i in allowed]
+        alive = list(range(len(self.sets)))
+        size = FIRST_RUNG if self.settings.race else len(order)
+        while True:
+            rung = order[:size]
+            for candidate in alive:
+                self.score(candidate, rung)
+            ranked = sorted(alive, key=lambda c: self._merit(c, rung), reverse=True)
+            if len(rung) == len(order):
+                break
+            alive = ranked[: max(2, math.ceil(len(ranked) / 2))]
+            size = len(order) if len(alive) <= 2 else size * 2
+        winner = ranked[0]
+        _, scored, asked = self.q(winner, order)
+        if scored < MIN_COVERAGE * asked:
+            reasons = [v.unscored for (c, _), v in self.verdicts.items() if c == winner and v.unscored]
+            raise FitError(
+                f"no candidate could score {MIN_COVERAGE:.0%} of the examples; the best scored {scored} of {asked}. "
+                f"The first reason: {reasons[0] if reasons else 'none given'}"
+            )
+        return winner
+
+    def _merit(self, candidate: int, indices: Sequence[int]) -> tuple[bool, float, int]:
+        q, scored, asked = self.q(candidate, indices)
+        covered = asked > 0 and scored >= MIN_COVERAGE * asked
+        return covered, -math.inf if q is None else q, -len(self.sets[candidate])  # ties go to the cheaper
+
+    def candidates(self, winner: int) -> list[Candidate]:
+        """Every candidate, the winner first, then by how far they came and by Q."""
+        found = []
+        for index, demos in enumerate(self.sets):
+            q, scored, asked = self.q(index, range(len(self.examples)))
+            usage = sum((v.usage for (c, _), v in self.verdicts.items() if c == index), Usage())
+            found.append(Candidate(index, demos, q, scored, asked, usage, index == winner))
+        return sorted(found, key=lambda c: (c.wins, c.asked, -math.inf if c.q is None else c.q), reverse=True)
+
+    def _say(self, what: str, done: int, total: int) -> None:
+        if self.settings.progress is not None:
+            self.settings.progress(what, done, total)
+
+
+def demo_count(examples: Sequence[Example], asked: int | None) -> int:
+    """How many demonstrations a candidate has.
+
+    Raises:
+        FitError: More are asked for than can be had while an example remains to choose by.
+    """
+    if asked is not None:
+        if asked != 0 and not 0 < asked < len(examples):
+            raise FitError(
+                f"{asked} demonstrations cannot be drawn from {len(examples)} training examples with one left to "
+                "choose by; ask for fewer with --demos, or give more examples"
+            )
+        return asked
+    lengths = sorted(len(example.source) + len(example.response) for example in examples)
+    wanted = LONG_DEMOS if lengths[len(lengths) // 2] > LONG_TEXT else SHORT_DEMOS
+    return min(wanted, max(1, len(examples) // 3))
+
+
+def _spread(scores: Sequence[float], rng: random.Random) -> list[int]:
+    """Indices in an order whose every prefix spans the scores: each next one falls in the widest gap of ranks."""
+    ranked = list(range(len(scores)))
+    rng.shuffle(ranked)
+    ranked.sort(key=lambda i: scores[i])
+    # Van der Corput order: positions by their bit-reversed rank.
+    bits = max(1, (len(ranked) - 1).bit_length())
+    positions = sorted(range(len(ranked)), key=lambda p: int(f"{p:0{bits}b}"[::-1], 2))
+    return [ranked[p] for p in positions]
+
+
+def _sample(pool: Sequence[Example], size: int, sampling: Sampling, rng: random.Random) -> list[Example]:
+    """Draw from a pool sorted by score; the order in the prompt is shuffled so that it does not give scores away."""
+    if sampling == "uniform":
+        return rng.sample(list(pool), size)
+    bounds = [round(i * len(pool) / size) for i in range(size + 1)]
+    chosen = [pool[rng.randrange(low, high)] for low, high in itertools.pairwise(bounds)]
+    rng.shuffle(chosen)
+    return chosen

@@ -1,0 +1,205 @@
+"""Active-Critic: infer the task and the criteria, then find the demonstrations that agree with people most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from active_critic.data import read_examples
+from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling
+from active_critic.errors import FitError
+from active_critic.evaluators.base import Evaluator, Progress, default_reading, scale_of, versions
+from active_critic.evaluators.fit_report import FitReport, make_report
+from active_critic.examples import check_examples, data_sha256
+from active_critic.inference import MAX_BATCHES, infer
+from active_critic.lm import LanguageModel
+from active_critic.records import Criterion, Mode, Order, Protocol, Provenance, Scale, Usage
+from active_critic.scoring import Scorer
+
+
+class ActiveCritic(Evaluator):
+    """The evaluator of "Large Language Models Are Active Critics in NLG Evaluation".
+
+    Args:
+        lm: The language model, or whatever :func:`active_critic.lm.open_lm` takes.
+        mode: ``"fine"``: every criterion is rated, then the whole (AC-Fine); ``"coarse"``: the whole at once, with all
+            criteria in view (AC-Coarse).
+        candidates: Candidate programs in the demo search, the one without demonstrations included.
+        demos: Demonstrations in a candidate, exactly; None: 3 for long texts, 8 for short ones, never more than a
+            third of the examples.
+        sampling: How demonstrations are drawn: ``"stratified"`` over the human scores, or ``"uniform"``.
+        search: ``"race"``: clearly worse candidates stop early; ``"full"``: every candidate sees every example, as in
+            the paper.
+        task_description: Your own; None: inferred.
+        criteria: Your own; None: inferred.
+        max_batches: Mini-batches of five examples read at most, for the task and for the criteria each.
+        order: ``"rating_first"`` or ``"reason_first"`` (the paper's); None: the first where the model gives token
+            probabilities, else the second.
+        report: Whether to measure the fit on held-out folds, against zero-shot and the surface floor.
+        seed: Of batches, candidates, folds and resampling.
+        journal: Where replies are kept; see ``Evaluator``.
+
+    Attributes:
+        protocol_: The program.
+        report_: The honest report (None with ``report=False``, or when loaded).
+        candidates_: Every candidate of the search with its Q, cost and demonstrations, best first.
+    """
+
+    kind = "active-critic"
+
+    def __init__(
+        self,
+        lm: LanguageModel | str | Any = "local",
+        *,
+        mode: Mode = "fine",
+        candidates: int = CANDIDATES,
+        demos: int | None = None,
+        sampling: Sampling = "stratified",
+        search: Literal["race", "full"] = "race",
+        task_description: str | None = None,
+        criteria: Sequence[Criterion] | Mapping[str, str] | None = None,
+        max_batches: int = MAX_BATCHES,
+        order: Order | None = None,
+        report: bool = True,
+        seed: int = 0,
+        journal: str | Path | Literal["default"] | None = "default",
+    ) -> None:
+        super().__init__(lm, journal=journal)
+        self.mode: Mode = mode
+        self.candidates = candidates
+        self.demos = demos
+        self.sampling: Sampling = sampling
+        self.search = search
+        self.task_description = task_description
+        self.criteria = criteria
+        self.max_batches = max_batches
+        self.order: Order | None = order
+        self.report = report
+        self.seed = seed
+        self.report_: FitReport | None = None
+        self.candidates_: list[Candidate] = []
+
+    def fit(
+        self,
+        examples: Any,
+        *,
+        fields: Mapping[str, str] | None = None,
+        scale: Scale | str | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Infer the task and the criteria, search for demonstrations, and measure. See :meth:`Evaluator.fit`."""
+        self._check()
+        data = read_examples(examples, fields=fields, scale=scale)
+        notes = [*data.notes, *check_examples(data)]
+        user_scale = scale_of(data)
+        model = self.model
+        start = model.usage
+        inferred = infer(
+            data,
+            model,
+            scale=user_scale,
+            seed=self.seed,
+            task_description=self.task_description,
+            criteria=given_criteria(self.criteria),
+            max_batches=self.max_batches,
+            progress=(lambda said: progress(said, 0, 0)) if progress else None,
+        )
+        if inferred.shortened:
+            notes.append(
+                f"{inferred.shortened} texts were shortened for task inference (the first two thirds and the last "
+                "third of their share of the context window were kept); scoring sees them whole"
+            )
+        after_inference = model.usage
+        protocol = Protocol(
+            mode=self.mode,
+            task_description=inferred.task_description,
+            criteria=inferred.criteria,
+            scale=user_scale,
+            reading=default_reading(model, self.order),
+            provenance=Provenance(
+                model=model.name,
+                weights=model.weights,
+                seed=self.seed,
+                data_sha256=data_sha256(data),
+                n_train=len(data),
+                versions=versions(),
+                settings={
+                    "mode": self.mode,
+                    "candidates": self.candidates,
+                    "demos": self.demos,
+                    "sampling": self.sampling,
+                    "search": self.search,
+                    "max_batches": self.max_batches,
+                    "task_given": self.task_description is not None,
+                    "criteria_given": self.criteria is not None,
+                },
+            ),
+        )
+        settings = DemoSearch(
+            candidates=self.candidates,
+            demos=self.demos,
+            sampling=self.sampling,
+            race=self.search == "race",
+            seed=self.seed,
+            progress=progress,
+        )
+        compiled = settings.compile(Scorer(protocol, model), trainset=list(data))
+        after_search = model.usage
+        self.candidates_ = compiled.candidate_programs
+        self.report_ = None
+        document: dict[str, Any] = {}
+        if self.report:
+            self.report_ = make_report(
+                compiled.search,
+                settings,
+                usage={"task inference": after_inference - start, "demo search": after_search - after_inference},
+                notes=notes,
+                candidates=[candidate.to_dict() for candidate in self.candidates_],
+            )
+            document = self.report_.to_dict()
+        provenance = protocol.provenance.model_copy(update={"report": document})
+        self.protocol_ = protocol.model_copy(update={"demos": tuple(compiled.rate.demos), "provenance": provenance})
+        return self
+
+    def _check(self) -> None:
+        """Parameters that cannot be right, said before anything is paid for."""
+        if self.candidates < 1:
+            raise FitError(f"candidates must be at least 1 (the program without demonstrations), not {self.candidates}")
+        if self.max_batches < 1:
+            raise FitError(f"max_batches must be at least 1, not {self.max_batches}")
+        choices = {
+            "mode": (self.mode, ("coarse", "fine")),
+            "sampling": (self.sampling, ("stratified", "uniform")),
+            "search": (self.search, ("race", "full")),
+            "order": (self.order, (None, "rating_first", "reason_first")),
+        }
+        for name, (value, allowed) in choices.items():
+            if value not in allowed:
+                raise FitError(f"{name} must be one of {', '.join(map(str, allowed))}, not {value!r}")
+
+    @property
+    def usage(self) -> Usage:
+        """What the model has cost through this evaluator so far."""
+        return self.model.usage
+
+
+def given_criteria(criteria: Sequence[Criterion] | Mapping[str, str] | None) -> list[Criterion] | None:
+    """The user's criteria, from records or from ``{name: definition}``.
+
+    Raises:
+        FitError: There are none, or a name or definition is blank or too long.
+    """
+    if criteria is None:
+        return None
+    from pydantic import ValidationError
+
+    try:
+        if isinstance(criteria, Mapping):
+            criteria = [Criterion(name=name, definition=definition) for name, definition in criteria.items()]
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        raise FitError(f"a criterion is not usable: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    if not criteria:
+        raise FitError("the list of criteria is empty; give at least one, or leave it out to have them inferred")
+    return list(criteria)

@@ -1,0 +1,189 @@
+"""The honest part of a fit: agreement on held-out folds, against zero-shot and against the surface floor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from active_critic.demo_search import DemoSearch, Search
+from active_critic.errors import FitError
+from active_critic.evaluators.surface import out_of_fold
+from active_critic.evaluators.zero_shot import zero_shot_protocol
+from active_critic.examples import folds, group_of
+from active_critic.records import Example, Usage
+from active_critic.scoring import Scorer
+from active_critic.stats import Agreement, Difference, agreement, paired_difference
+
+FOLDS = 4
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class FitReport:
+    """How well a fit agrees with people on examples that it did not see in choosing.
+
+    Attributes:
+        critic, zero_shot, surface: Out-of-fold agreement of the fitted critic, of zero-shot on the same model, and of
+            a ridge regression on surface features; all on the same examples. None when there are too few documents to
+            hold any out.
+        over_zero_shot, over_surface: Difference of the critic's mean of three coefficients to each, with interval and
+            p; or None.
+        examples: Training examples.
+        held_out: Examples that could be held out; one that is a demonstration of its fold's winner is not counted.
+        usage: Calls, tokens and seconds by stage, and in all.
+        notes: Warnings about the data and the fit.
+        candidates: Every candidate of the search, best first.
+        seed: Seed of folds and resampling.
+    """
+
+    critic: Agreement | None
+    zero_shot: Agreement | None
+    surface: Agreement | None
+    over_zero_shot: Difference | None
+    over_surface: Difference | None
+    examples: int
+    held_out: int
+    usage: dict[str, Usage]
+    notes: tuple[str, ...]
+    candidates: tuple[dict[str, Any], ...]
+    seed: int
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What the figures say, in plain sentences, favourable or not."""
+        if self.critic is None or self.critic.mean is None:
+            return ("There are too few documents, or too little variation, to say how well this critic agrees.",)
+        figure = f"{self.critic.mean:.2f}{_interval(self.critic.mean_interval)}"
+        said = [f"On held-out folds the mean of the three correlations with people is {figure}."]
+        rivals = {
+            "zero-shot on the same model": self.over_zero_shot,
+            "the surface floor (length, overlap, repetition)": self.over_surface,
+        }
+        for name, difference in rivals.items():
+            if difference is None or difference.delta is None:
+                said.append(f"It could not be compared with {name}.")
+                continue
+            figures = f"{difference.delta:+.2f}{_interval(difference.interval)}"
+            if difference.delta <= 0:
+                said.append(f"It does NOT beat {name} ({figures}).")
+            elif difference.interval is not None and difference.interval[0] > 0:
+                said.append(f"It beats {name} ({figures}).")
+            else:
+                said.append(f"It is ahead of {name} ({figures}), but not by more than chance could explain.")
+        if self.critic.coverage < 1:
+            said.append(f"{self.critic.total - self.critic.n} of {self.critic.total} examples could not be scored.")
+        return tuple(said)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain JSON values."""
+        return {
+            "words": list(self.words),
+            "critic": self.critic.to_dict() if self.critic else None,
+            "zero_shot": self.zero_shot.to_dict() if self.zero_shot else None,
+            "surface": self.surface.to_dict() if self.surface else None,
+            "over_zero_shot": self.over_zero_shot.to_dict() if self.over_zero_shot else None,
+            "over_surface": self.over_surface.to_dict() if self.over_surface else None,
+            "examples": self.examples,
+            "held_out": self.held_out,
+            "usage": {stage: usage.to_dict() for stage, usage in self.usage.items()},
+            "notes": list(self.notes),
+            "candidates": list(self.candidates),
+            "seed": self.seed,
+        }
+
+
+def _interval(bounds: tuple[float, float] | None) -> str:
+    return f" [{bounds[0]:.2f}, {bounds[1]:.2f}]" if bounds else ""
+
+
+def held_out_predictions(search: Search, settings: DemoSearch) -> tuple[list[float | None], list[int], list[list[int]]]:
+    """Out-of-fold predictions: for each fold, the choice among candidates is made anew without that fold.
+
+    Verdicts that the search has made already are used again; calls are made only where a fold's race goes another
+    way. An example is left out where it is a demonstration of the fold's winner; demonstrations from its document are
+    not in the prompt that it is scored with.
+
+    Returns:
+        Predictions by example (None where unscored), the indices held out, and the folds.
+    """
+    parts = folds(search.examples, FOLDS, settings.seed)
+    predictions: list[float | None] = [None] * len(search.examples)
+    kept: list[int] = []
+    for part in parts:
+        rest = [i for other in parts if other is not part for i in other]
+        try:
+            winner = search.run(rest)
+        except FitError:
+            kept += part  # nothing chosen here could score enough: these stay unscored, and show in the coverage
+            continue
+        mine = [i for i in part if i not in search.own(winner)]
+        search.score(winner, mine)
+        for i in mine:
+            predictions[i] = search.verdicts[winner, i].score
+        kept += mine
+    return predictions, sorted(kept), parts
+
+
+def make_report(
+    search: Search,
+    settings: DemoSearch,
+    *,
+    usage: dict[str, Usage],
+    notes: Sequence[str],
+    candidates: Sequence[dict[str, Any]],
+) -> FitReport:
+    """Measure a fit honestly; scores every example zero-shot, once.
+
+    Raises:
+        ModelError: The endpoint cannot be used.
+    """
+    examples: list[Example] = search.examples
+    seed = settings.seed
+    groups = [group_of(example) for example in examples]
+    model = search.student.lm
+    before = model.usage
+    figures: list[Agreement | None] = [None, None, None]
+    differences: list[Difference | None] = [None, None]
+    kept: list[int] = []
+    if len(set(groups)) >= 2:
+        predictions, kept, parts = held_out_predictions(search, settings)
+        plain = Search(
+            Scorer(zero_shot_protocol(model, search.student.protocol.scale, search.student.protocol.reading), model),
+            [],
+            examples,
+            DemoSearch(candidates=1, demos=0, race=False, seed=seed, progress=settings.progress),
+        )
+        plain.score(0, kept)
+        zero = [plain.verdicts[0, i].score if (0, i) in plain.verdicts else None for i in range(len(examples))]
+        floor = out_of_fold(examples, parts, search.student.protocol.scale)
+        human = [search.human[i] for i in kept]
+        where = [groups[i] for i in kept]
+
+        def of(values: Sequence[float | None]) -> list[float | None]:
+            return [values[i] for i in kept]
+
+        if kept:
+            figures = [
+                agreement(of(values), human, where, resamples=RESAMPLES, seed=seed)
+                for values in (predictions, zero, floor)
+            ]
+            differences = [
+                paired_difference(of(predictions), of(values), human, where, resamples=RESAMPLES, seed=seed)
+                for values in (zero, floor)
+            ]
+    spent = {**usage, "held-out figures": model.usage - before}
+    spent["total"] = sum(spent.values(), Usage())
+    return FitReport(
+        critic=figures[0],
+        zero_shot=figures[1],
+        surface=figures[2],
+        over_zero_shot=differences[0],
+        over_surface=differences[1],
+        examples=len(examples),
+        held_out=len(kept),
+        usage=spent,
+        notes=tuple(notes),
+        candidates=tuple(candidates),
+        seed=seed,
+    )

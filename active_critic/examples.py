@@ -1,0 +1,214 @@
+"""Sets of examples: what identifies them, what is wrong with them, how they are split by document."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import overload
+
+from active_critic.errors import DataError
+from active_critic.records import Example, Scale
+
+MIN_EXAMPLES = 5
+"""Fewest scored examples a fit accepts."""
+
+_SHOWN = 5
+_WINDOW = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Examples(Sequence[Example]):
+    """Examples with what was found out in reading them; a sequence.
+
+    Attributes:
+        items: The examples, in input order.
+        scale: The scale of the scores, or None when there are no scores and none was given.
+        scale_inferred: Whether the scale was guessed from the scores.
+        notes: What the user should be told: columns used, scale, repeated rows.
+        fields: Field name to column, as used.
+        path: The file they came from, or None.
+    """
+
+    items: tuple[Example, ...]
+    scale: Scale | None = None
+    scale_inferred: bool = False
+    notes: tuple[str, ...] = ()
+    fields: Mapping[str, str] = field(default_factory=dict)
+    path: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @overload
+    def __getitem__(self, index: int) -> Example: ...
+    @overload
+    def __getitem__(self, index: slice) -> Examples: ...
+    def __getitem__(self, index: int | slice) -> Example | Examples:
+        return replace(self, items=self.items[index]) if isinstance(index, slice) else self.items[index]
+
+    def take(self, indices: Iterable[int]) -> Examples:
+        """The examples at these positions, in this order, with everything else kept."""
+        return replace(self, items=tuple(self.items[index] for index in indices))
+
+
+def _digest(*parts: str) -> str:
+    # Lengths first: no two lists of parts give the same bytes.
+    text = "".join(f"{len(part)}:{part}" for part in parts)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def example_key(example: Example) -> str:
+    """The identity of an example: 16 hex digits over source and response.
+
+    Rows with the same texts share it, whatever their scores and ids, so that a text is never judged with itself among
+    the demonstrations.
+    """
+    return _digest(example.source, example.response)[:16]
+
+
+def data_sha256(examples: Iterable[Example]) -> str:
+    """sha256 over the texts and scores of a set of examples; the order does not matter, repeated rows do."""
+    return _digest(*sorted(_digest(e.source, e.response, repr(e.score)) for e in examples))
+
+
+def group_of(example: Example) -> str:
+    """The document an example belongs to: its group if it has one, else its source, else its own text."""
+    if example.group is not None:
+        return example.group
+    if example.source.strip():
+        return f"source:{_digest(example.source)[:16]}"
+    return f"text:{_digest(example.response)[:16]}"
+
+
+def describe_rows(rows: Sequence[int]) -> str:
+    """``row 3``, or ``rows 3, 4 and 7``, or ``rows 1, 2, 3, 4, 5 and 12 more``."""
+    shown = [str(row) for row in rows[:_SHOWN]]
+    if len(rows) == 1:
+        return f"row {shown[0]}"
+    if len(rows) > _SHOWN:
+        return f"rows {', '.join(shown)} and {len(rows) - _SHOWN} more"
+    return f"rows {', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def repeated_rows(examples: Sequence[Example]) -> tuple[str, ...]:
+    """A warning when several rows hold the same source and response, naming rows and scores that conflict."""
+    rows: dict[tuple[str, str], list[int]] = {}
+    for index, example in enumerate(examples):
+        rows.setdefault((example.source, example.response), []).append(index)
+    sets = [indices for indices in rows.values() if len(indices) > 1]
+    if not sets:
+        return ()
+    told = []
+    for indices in sets[:_SHOWN]:
+        scores = list(dict.fromkeys(f"{s:g}" for i in indices if (s := examples[i].score) is not None))
+        conflict = f" with different scores ({', '.join(scores)})" if len(scores) > 1 else ""
+        told.append(describe_rows([examples[i].row or i + 1 for i in indices]) + conflict)
+    more = f"; and {len(sets) - _SHOWN} more such sets" if len(sets) > _SHOWN else ""
+    return (f"the same source and response occur more than once: {'; '.join(told)}{more}",)
+
+
+def check_examples(examples: Sequence[Example]) -> tuple[str, ...]:
+    """Whether a fit can learn from these examples.
+
+    Returns:
+        Warnings. The one about repeated rows is worded as in ``Examples.notes``.
+
+    Raises:
+        DataError: Fewer than 5 examples, examples without a score, all rows the same text, or all scores equal.
+    """
+    path = examples.path if isinstance(examples, Examples) else None
+    if len(examples) < MIN_EXAMPLES:
+        raise DataError(f"a fit needs at least {MIN_EXAMPLES} scored examples, not {len(examples)}", path=path)
+    unscored = [example.row or i for i, example in enumerate(examples, 1) if example.score is None]
+    if unscored:
+        raise DataError(f"{describe_rows(unscored)}: no score, and a fit needs one on every example", path=path)
+    if len({(example.source, example.response) for example in examples}) == 1:
+        raise DataError(f"all {len(examples)} rows hold the same text; a fit needs different ones", path=path)
+    if len({example.score for example in examples}) == 1:
+        raise DataError(
+            f"all {len(examples)} scores are {examples[0].score:g}; there is nothing to learn from equal scores, "
+            "add examples that people scored differently",
+            path=path,
+        )
+    warnings = list(repeated_rows(examples))
+    if len({group_of(example) for example in examples}) < 2:
+        warnings.append("all examples belong to one document: agreement on unseen documents cannot be measured")
+    return tuple(warnings)
+
+
+def _by_group(examples: Sequence[Example], seed: int) -> list[list[int]]:
+    """Positions by group, groups in an order that depends on the seed and their names, not on the order of rows."""
+    members: dict[str, list[int]] = {}
+    for index, example in enumerate(examples):
+        members.setdefault(group_of(example), []).append(index)
+    return [members[group] for group in sorted(members, key=lambda group: _digest(str(seed), group))]
+
+
+def split(examples: Examples, train: float, seed: int) -> tuple[Examples, Examples]:
+    """Two parts of a set, whole documents in each, input order kept.
+
+    The first part has as close to ``train`` times the number of examples as whole documents allow. Which documents
+    it gets depends on the seed and the documents, not on the order of rows. Neither part is empty.
+
+    Args:
+        examples: At least two documents (see ``group_of``).
+        train: Fraction of the examples for the first part, between 0 and 1.
+        seed: Another seed, another split.
+
+    Raises:
+        DataError: ``train`` is no such fraction, or there is only one document.
+    """
+    if not 0 < train < 1:
+        raise DataError(f"the part for training is a fraction between 0 and 1, not {train:g}", path=examples.path)
+    groups = _by_group(examples, seed)
+    if len(groups) < 2:
+        raise DataError("all examples belong to one document, which no split may part", path=examples.path)
+    chosen = {index for group in _nearest(groups, train * len(examples)) for index in group}
+    inside = [index in chosen for index in range(len(examples))]
+    return (
+        examples.take(i for i, taken in enumerate(inside) if taken),
+        examples.take(i for i, taken in enumerate(inside) if not taken),
+    )
+
+
+def _nearest(groups: list[list[int]], target: float) -> list[list[int]]:
+    """Some but not all groups whose sizes sum up nearest to the target; the first ones where there is a choice.
+
+    The leading groups are taken as they come; exact subset sums are worked out over the 64 around the cut, which is
+    every group of a small set and all that matters in a large one.
+    """
+    totals = list(accumulate(map(len, groups)))
+    start = max(0, sum(total <= target for total in totals) - _WINDOW)
+    fixed, window = groups[:start], groups[start : start + 2 * _WINDOW]
+    base, everything = sum(map(len, fixed)), totals[-1]
+    reach = [1]  # bit s of reach[k]: some of the last k groups of the window have s examples together
+    for group in reversed(window):
+        reach.append(reach[-1] | reach[-1] << len(group))
+    sums = [s for s in range(reach[-1].bit_length()) if reach[-1] >> s & 1 and 0 < base + s < everything]
+    left = min(sums, key=lambda s: (abs(base + s - target), s))
+    taken = []
+    for group, rest in zip(window, reversed(reach[:-1]), strict=True):
+        if left >= len(group) and rest >> (left - len(group)) & 1:
+            taken.append(group)
+            left -= len(group)
+    return fixed + taken
+
+
+def folds(examples: Sequence[Example], k: int, seed: int) -> list[list[int]]:
+    """``k`` lists of positions, each example in exactly one, whole documents in each, nearly equal in size.
+
+    With fewer documents than ``k`` there are as many folds as documents. Which documents share a fold depends on the
+    seed and the documents, not on the order of rows.
+
+    Raises:
+        DataError: ``k`` is below 2, or there are no examples.
+    """
+    if k < 2 or not examples:
+        raise DataError(f"cross-validation needs examples and at least 2 folds, not {len(examples)} and {k}")
+    groups = sorted(_by_group(examples, seed), key=len, reverse=True)
+    parts: list[list[int]] = [[] for _ in range(min(k, len(groups)))]
+    for group in groups:
+        min(parts, key=len).extend(group)
+    return [sorted(part) for part in parts]

@@ -1,0 +1,398 @@
+"""Records in and out of files: CSV, TSV, JSON, JSON Lines (each also gzipped), and Parquet (reading only).
+
+A record is one row as it stands in the file, a mapping from column to value. What the columns mean, ``data`` knows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import json
+import math
+import os
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, cast
+
+from active_critic.errors import DataError, MissingExtra, OutputError
+
+READABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
+WRITABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
+NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_WRAPPERS = ("data", "examples", "items")
+
+
+Row = tuple[int, dict[str, Any]]
+"""A position (as in ``BadRow``) and the record there."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that cannot be used, kept so that it can be reported in its place.
+
+    Attributes:
+        row: 1-based position: the line for JSON Lines, the record (header not counted) otherwise.
+        reason: What is wrong and what to do about it.
+        record: Whatever could be read of it.
+        column: The column concerned, or None.
+    """
+
+    row: int
+    reason: str
+    record: Mapping[str, Any] = field(default_factory=dict)
+    column: str | None = None
+
+    def error(self, path: str | None) -> DataError:
+        """The same complaint as an error, for when one bad row must stop the work."""
+        return DataError(self.reason, path=path, row=self.row, column=self.column)
+
+
+def file_kind(path: Path, known: tuple[str, ...]) -> tuple[str, bool]:
+    """The format a file's name stands for, and whether it is gzipped.
+
+    Raises:
+        DataError: The suffix is none of ``known`` (each but ``.parquet`` also with ``.gz``).
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    gzipped = suffixes[-1:] == [".gz"]
+    kind = suffixes[-2 if gzipped else -1 :][:1]
+    if not kind or kind[0] not in known or (gzipped and kind[0] == ".parquet"):
+        listed = ", ".join(known)
+        raise DataError(
+            f"the format of a file is told by its name, which must end in {listed} (text formats also with .gz)",
+            path=str(path),
+        )
+    return kind[0], gzipped
+
+
+def iter_records(path: str | Path) -> Iterator[Row | BadRow]:
+    """The rows of a file, one at a time; ``.json`` is the only format that is read whole.
+
+    A row that cannot be read comes as a ``BadRow`` in its place. Blank lines are no rows.
+
+    Raises:
+        DataError: At once when there is no such file, it is a folder or has an unknown suffix; while reading, when the
+            file is empty, is no text or no such format, has no usable header, or is cut off.
+        MissingExtra: A Parquet file, and pyarrow is not installed.
+    """
+    path = Path(path)
+    kind, gzipped = file_kind(path, READABLE)
+    if path.is_dir():
+        raise DataError("this is a folder; name a file in it", path=str(path))
+    if not path.exists():
+        raise DataError("there is no such file", path=str(path))
+    return _guarded(path, kind, gzipped)
+
+
+def _guarded(path: Path, kind: str, gzipped: bool) -> Iterator[Row | BadRow]:
+    rows = 0
+    try:
+        for item in _parquet(path) if kind == ".parquet" else _text_rows(path, kind, gzipped):
+            rows += 1
+            yield item
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"damaged or cut-off gzip data after {rows} rows ({error})", path=str(path)) from error
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}", path=str(path)) from error
+    if not rows:
+        raise DataError("the file holds no rows", path=str(path))
+
+
+def _text_rows(path: Path, kind: str, gzipped: bool) -> Iterator[Row | BadRow]:
+    with gzip.open(path, "rb") if gzipped else path.open("rb") as raw:
+        start = cast("io.BufferedReader", raw).peek(4)[:4]
+        if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise DataError("this is UTF-16 text; save it as UTF-8", path=str(path))
+        if start[:2] == b"\x1f\x8b":
+            raise DataError("this is gzip data; let its name end in .gz", path=str(path))
+        # Undecodable bytes pass through as surrogates, so that they are reported with the row they are in.
+        newline = "" if kind in _DELIMITERS else "\n"
+        with io.TextIOWrapper(cast(BinaryIO, raw), "utf-8-sig", errors="surrogateescape", newline=newline) as text:
+            if kind in _DELIMITERS:
+                yield from _delimited(text, path, _DELIMITERS[kind])
+            elif kind == ".json":
+                yield from _json_array(text.read(), path)
+            else:
+                yield from _json_lines(text)
+
+
+def _undecodable(text: str) -> str | None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return f"byte 0x{ord(text[error.start]) - 0xDC00:02X} (character {error.start + 1}) is not UTF-8; save as UTF-8"
+    return None
+
+
+def check_columns(columns: Iterable[str], path: str | None) -> None:
+    """Refuse a header in which a name occurs twice.
+
+    Raises:
+        DataError: Naming the columns that are repeated.
+    """
+    names = list(columns)
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        listed = ", ".join(repr(name) for name in repeated)
+        raise DataError(f"the header names {listed} more than once; give every column its own name", path=path)
+
+
+def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str) -> Iterator[Row | BadRow]:
+    csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))  # the library refuses cells over 128 kB otherwise
+    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    try:
+        header = next((cells for cells in reader if cells), [])
+    except csv.Error as error:
+        raise DataError(f"the header is broken ({error})", path=str(path)) from error
+    for name in header:
+        problem = "there is a NUL byte in it; is the file UTF-16?" if "\0" in name else _undecodable(name)
+        if problem:
+            raise DataError(f"the header cannot be used: {problem}", path=str(path))
+    check_columns(header, str(path))
+    row = 0
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            row += 1
+            remedy = "a cell that opens with a quote must close with one, and quotes inside it are doubled"
+            yield BadRow(row, f"broken before line {reader.line_num + 1} of the file ({error}); {remedy}")
+            continue
+        if cells:
+            row += 1
+            yield _cells(row, header, cells)
+
+
+def _cells(row: int, header: list[str], cells: list[str]) -> Row | BadRow:
+    record = dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False))
+    whole = "".join(cells)
+    problem, column = None, None
+    if len(cells) > len(header):
+        problem = f"has {len(cells)} cells where the header has {len(header)}; quote cells that contain the separator"
+    elif "\0" in whole or _undecodable(whole):
+        column, bad = next((name, cell) for name, cell in record.items() if "\0" in cell or _undecodable(cell))
+        problem = _undecodable(bad) or "contains a NUL byte; the file may be damaged"
+    if problem is None:
+        return row, record
+    shown = {name: cell.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for name, cell in record.items()}
+    return BadRow(row, problem, shown, column)
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the field {next(name for name in names if names.count(name) > 1)!r} is there twice")
+    return record
+
+
+def _parsed(text: str) -> tuple[Any, str | None]:
+    problem = _undecodable(text)
+    if problem:
+        return None, problem
+    try:
+        return json.loads(text, object_pairs_hook=_no_repeats), None
+    except json.JSONDecodeError as error:
+        line = f"line {error.lineno}, " if error.lineno > 1 else ""
+        return None, f"{error.msg} ({line}character {error.colno})"
+    except (ValueError, RecursionError) as error:
+        return None, str(error)
+
+
+def _json_lines(text: Iterable[str]) -> Iterator[Row | BadRow]:
+    for number, line in enumerate(text, 1):
+        if line.isspace():
+            continue
+        value, problem = _parsed(line.rstrip("\r\n"))
+        if problem:
+            yield BadRow(number, f"line {number} is broken JSON: {problem}; correct or remove the line")
+        elif isinstance(value, dict):
+            yield number, value
+        else:
+            yield BadRow(number, f"line {number} is not a JSON object with named fields")
+
+
+def _json_array(text: str, path: Path) -> Iterator[Row | BadRow]:
+    if not text.strip():
+        raise DataError("the file is empty", path=str(path))
+    value, problem = _parsed(text)
+    if problem:
+        hint = "; if every line is a record of its own, let its name end in .jsonl" if "Extra data" in problem else ""
+        raise DataError(f"broken JSON: {problem}{hint}", path=str(path))
+    if isinstance(value, dict):
+        value = next((value[name] for name in _WRAPPERS if isinstance(value.get(name), list)), None)
+    if not isinstance(value, list):
+        raise DataError('expected an array of objects, or {"data": [...]}', path=str(path))
+    for row, item in enumerate(value, 1):
+        if isinstance(item, dict):
+            yield row, item
+        else:
+            yield BadRow(row, f"entry {row} is not a JSON object with named fields")
+
+
+def _parquet(path: Path) -> Iterator[Row | BadRow]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise MissingExtra("reading Parquet needs pyarrow: pip install 'active-critic[data]'") from error
+    try:
+        with pq.ParquetFile(path) as file:
+            check_columns(file.schema_arrow.names, str(path))
+            row = 0
+            for batch in file.iter_batches(batch_size=1024):
+                for record in batch.to_pylist():
+                    row += 1
+                    yield row, record
+    except pa.ArrowException as error:
+        raise DataError(f"not a Parquet file, or damaged ({error})", path=str(path)) from error
+
+
+def merge_record(record: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """An output record: the input's own columns, then the verdict's.
+
+    An input column that is named like one of the verdict's is kept as ``input_<name>`` (with ``input_`` once more where
+    that name is taken too).
+    """
+    merged: dict[str, Any] = {}
+    for name, value in record.items():
+        kept = name
+        while kept in verdict or (kept != name and kept in record) or kept in merged:
+            kept = f"input_{kept}"
+        merged[kept] = value
+    return {**merged, **verdict}
+
+
+class RecordWriter:
+    """Writes records to ``.jsonl``, ``.json``, ``.csv`` or ``.tsv``, each also ``.gz``, one at a time.
+
+    A context manager. Rows go to ``PATH.partial``, which takes the place of ``PATH`` when the block ends well. When it
+    does not, the partial file is kept and the error names it. In CSV and TSV the first record fixes the columns, nested
+    values are JSON text, and a text that a spreadsheet would run as a formula gets a leading apostrophe.
+
+    Args:
+        path: Where the finished file shall be.
+
+    Raises:
+        DataError: The suffix is not one of the above.
+        OutputError: The file cannot be written, or a record has a column that the header lacks.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.partial = self.path.with_name(self.path.name + ".partial")
+        self.kind, self._gzipped = file_kind(self.path, WRITABLE)
+        self.count = 0
+        self._columns: list[str] = []
+
+    def __enter__(self) -> RecordWriter:
+        if self.path.is_dir():
+            raise OutputError(f"{self.path} is a folder; name a file")
+        try:
+            self._file = self.partial.open("wb")
+        except OSError as error:
+            raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from error
+        # No name and no time in the header: the same records give the same bytes.
+        self._out = gzip.GzipFile("", "wb", fileobj=self._file, mtime=0) if self._gzipped else None
+        return self
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """Append one record."""
+        if self.kind in _DELIMITERS:
+            self._put(self._delimited(record))
+        elif self.kind == ".json":
+            self._put(f"{',' if self.count else '['}\n{json_text(dict(record))}")
+        else:
+            self._put(json_text(dict(record)) + "\n")
+        self.count += 1
+
+    def _delimited(self, record: Mapping[str, Any]) -> str:
+        lines = io.StringIO()
+        # A carriage return in a cell is quoted only where it is part of the line end.
+        writer = csv.writer(lines, delimiter=_DELIMITERS[self.kind], lineterminator="\r\n")
+        if not self.count:
+            self._columns = list(record)
+            writer.writerow([_cell(column) for column in self._columns])
+        for column in record.keys() - self._columns:
+            raise OutputError(
+                f"record {self.count + 1} has a column {column!r} that the first record does not have, "
+                f"and the header of {self.path} is fixed by then; write .jsonl instead"
+            )
+        writer.writerow([_cell(record.get(column)) for column in self._columns])
+        return lines.getvalue()
+
+    def _put(self, text: str) -> None:
+        try:
+            data = text.encode("utf-8", "backslashreplace")
+            if self._out is None:
+                self._file.write(data)
+                self._file.flush()
+            else:
+                self._out.write(data)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: OSError) -> OutputError:
+        done = f"{self.count} records were written to {self.partial} before that"
+        return OutputError(f"cannot write {self.path}: {error.strerror or error}; {done}")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            with contextlib.suppress(OSError):
+                self._close()
+            if self.count:
+                error.add_note(f"What was written before that is in {self.partial} ({self.count} records).")
+            else:
+                with contextlib.suppress(OSError):
+                    self.partial.unlink()
+            return
+        if self.kind == ".json":
+            self._put("\n]\n" if self.count else "[]\n")
+        try:
+            self._close()
+            self.partial.replace(self.path)
+        except OSError as failure:
+            raise self._failed(failure) from failure
+
+    def _close(self) -> None:
+        with self._file as file:
+            if self._out is not None:
+                self._out.close()
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def json_text(value: Any) -> str:
+    """A record as one line of JSON; numbers that are not finite become null."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
+    except ValueError:
+        return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=str)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(name): _finite(part) for name, part in value.items()}
+    return [_finite(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    if not isinstance(value, str):
+        return json_text(value) if isinstance(value, Mapping | list | tuple | bool | int | float) else str(value)
+    return f"'{value}" if value[:1] in {"=", "+", "-", "@", "\t", "\r"} and not NUMBER.fullmatch(value) else value

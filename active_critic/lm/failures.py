@@ -1,0 +1,47 @@
+"""A provider's failures as errors of this package, without secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from active_critic import errors
+
+
+def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> errors.ModelError | None:
+    """A provider's failure as one of ours, with every secret blanked; None when it is not a provider's failure."""
+    from dspy.utils import exceptions as theirs
+
+    if isinstance(failure, errors.ModelError):
+        return failure
+    if isinstance(failure, (ConnectionError, TimeoutError)):
+        return errors.EndpointDown(f"{name}: {failure}")
+    if not isinstance(failure, theirs.LMError):
+        return None
+    said = str(failure)
+    for secret in secrets:
+        said = said.replace(secret, "***")
+    said = re.sub(r"^\[[^]]*\] ", "", said)
+    said = re.split(r"\n\n  (?:To fix|credential came from):", said)[0].strip() or type(failure).__name__
+    wait = failure.retry_after
+    if isinstance(failure, (theirs.LMAuthError, theirs.LMNotConfiguredError)):
+        return errors.AuthenticationFailed(
+            f"{name}: the endpoint does not accept the key ({said}). Keys are read from the environment only: "
+            "set OPENAI_API_KEY or the provider's own variable."
+        )
+    if isinstance(failure, theirs.LMBillingError):
+        return errors.BillingStopped(f"{name}: the account cannot be billed ({said})")
+    if isinstance(failure, theirs.LMRateLimitError):
+        return errors.RateLimited(f"{name}: the provider asks to slow down ({said})", retry_after=wait)
+    if isinstance(failure, theirs.ContextWindowExceededError) or "exceeds the available context" in said:
+        return errors.ContextOverflow(f"{name}: the prompt does not fit the model's context window ({said})")
+    if isinstance(failure, theirs.LMUnsupportedModelError) or failure.status == 404:
+        return errors.UnknownModel(f"{name}: the endpoint has no such model ({said})")
+    garbled = type(failure) is theirs.LMProviderError and failure.status in {None, 200}
+    if garbled or isinstance(failure, (theirs.LMTransportError, theirs.LMTimeoutError, theirs.LMServerError)):
+        return errors.EndpointDown(f"{name}: the endpoint does not answer ({said})", retry_after=wait)
+    if isinstance(failure, theirs.LMConfigurationError):
+        return errors.UnknownModel(f"{name}: {said}")
+    if isinstance(failure, theirs.LMUnexpectedError):
+        return errors.ModelError(f"{name}: {said}")
+    return errors.RequestRefused(f"{name}: the endpoint refused the request ({said})")

@@ -1,0 +1,304 @@
+"""Open a language model by name: the embedded ones, any provider, any OpenAI-compatible address."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
+
+from active_critic.errors import AuthenticationFailed, ModelError, UnknownModel
+from active_critic.lm.client import LanguageModel
+
+if TYPE_CHECKING:
+    from dspy.lm15 import Request, Response
+
+REMOTE_WORKERS = 8
+REMOTE_TIMEOUT = 120.0
+LOCAL_TIMEOUT = 900.0
+"""Seconds to wait for a reply; an embedded model on two cores may need minutes for a long text."""
+
+
+def open_lm(
+    name: str | LanguageModel | Any = "local",
+    *,
+    api_base: str | None = None,
+    api_key_env: str | None = None,
+    context: int | None = None,
+    strict: bool = False,
+    workers: int | None = None,
+    timeout: float | None = None,
+) -> LanguageModel:
+    """Open a language model.
+
+    Args:
+        name: ``"local"`` (the embedded default) or another name of the catalogue (``active-critic lm list``); the
+            path of a GGUF file; ``"provider/model"`` as DSPy and LiteLLM write it, for example
+            ``"openai/gpt-4.1-mini"``; a ``dspy.LM``; or a :class:`LanguageModel`, which is returned as it is.
+        api_base: Address of an OpenAI-compatible endpoint, for example ``http://127.0.0.1:8080/v1``. Default: what the
+            provider's own variable says (``OPENAI_BASE_URL``, ``OPENAI_API_BASE``, ...), else its public address.
+        api_key_env: Name of the environment variable that holds the key. Default: the provider's own
+            (``OPENAI_API_KEY``, ``ANTHROPIC_API_KEY``, ...). Keys are never taken as arguments.
+        context: Context window in tokens: what the embedded server reserves (default 16,384), or what a remote
+            model has, if you want sources that do not fit to be reported before the call.
+        strict: Bit-for-bit reproducible scores from an embedded model: no prefix cache, several times slower.
+        workers: Calls in flight at once; default 8 for an endpoint, 1 for an embedded model.
+        timeout: Seconds to wait for one reply; default 120 for an endpoint, 900 for an embedded model.
+
+    Raises:
+        UnknownModel: No such model in the catalogue, and no ``provider/model`` of a known provider.
+        ModelError: ``api_base`` is not a plain http(s) address.
+        AuthenticationFailed: The variable named by ``api_key_env`` is not set.
+        MissingExtra: An embedded model needs ``pip install "active-critic[local]"``.
+        DownloadFailed: The weights could not be fetched.
+    """
+    if isinstance(name, LanguageModel):
+        return name
+    if not isinstance(name, str):
+        return _wrap(name, workers or REMOTE_WORKERS)
+    if not name.strip():
+        raise UnknownModel("the model's name is empty; give for example local or openai/gpt-4.1-mini")
+    if api_base is None and ("/" not in name or name.endswith(".gguf")):
+        return _open_local(name, context or 16384, strict, timeout or LOCAL_TIMEOUT)
+    return _open_remote(
+        name, api_base, api_key_env, context, strict, workers or REMOTE_WORKERS, timeout or REMOTE_TIMEOUT
+    )
+
+
+def _import_dspy() -> Any:
+    # Without it, the first price lookup through LiteLLM fetches a list from the internet.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")
+    import dspy
+
+    return dspy
+
+
+_SENDING: ContextVar[bool] = ContextVar("sending", default=False)
+
+
+def _not_ours(_: logging.LogRecord) -> bool:
+    """Keeps DSPy's remark on replies cut off at max_tokens off the terminal: a rating is asked for in few tokens."""
+    return not _SENDING.get()
+
+
+def _sender(model: Any) -> Any:
+    """A function that sends one request through a ``dspy.LM``, once, without DSPy's cache, retries and records."""
+    from dataclasses import replace
+
+    import dspy
+
+    logging.getLogger("dspy.clients.lm").addFilter(_not_ours)
+
+    def send(request: Request) -> Response:
+        sending = _SENDING.set(True)
+        try:
+            # DSPy's history would keep every prompt; its tracker would count what comes through lm.dspy twice.
+            with dspy.context(disable_history=True, usage_tracker=None, callbacks=[]):
+                response: Response = model(replace(request, model=model.model))
+            return response
+        finally:
+            _SENDING.reset(sending)
+
+    return send
+
+
+def _open_local(name: str, context: int, strict: bool, timeout: float) -> LanguageModel:
+    from active_critic.lm.server import LocalServer, open_weights
+
+    path, sha256, model = open_weights(name)
+    label = model.name if model else Path(path).stem
+    if model is not None:
+        context = min(context, model.context)
+    _spare_loopback_the_proxy("127.0.0.1")
+    server = LocalServer(path, alias=label, context=context)
+    server.start()
+    dspy = _import_dspy()
+    inner = dspy.LM(
+        f"openai/{label}",
+        api_base=server.api_base,
+        api_key=server.api_key,
+        cache=False,
+        num_retries=0,
+        timeout=timeout,
+        engine="lm15",
+    )
+    return LanguageModel(
+        label,
+        _sender(inner),
+        identity={"name": label, "weights": sha256, "context": str(context)},
+        context=context,
+        workers=1,
+        extensions={"cache_prompt": not strict},
+        secrets=(server.api_key,),
+        close=server.close,
+    )
+
+
+def _open_remote(
+    name: str,
+    api_base: str | None,
+    api_key_env: str | None,
+    context: int | None,
+    strict: bool,
+    workers: int,
+    timeout: float,
+) -> LanguageModel:
+    dspy = _import_dspy()
+    prefix = name.split("/", 1)[0].upper() if "/" in name else "OPENAI"
+    api_base = api_base or os.environ.get(f"{prefix}_BASE_URL") or os.environ.get(f"{prefix}_API_BASE") or None
+    settings: dict[str, Any] = {"timeout": timeout}
+    key = None
+    if api_key_env is not None:
+        key = os.environ.get(api_key_env)
+        if not key:
+            raise AuthenticationFailed(f"the environment variable {api_key_env} holds no key; set it and try again")
+    if api_base is not None:
+        api_base = settings["api_base"] = _address(api_base)
+    try:
+        model, engine = _route(name, api_base is not None)
+        if api_base is not None:
+            # An endpoint of one's own often wants no key, but the client insists on sending something.
+            key = key or os.environ.get(f"{model.split('/', 1)[0].upper()}_API_KEY")
+            settings["api_key"] = key or "none"
+        elif key is not None:
+            settings["api_key"] = key
+        inner = dspy.LM(model, cache=False, num_retries=0, engine=engine, **settings)
+    except ModelError:
+        raise
+    except Exception as failure:
+        raise ModelError(f"{name}: {failure}") from None
+    return LanguageModel(
+        name,
+        _sender(inner),
+        identity={"name": name, "endpoint": api_base or "the provider's own"},
+        context=context,
+        workers=workers,
+        extensions={"cache_prompt": False} if strict and api_base else None,
+        price=_pricer(model) if not api_base else None,
+        secrets=_secrets(key),
+    )
+
+
+def _route(name: str, own_endpoint: bool) -> tuple[str, str]:
+    """The model's name as DSPy wants it, and the engine that reaches it: DSPy's own wherever it can, else LiteLLM.
+
+    Raises:
+        UnknownModel: Neither knows the provider.
+    """
+    import dspy
+    from dspy.clients.backend_selection import select_backend
+
+    provider, slash, model = name.partition("/")
+    if not provider or (slash and not model):
+        raise UnknownModel(f"{name!r} is no provider/model; write for example openai/gpt-4.1-mini")
+    if not slash:
+        return f"openai/{name}", "lm15"
+    try:
+        if select_backend(dspy.LM(name, engine="lm15", cache=False)).native:
+            return name, "lm15"
+    except Exception:  # not one of DSPy's own; what that raises differs by provider  # noqa: S110
+        pass
+    import litellm
+
+    if provider in litellm.provider_list:
+        return name, "auto"
+    if own_endpoint:  # "Qwen/Qwen2.5-7B-Instruct" at vLLM: the name holds a slash, not a provider
+        return f"openai/{name}", "lm15"
+    raise UnknownModel(
+        f"{name}: no provider is called {provider!r}; write provider/model, for example openai/gpt-4.1-mini, "
+        "or give the address of the endpoint that has this model"
+    )
+
+
+def _address(api_base: str) -> str:
+    """The address of an endpoint, checked.
+
+    Raises:
+        ModelError: It is not http(s), or carries a password or a query.
+    """
+    parts = urlsplit(api_base.strip())
+    shown = _without_userinfo(api_base.strip())
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ModelError(f"{shown!r} is not the address of an endpoint; write for example http://127.0.0.1:8080/v1")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ModelError(
+            f"the address of {shown} carries a user name, password or query; keys come from the environment only: "
+            "set OPENAI_API_KEY, or name the variable with api_key_env"
+        )
+    _spare_loopback_the_proxy(parts.hostname)
+    return shown.rstrip("/")
+
+
+def _spare_loopback_the_proxy(host: str) -> None:
+    """Have this process reach loopback directly: a proxy set in the environment must not see those calls.
+
+    Only where a proxy is set there: naming exceptions alone would switch off a proxy configured in the system.
+    """
+    if host != "localhost" and host != "::1" and not host.startswith("127."):
+        return
+    names = ("http_proxy", "https_proxy", "all_proxy")
+    if not any(os.environ.get(name) or os.environ.get(name.upper()) for name in names):
+        return
+    spared = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    if spared != "*" and host not in [entry.strip() for entry in spared.split(",")]:
+        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(filter(None, (spared, host)))
+
+
+def _secrets(*more: str | None) -> tuple[str, ...]:
+    """What no message may show: every key in the environment, and these."""
+    endings = ("_API_KEY", "_TOKEN", "_SECRET_ACCESS_KEY")
+    known = [value for name, value in os.environ.items() if name.upper().endswith(endings)]
+    # The longest first, so that a key within another does not leave the rest of it standing; what is shorter than any
+    # real key would blank parts of ordinary words.
+    return tuple(sorted((secret for secret in (*more, *known) if secret and len(secret) >= 6), key=len, reverse=True))
+
+
+def _wrap(inner: Any, workers: int) -> LanguageModel:
+    dspy = _import_dspy()
+    if not isinstance(inner, dspy.LM):
+        raise UnknownModel(f"a model is a name, a dspy.LM or a LanguageModel, not {type(inner).__name__}")
+    base = inner.kwargs.get("api_base") or inner.kwargs.get("base_url")
+    if base:
+        _spare_loopback_the_proxy(urlsplit(base).hostname or "")
+    return LanguageModel(
+        inner.model,
+        _sender(inner.copy(cache=False, num_retries=0)),
+        identity={"name": inner.model, "endpoint": _without_userinfo(base) if base else "the provider's own"},
+        workers=workers,
+        price=_pricer(inner.model) if not base else None,
+        secrets=_secrets(*_texts(inner.kwargs)),
+    )
+
+
+def _texts(settings: Mapping[str, Any]) -> Iterator[str]:
+    """The credentials among the settings of a ``dspy.LM``, in headers and address too."""
+    for name, value in settings.items():
+        if name in {"headers", "extra_headers"} and isinstance(value, Mapping):
+            yield from map(str, value.values())
+        elif isinstance(value, str) and name in {"api_base", "base_url"}:
+            parts = urlsplit(value)
+            yield from (parts.password or "", parts.netloc.rpartition("@")[0], parts.query)
+        elif isinstance(value, str) and re.search("key|token|secret|password", name):
+            yield value
+
+
+def _without_userinfo(address: str) -> str:
+    parts = urlsplit(address)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
+
+
+def _pricer(model: str) -> Any:
+    """What a reply cost in US dollars by DSPy's price list, or None where the price is not known."""
+    provider, _, wire = model.partition("/")
+
+    def price(response: Response) -> float | None:
+        from dspy.clients.costs import estimate_cost
+
+        cost, _ = estimate_cost(response, provider=provider, requested_model=wire)
+        return None if cost is None else float(cost)
+
+    return price

@@ -1,0 +1,69 @@
+"""A scripted language model, for tests: what it answers is written by the test, not generated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from active_critic.lm.client import Capabilities, LanguageModel, Turn, text_of
+
+if TYPE_CHECKING:
+    from dspy.lm15 import Request, Response
+
+
+def scripted_lm(
+    answer: Callable[[list[Turn]], str],
+    *,
+    levels: Callable[[list[Turn]], Mapping[str, float]] | None = None,
+    capabilities: Capabilities | None = None,
+    name: str = "scripted",
+    context: int | None = None,
+    workers: int = 1,
+) -> LanguageModel:
+    """A language model whose replies come from a function. For tests only: it judges nothing.
+
+    Args:
+        answer: From the conversation (role, text) to the reply's text; may raise a ``ModelError``.
+        levels: From the conversation to the probabilities of the digits, given at *every* digit token of the reply.
+            Without it, a digit in the reply has probability 1.
+        capabilities: What it claims to be able to do; default: everything.
+        name: Its name.
+        context: Its context window in tokens.
+        workers: Calls in flight at once.
+    """
+    from dspy.lm15 import Message, Response, TokenLogprob, TopLogprob
+    from dspy.lm15 import Usage as DspyUsage
+
+    def send(request: Request) -> Response:
+        turns: list[Turn] = [("system", text_of(request.system))] if request.system else []
+        turns += [("user" if m.role == "user" else "assistant", text_of(m)) for m in request.messages]
+        text = answer(turns)
+        logprobs = None
+        if request.config.logprobs is not None:
+            given = dict(levels(turns)) if levels else {}
+            logprobs = tuple(
+                TokenLogprob(
+                    token=piece,
+                    logprob=math.log(given.get(piece) or 1.0),
+                    top=tuple(
+                        TopLogprob(token=k, logprob=math.log(p)) for k, p in (given or {piece: 1.0}).items() if p > 0
+                    )
+                    if piece.isdigit()
+                    else (),
+                )
+                for piece in text
+            )
+        return Response(
+            id=None,
+            model=name,
+            message=Message.assistant(text),
+            finish_reason="stop",
+            usage=DspyUsage(input_tokens=sum(len(t) for _, t in turns) // 4, output_tokens=len(text) // 4),
+            logprobs=logprobs,
+        )
+
+    everything = Capabilities(json_schema=True, probabilities=True)
+    return LanguageModel(
+        name, send, context=context, workers=workers, capabilities=capabilities or everything, wait=lambda _: None
+    )

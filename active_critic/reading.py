@@ -1,0 +1,271 @@
+"""Reading a structured reply: strict about what it says, and where each number stands among the tokens."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from active_critic.errors import UnreadableReply
+from active_critic.lm.client import Reply, Token
+from active_critic.records import ReadFrom, Reading
+
+LOW_MASS = 0.5
+"""Below this share of probability on the rating levels, an expectation is reported as doubtful."""
+
+_SPACE = re.compile(r"\s*")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_HALF_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?$")
+_THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """A rating as it was read.
+
+    Attributes:
+        value: On the rating levels; the expectation when read from probabilities.
+        read_from: Where it was read.
+        mass: Share of probability on the levels, or None when read from the text.
+    """
+
+    value: float
+    read_from: ReadFrom
+    mass: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A reply taken apart.
+
+    Attributes:
+        values: The JSON object: strings, numbers and one level of nested objects; a null is left out.
+        spans: Offsets of every number among the joined tokens, by its path (``("scores", "Fluency")``); empty where
+            there are no tokens, or where they say something else than the text.
+        complete: Whether the object was closed; a reply that was cut off is not.
+    """
+
+    values: dict[str, Any]
+    spans: dict[tuple[str, ...], tuple[int, int]]
+    complete: bool
+
+
+class _Scanner:
+    """A JSON object reader that knows positions, keeps what is whole in a cut-off text, and refuses repeated keys."""
+
+    def __init__(self, text: str, start: int) -> None:
+        self.text = text
+        self.at = start
+        self.spans: dict[tuple[str, ...], tuple[int, int]] = {}
+        self.numbers: dict[tuple[str, ...], float] = {}
+        self.cut = False
+
+    def _skip(self) -> str:
+        space = _SPACE.match(self.text, self.at)
+        self.at = space.end() if space else self.at
+        return self.text[self.at : self.at + 1]
+
+    def object(self, path: tuple[str, ...] = ()) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        seen: set[str] = set()
+        self.at += 1  # the brace
+        if self._skip() == "}":
+            self.at += 1
+            return values
+        while True:
+            if self._skip() == "":
+                self.cut = True
+                return values
+            key = self._string()
+            if key is None:
+                return values
+            if key in seen:
+                raise ValueError(f"the field {key!r} is given twice")
+            seen.add(key)
+            if self._skip() == "":
+                self.cut = True
+                return values
+            if self.text[self.at] != ":":
+                raise ValueError(f"no colon after the field {key!r}")
+            self.at += 1
+            value = self._value((*path, key))
+            if value is not None:
+                values[key] = value
+            if self.cut:
+                return values
+            mark = self._skip()
+            if mark == "":
+                self.cut = True
+                return values
+            self.at += 1
+            if mark == "}":
+                return values
+            if mark != ",":
+                raise ValueError(f"{mark!r} where a comma or a closing brace belongs")
+
+    def _string(self) -> str | None:
+        found = _STRING.match(self.text, self.at)
+        if found is None:
+            if self.text[self.at] == '"':
+                self.cut = True
+                return None
+            raise ValueError(f"{self.text[self.at]!r} where a field name or a text belongs")
+        self.at = found.end()
+        return _decoded(found.group())
+
+    def _value(self, path: tuple[str, ...]) -> Any:
+        mark = self._skip()
+        if mark == "":
+            self.cut = True
+            return None
+        if mark == '"':
+            start = self.at
+            text = self._string()
+            if text is None:  # cut off inside a text: keep what there is of it
+                return _decoded(_HALF_ESCAPE.sub(r"\1", self.text[start:]) + '…"')
+            return text
+        if mark == "{":
+            if len(path) > 1:
+                raise ValueError(f"the field {path[-1]!r} holds an object, not a number or a text")
+            return self.object(path)
+        if "null".startswith(self.text[self.at : self.at + 4]):
+            self.cut = self.at + 4 > len(self.text)
+            self.at += 4
+            return None
+        number = _NUMBER.match(self.text, self.at)
+        if number is None:
+            raise ValueError(f"the field {path[-1]!r} holds neither a number nor a text")
+        if number.end() == len(self.text):  # more digits might have followed
+            self.cut = True
+            return None
+        self.at = number.end()
+        self.spans[path] = number.span()
+        value = float(number.group())
+        if not math.isfinite(value):
+            raise ValueError(f"the field {path[-1]!r} is not a finite number")
+        self.numbers[path] = value
+        return value
+
+
+def _decoded(literal: str) -> str:
+    """The text that a JSON string stands for; half a surrogate pair, which no file could hold, becomes a ``?``."""
+    text: str = json.loads(literal, strict=False)
+    return text.encode(errors="replace").decode()
+
+
+def read_form(reply: Reply, *, first: str) -> Form:
+    """Take a reply apart.
+
+    Text around the object (a code fence, a remark) is passed over; the object is the one that begins with the expected
+    field, and nothing inside its texts is ever taken for a field. What is whole in a reply that was cut off is kept; a
+    number at the very end of such a reply is not, since more digits might have followed.
+
+    Args:
+        reply: What the model answered.
+        first: The field that the object must begin with.
+
+    Raises:
+        UnreadableReply: There is no such object, or two that differ, or it is malformed, or a field is repeated.
+    """
+    try:
+        scanner, values = _only_object(reply.text, first)
+    except ValueError as problem:
+        raise UnreadableReply(str(problem), reply=reply.text) from None
+    return Form(values, _spans_among_tokens(reply.tokens, first, scanner), not scanner.cut)
+
+
+def _only_object(text: str, first: str) -> tuple[_Scanner, dict[str, Any]]:
+    """The object that begins with the expected field.
+
+    Raises:
+        ValueError: There is none, it is malformed, or a later one has other numbers: then one of them is a quotation.
+    """
+    thought = _THOUGHT.match(text)
+    opening = re.compile(r'\{\s*"' + re.escape(first) + '"')
+    found = opening.search(text, thought.end() if thought else 0)
+    if found is None:
+        raise ValueError(f"the reply holds no JSON object that begins with {first!r}")
+    scanner = _Scanner(text, found.start())
+    values = scanner.object()
+    at = scanner.at
+    while other := opening.search(text, at):
+        rival = _Scanner(text, other.start())
+        with suppress(ValueError):
+            rival.object()
+        if any(scanner.numbers.get(path) != number for path, number in rival.numbers.items()):
+            raise ValueError(f"the reply holds two JSON objects that begin with {first!r} and differ")
+        at = max(rival.at, other.end())
+    return scanner, values
+
+
+def _spans_among_tokens(tokens: Sequence[Token], first: str, read: _Scanner) -> dict[tuple[str, ...], tuple[int, int]]:
+    """Where the numbers that were read stand among the joined tokens, which may hold a code fence the text lacks."""
+    stream = "".join(token.text for token in tokens)
+    if stream == read.text:
+        return read.spans
+    try:
+        scanner, _ = _only_object(stream, first)
+    except ValueError:
+        return {}
+    return scanner.spans if scanner.numbers == read.numbers else {}
+
+
+def read_rating(reply: Reply, form: Form, path: tuple[str, ...], reading: Reading) -> Rating:
+    """Read one rating: the expectation over the level tokens where that is asked for and possible, else the number.
+
+    With probabilities p over the levels r, the rating is sum(p * r) / sum(p), as in G-Eval's Eq. 1.
+
+    Raises:
+        UnreadableReply: The field is missing, not a number, or off the levels.
+    """
+    value: Any = form.values
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    if not isinstance(value, float):
+        raise UnreadableReply(f"no number for {path[-1]!r}", reply=reply.text)
+    if not reading.low <= value <= reading.high:
+        raise UnreadableReply(
+            f"{value:g} for {path[-1]!r} is not between {reading.low} and {reading.high}", reply=reply.text
+        )
+    if reading.source == "probabilities":
+        token = _token_at(reply.tokens, form.spans.get(path))
+        weights = {} if token is None else level_weights(token, reading.levels)
+        mass = sum(weights.values())
+        if mass > 0:
+            expectation = sum(level * p for level, p in weights.items()) / mass
+            return Rating(expectation, "probabilities", min(mass, 1.0))
+    return Rating(value, "text")
+
+
+def level_weights(token: Token, levels: range) -> dict[int, float]:
+    """Probability of each rating level at a token; tokens that differ only in white space count together.
+
+    Empty when levels of two digits are possible but none is seen: a model that writes numbers digit by digit has put
+    the probability of 10 on "1".
+    """
+    weights: dict[int, float] = {}
+    for text, logprob in token.top:
+        digits = text.strip()
+        if digits.isascii() and digits.isdigit() and int(digits) in levels:
+            weights[int(digits)] = weights.get(int(digits), 0.0) + math.exp(logprob)
+    return weights if levels[-1] < 10 or any(level >= 10 for level in weights) else {}
+
+
+def _token_at(tokens: Sequence[Token], span: tuple[int, int] | None) -> Token | None:
+    """The token that holds exactly the number at this span (white space aside), if there is one."""
+    if span is None:
+        return None
+    ends = list(accumulate(len(token.text) for token in tokens))
+    index = bisect_right(ends, span[0])
+    start = ends[index] - len(tokens[index].text)
+    before, number = tokens[index].text[: span[0] - start], tokens[index].text[span[0] - start :]
+    if before.strip() or len(number.rstrip()) != span[1] - span[0]:
+        return None
+    return tokens[index]

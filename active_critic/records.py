@@ -1,0 +1,358 @@
+"""The records that everything else passes around: examples, scales, criteria, verdicts, protocols."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from active_critic.errors import DataError
+
+FORMAT_VERSION = 1
+"""Version of the program document written by this package."""
+
+Mode = Literal["coarse", "fine"]
+Order = Literal["rating_first", "reason_first"]
+ReadFrom = Literal["probabilities", "text"]
+
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+class Record(BaseModel):
+    """Base of the immutable, strictly checked parts of a program document."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Scale(Record):
+    """The interval on which people gave their scores.
+
+    Attributes:
+        low: The worst score that can be given.
+        high: The best score that can be given; greater than ``low``.
+    """
+
+    low: float
+    high: float
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Scale:
+        if not self.low < self.high:
+            raise ValueError(f"a scale runs from low to high, not {self.low:g}..{self.high:g}")
+        return self
+
+    @classmethod
+    def parse(cls, text: str) -> Scale:
+        """Read a scale as people write it: ``"1..5"``, ``"0..100"``, ``"-1..1"``.
+
+        Raises:
+            DataError: The text is not ``LOW..HIGH`` with LOW < HIGH.
+        """
+        low, dots, high = text.partition("..")
+        try:
+            bounds = float(low), float(high)
+        except ValueError:
+            bounds = (math.nan, math.nan)
+        if not dots or not all(map(math.isfinite, bounds)) or not bounds[0] < bounds[1]:
+            raise DataError(f"{text!r} is not a scale; write LOW..HIGH, for example 1..5")
+        return cls(low=bounds[0], high=bounds[1])
+
+    def __str__(self) -> str:
+        return f"{self.low:g}..{self.high:g}"
+
+    def __contains__(self, score: float) -> bool:
+        return self.low <= score <= self.high
+
+    def to_percent(self, score: float) -> float:
+        """A score on this scale as a number from 0 (worst) to 100 (best)."""
+        return 100.0 * (score - self.low) / (self.high - self.low)
+
+    def from_percent(self, percent: float) -> float:
+        """A number from 0 to 100 as a score on this scale."""
+        return self.low + (self.high - self.low) * percent / 100.0
+
+
+class Criterion(Record):
+    """One thing the people who scored cared about.
+
+    Attributes:
+        name: Short, unique within a protocol, for example ``"Factual accuracy"``.
+        definition: One or two sentences saying what a high rating means.
+    """
+
+    name: str = Field(min_length=1, max_length=60)
+    definition: str = Field(min_length=1, max_length=600)
+
+    @field_validator("name", "definition")
+    @classmethod
+    def _tidy(cls, text: str) -> str:
+        tidied = " ".join(text.split())
+        if not tidied:
+            raise ValueError("must not be blank")
+        return tidied
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One text to be judged, with the human score where there is one.
+
+    Attributes:
+        response: The text under evaluation.
+        source: What the response was made from (article, dialogue, meaning representation, prompt); may be empty.
+        score: The human score on the user's scale, or None when unscored.
+        id: The user's identifier, or None.
+        group: The document the example belongs to; examples of one group never straddle a split.
+        system: Which system wrote the response, or None.
+        reference: A reference text, or None.
+        aspects: Further human scores by name, on whatever scales they came.
+        record: The input row as it was read, so that every column survives into the output.
+        row: 1-based position in the input, for messages; 0 when made by hand.
+    """
+
+    response: str
+    source: str = ""
+    score: float | None = None
+    id: str | None = None
+    group: str | None = None
+    system: str | None = None
+    reference: str | None = None
+    aspects: Mapping[str, float] = field(default_factory=lambda: _EMPTY)
+    record: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
+    row: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What calls cost.
+
+    Attributes:
+        calls: Requests sent to the model (retries of a failed request included).
+        replayed: Replies taken from the journal instead of being paid for again.
+        prompt_tokens: Tokens read by the model, cached ones included.
+        cached_tokens: Those of the prompt tokens that the endpoint took from its prefix cache.
+        completion_tokens: Tokens written by the model.
+        seconds: Time spent waiting for the model.
+        cost: Money in US dollars, or None where the price is not known.
+    """
+
+    calls: int = 0
+    replayed: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    cost: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        known = [cost for cost in (self.cost, other.cost) if cost is not None]
+        return Usage(
+            self.calls + other.calls,
+            self.replayed + other.replayed,
+            self.prompt_tokens + other.prompt_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.seconds + other.seconds,
+            sum(known) if known else None,
+        )
+
+    def __sub__(self, other: Usage) -> Usage:
+        known = self.cost is not None or other.cost is not None
+        return Usage(
+            self.calls - other.calls,
+            self.replayed - other.replayed,
+            self.prompt_tokens - other.prompt_tokens,
+            self.cached_tokens - other.cached_tokens,
+            self.completion_tokens - other.completion_tokens,
+            self.seconds - other.seconds,
+            (self.cost or 0.0) - (other.cost or 0.0) if known else None,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same figures as plain JSON values."""
+        return {
+            "calls": self.calls,
+            "replayed": self.replayed,
+            "prompt_tokens": self.prompt_tokens,
+            "cached_tokens": self.cached_tokens,
+            "completion_tokens": self.completion_tokens,
+            "seconds": round(self.seconds, 3),
+            "cost": self.cost,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionVerdict:
+    """The verdict on one criterion: a score on the user's scale, and why."""
+
+    name: str
+    score: float
+    explanation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The result for one example: a score on the user's scale, or unscored with a reason. Never both, never neither.
+
+    Attributes:
+        score: The overall score on the user's scale, or None.
+        unscored: Why there is no score, or None.
+        explanation: The overall justification, or None when not asked for.
+        advice: What would have to change for a better score, or None when not asked for.
+        criteria: One entry a criterion (empty in coarse mode).
+        read_from: Whether ratings were read as the expectation over the probabilities of the rating tokens or from
+            the text of the reply; None when unscored.
+        notes: Things the reader should know, for example that an explanation was cut off.
+        usage: What this verdict cost.
+    """
+
+    score: float | None = None
+    unscored: str | None = None
+    explanation: str | None = None
+    advice: str | None = None
+    criteria: tuple[CriterionVerdict, ...] = ()
+    read_from: ReadFrom | None = None
+    notes: tuple[str, ...] = ()
+    usage: Usage = Usage()
+
+    def __post_init__(self) -> None:
+        if (self.score is None) == (self.unscored is None):
+            raise ValueError("a verdict has either a score or a reason why it has none")
+        if self.score is not None and not math.isfinite(self.score):
+            raise ValueError(f"a score is a finite number, not {self.score}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict as the columns of an output record, in plain JSON values."""
+        return {
+            "score": self.score,
+            "unscored": self.unscored,
+            "explanation": self.explanation,
+            "advice": self.advice,
+            "criteria": [{"name": c.name, "score": c.score, "explanation": c.explanation} for c in self.criteria],
+            "read_from": self.read_from,
+            "notes": list(self.notes),
+        }
+
+
+class Demo(Record):
+    """A demonstration: a scored example as it stands in the prompt.
+
+    All ratings are on 0-100 (percent of the user's scale) and consistent with the human score.
+
+    Attributes:
+        source, response: The example's texts.
+        score: The human score as a percentage of the user's scale.
+        criteria: Rating by criterion name, 0-100; empty in coarse mode.
+        explanations: Explanation by criterion name; empty in coarse mode.
+        explanation: Overall justification.
+        advice: What would have to change for a better score.
+        example_id: Identity of the example (see ``data.example_key``), so that it is never scored with itself.
+        group: The document the example belongs to, or None.
+    """
+
+    source: str
+    response: str
+    score: float = Field(ge=0, le=100)
+    criteria: dict[str, float] = {}
+    explanations: dict[str, str] = {}
+    explanation: str = ""
+    advice: str = ""
+    example_id: str
+    group: str | None = None
+
+
+class Reading(Record):
+    """How ratings are asked for and read.
+
+    Attributes:
+        low, high: The worst and the best rating level; every integer between them is a level.
+        source: ``"probabilities"``: the expectation over the probabilities of the level tokens;
+            ``"text"``: the number in the reply.
+        order: Whether the model rates before or after it explains (the paper's order is ``"reason_first"``).
+    """
+
+    low: int = 1
+    high: int = 5
+    source: ReadFrom = "probabilities"
+    order: Order = "rating_first"
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Reading:
+        if not 0 <= self.low < self.high <= 100:
+            raise ValueError(f"rating levels run from low to high within 0..100, not {self.low}..{self.high}")
+        return self
+
+    @property
+    def levels(self) -> range:
+        """The integer rating levels, worst first."""
+        return range(self.low, self.high + 1)
+
+    def to_percent(self, rating: float) -> float:
+        """A rating on the levels as a number from 0 to 100."""
+        return 100.0 * (rating - self.low) / (self.high - self.low)
+
+    def from_percent(self, percent: float) -> int:
+        """The level nearest to a number from 0 to 100."""
+        return math.floor(self.low + (self.high - self.low) * percent / 100.0 + 0.5)
+
+
+class Provenance(Record):
+    """Where a program came from: enough to say how its figures can be had again.
+
+    Attributes:
+        model: Name of the language model it was fitted with (never an address or a key).
+        weights: sha256 of the weights file for an embedded model, or None.
+        seed: Seed of splits, sampling and search.
+        data_sha256: Hash over the training examples' texts and scores.
+        n_train: Training examples used.
+        versions: Package versions by name.
+        settings: The evaluator's parameters.
+        report: The fit's honest report (see ``report.FitReport``).
+    """
+
+    model: str
+    weights: str | None = None
+    seed: int = 0
+    data_sha256: str = ""
+    n_train: int = 0
+    versions: dict[str, str] = {}
+    settings: dict[str, Any] = {}
+    report: dict[str, Any] = {}
+
+
+class Protocol(Record):
+    """Everything a scorer needs besides the language model; "the program" to a user.
+
+    Attributes:
+        format_version: Version of this document.
+        evaluator: Which evaluator made it and reads it.
+        mode: ``"coarse"``: one overall rating; ``"fine"``: criteria first (McS-E), then the overall (OS-E).
+        task_description: What is evaluated, and how a response relates to its source.
+        criteria: What the people who scored cared about.
+        scale: The user's scale, on which verdicts are given.
+        reading: How ratings are asked for and read.
+        demos: Demonstrations, in prompt order.
+        provenance: Where it came from.
+    """
+
+    format_version: Literal[1] = 1
+    evaluator: Literal["active-critic", "zero-shot"] = "active-critic"
+    mode: Mode = "fine"
+    task_description: str
+    criteria: tuple[Criterion, ...] = ()
+    scale: Scale
+    reading: Reading = Reading()
+    demos: tuple[Demo, ...] = ()
+    provenance: Provenance
+
+    @field_validator("criteria")
+    @classmethod
+    def _unique(cls, criteria: tuple[Criterion, ...]) -> tuple[Criterion, ...]:
+        names = [criterion.name.casefold() for criterion in criteria]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise ValueError(f"criteria names must be unique; repeated: {', '.join(repeated)}")
+        return criteria

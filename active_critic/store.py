@@ -1,0 +1,109 @@
+"""Programs to and from disk: one readable, versioned JSON document. Loading executes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+
+from active_critic.errors import OutputError, ProtocolError
+from active_critic.records import FORMAT_VERSION, Protocol
+
+LARGEST = 64 * 2**20
+"""Bytes; a larger file is not a program."""
+
+
+def save(protocol: Protocol, path: str | Path) -> Path:
+    """Write a program; the file appears whole or not at all.
+
+    Raises:
+        OutputError: It cannot be written, or holds something that JSON cannot.
+    """
+    path = Path(path)
+    try:
+        text = orjson.dumps(protocol.model_dump(mode="json"), option=orjson.OPT_INDENT_2) + b"\n"
+    except (TypeError, ValueError) as problem:
+        raise OutputError(f"{path}: the program holds something that JSON cannot ({problem})") from None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).chmod(0o644)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as problem:
+        raise OutputError(f"{path}: the program cannot be written ({problem.strerror or problem})") from None
+    return path
+
+
+def load(path: str | Path) -> Protocol:
+    """Read a program.
+
+    Raises:
+        ProtocolError: The file is missing, damaged, no program, of a newer format version, or has an unknown field.
+    """
+    path = Path(path)
+    try:
+        if path.exists() and not path.is_file():
+            raise ProtocolError(f"{path}: not a file")
+        if path.stat().st_size > LARGEST:
+            raise ProtocolError(f"{path}: larger than {LARGEST // 2**20} MiB; that is no program")
+        document = json.loads(path.read_bytes(), object_pairs_hook=_no_repeats, parse_constant=_no_number)
+    except OSError as problem:
+        raise ProtocolError(f"{path}: the program cannot be read ({problem.strerror or problem})") from None
+    except (ValueError, RecursionError) as problem:
+        raise ProtocolError(f"{path}: the file is damaged, or not a program: {problem}") from None
+    return parse(document, str(path))
+
+
+def parse(document: Any, where: str = "the program") -> Protocol:
+    """Check a program document.
+
+    Raises:
+        ProtocolError: As for :func:`load`.
+    """
+    if not isinstance(document, dict) or "format_version" not in document:
+        raise ProtocolError(f"{where}: not a program of active-critic (it has no format_version)")
+    version = document["format_version"]
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise ProtocolError(
+            f"{where}: written in format version {version}, newer than this version of active-critic can read "
+            f"({FORMAT_VERSION}); upgrade with pip install -U active-critic"
+        )
+    try:
+        return Protocol.model_validate(document)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise ProtocolError(
+            f"{where}: not a valid program: field {field!r}: {first['msg']} "
+            f"({problem.error_count()} such problem{'s' if problem.error_count() > 1 else ''} in all)"
+        ) from None
+
+
+def json_schema() -> dict[str, Any]:
+    """The published JSON schema of a program document (``programs/schema.json``)."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Protocol.model_json_schema()}
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the field {next(n for n in names if names.count(n) > 1)!r} is given twice")
+    return found

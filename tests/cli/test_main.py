@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+import typer
+
+from active_critic import __version__, errors
+from active_critic.cli import EXIT_CODES, app, main
+from active_critic.cli._common import Session, parse_fields
+from active_critic.cli._failures import CODES, explain
+
+
+def test_help_names_every_verb_and_documents_the_exit_codes(run) -> None:
+    shown = run("--help")
+    assert shown.code == 0
+    for verb in ("fit", "score", "show", "quickstart", "lm"):
+        assert f"\n  {verb} " in shown.out
+    for code in (0, 1, 2, 3, 4, 5, 6, 7, 130):
+        assert f"\n    {code} " in shown.out
+    assert run("--version").out == f"active-critic {__version__}\n"
+
+
+def test_help_and_version_import_nothing_heavy() -> None:
+    script = """
+        import sys
+        from active_critic.cli import main
+        main(["fit", "--help"])
+        heavy = {"dspy", "numpy", "scipy", "openai", "litellm", "rich", "pandas", "xllamacpp"}
+        sys.exit(", ".join(sorted(heavy & set(sys.modules))) or 0)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_usage_errors_are_2(run, examples) -> None:
+    assert run("nonsense").code == 2
+    assert run("fit", examples).code == 2
+    bad = run("fit", examples, "--out", "p.json", "--fields", "overall")
+    assert bad.code == 2
+    assert "'overall' is not FIELD=COLUMN" in bad.err
+    assert run("fit", examples, "--out", "p.json", "--rest", "r.jsonl").code == 2
+    assert run("fit", examples, "--out", "p.json", "--train", "1.5").code == 2
+    assert run("fit", examples, "--out", "p.json", "--mode", "medium").code == 2
+
+
+def test_fields_may_name_columns_with_commas() -> None:
+    assert parse_fields(["score=overall,group=doc_id", "source=text, long"]) == {
+        "score": "overall",
+        "group": "doc_id",
+        "source": "text, long",
+    }
+    with pytest.raises(typer.BadParameter, match="twice"):
+        parse_fields(["score=a,score=b"])
+
+
+@pytest.mark.parametrize(
+    ("problem", "code"),
+    [
+        (errors.MissingExtra("no pyarrow"), 2),
+        (errors.DataError("bad row"), 3),
+        (errors.AuthenticationFailed("wrong key"), 4),
+        (errors.UnreadableReply("no form", reply="x"), 4),
+        (errors.ProtocolError("damaged"), 5),
+        (errors.JournalError("locked"), 5),
+        (errors.OutputError("disk full"), 5),
+        (OSError(28, "No space left on device", "out.json"), 5),
+        (errors.FitError("too few"), 6),
+        (KeyError("x"), 1),
+    ],
+)
+def test_every_kind_of_error_has_its_exit_code(problem, code, capsys) -> None:
+    assert explain(problem, None) == code
+    said = capsys.readouterr().err
+    assert "error: " in said
+    assert ("KeyError" in said) == (code == 1)
+
+
+def test_every_error_of_the_package_has_a_code_of_its_own() -> None:
+    direct = set(errors.ActiveCriticError.__subclasses__())
+    assert direct <= {kind for kind, _ in CODES}
+    assert all(f"\n  {code} " in EXIT_CODES for _, code in CODES)
+
+
+def test_messages_cannot_drive_the_terminal(capsys) -> None:
+    explain(errors.DataError("there is no column '\x1b[2J\x1b]0;owned\x07\u202ename'"), None)
+    said = capsys.readouterr().err
+    assert "\x1b" not in said
+    assert "\x07" not in said
+    assert "\u202e" not in said
+    assert r"\x1b[2J" in said
+
+
+def test_markup_in_messages_is_shown_as_it_is(capsys) -> None:
+    explain(errors.DataError("column [bold]x[/bold] :smile:"), None)
+    assert "column [bold]x[/bold] :smile:" in capsys.readouterr().err
+
+
+def test_an_interrupt_says_whether_the_same_command_goes_on(capsys, tmp_path) -> None:
+    assert explain(KeyboardInterrupt(), Session()) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+    explain(KeyboardInterrupt(), Session(opened=True, journal=tmp_path / "j"))
+    assert "everything paid for is in the journal, run the same command again to go on" in capsys.readouterr().err
+    explain(KeyboardInterrupt(), Session(opened=True))
+    assert "no journal was kept" in capsys.readouterr().err
+
+
+def test_an_unexpected_error_is_1_and_shows_where(run, monkeypatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr("active_critic.store.load", broken)
+    failed = run("show", "p.json")
+    assert failed.code == 1
+    assert "ZeroDivisionError: oops" in failed.err
+    assert "please report it" in failed.err
+
+
+def test_a_reader_that_goes_away_is_met_quietly() -> None:
+    script = "import sys; from active_critic.cli import main; sys.exit(main(['show', '--schema']))"
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        err = process.stderr.read() if process.stderr else b""
+        assert process.wait(20) == 141
+    assert err == b""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+@pytest.mark.parametrize("presses", [1, 2])
+def test_ctrl_c_in_a_real_process(presses, program, examples, tmp_path) -> None:
+    # One waits for the call in flight, a second one ends at once although the model does not answer.
+    script = f"""
+        import sys, time
+        sys.path[:0] = {[entry for entry in sys.path if entry]!r}
+        from active_critic.cli import main
+        from simulated import simulated_lm
+        def rate(response, turns):
+            print("asked", flush=True)
+            time.sleep(0.2 if {presses} == 1 else 60)
+            return 3
+        sys.exit(main(["score", {str(program)!r}, {str(examples)!r}, "-o", "s.jsonl",
+                       "--journal", "other.sqlite"],
+                      opener=lambda name, **_: simulated_lm(rate, name=name)))
+    """
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(script)]
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
+        assert process.stdout.readline() == "asked\n"
+        for press in range(presses):
+            if press:
+                time.sleep(0.2)
+            process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    assert "Ctrl-C again stops at once" in err
+    assert ("run the same command again to go on" in err) == (presses == 1)
+    assert "Traceback" not in err
+
+
+def test_the_app_is_what_the_console_script_runs() -> None:
+    assert callable(main)
+    assert {command.name for command in app.registered_commands} == {"fit", "score", "show", "quickstart"}

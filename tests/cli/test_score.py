@@ -1,0 +1,277 @@
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+from conftest_cli import opener, refuse, rows, write
+
+from active_critic import errors
+from active_critic.evaluators import load
+
+VERDICT = ["score", "unscored", "explanation", "advice", "criteria", "read_from", "notes"]
+
+
+def lines(path: str) -> list[dict]:
+    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+
+
+def test_one_record_an_item_in_order_with_the_items_own_columns(run, program, examples) -> None:
+    done = run("score", program, examples, "-o", "s.jsonl")
+    assert done.code == 0, done.err
+    records = lines("s.jsonl")
+    given = lines(str(examples))
+    assert [record["id"] for record in records] == [row["id"] for row in given]
+    for record, row in zip(records, given, strict=True):
+        assert list(record) == [*row, *VERDICT]
+        assert {name: record[name] for name in row} == row
+        assert 1 <= record["score"] <= 5
+        assert record["unscored"] is None
+        assert record["read_from"] == "probabilities"
+        assert [set(criterion) for criterion in record["criteria"]] == [{"name", "score", "explanation"}] * 4
+    assert "12 of 12 items scored, mean score" in done.err
+    assert "written to s.jsonl" in done.err
+    assert done.out == ""
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.tsv.gz", "s.json", "s.jsonl.gz"])
+def test_every_format(run, program, examples, name) -> None:
+    assert run("score", program, examples, "-o", name, "--quiet").code == 0
+    data = Path(name).read_bytes()
+    text = (gzip.decompress(data) if name.endswith(".gz") else data).decode()
+    if "json" in name:
+        records = json.loads(text) if ".jsonl" not in name else [json.loads(line) for line in text.splitlines()]
+    else:
+        records = list(csv.DictReader(text.splitlines(), delimiter="\t" if "tsv" in name else ","))
+    assert [record["id"] for record in records] == [f"e{i}" for i in range(12)]
+    assert all(float(record["score"]) >= 1 for record in records)
+
+
+def test_bad_rows_keep_their_place_and_say_why(run, program, tmp_path) -> None:
+    path = tmp_path / "items.jsonl"
+    good = rows(3)
+    good[1]["response"] = ""
+    texts = [*map(json.dumps, good), '{"broken": ', "[1]"]
+    path.write_text("\n".join(texts))
+    done = run("score", program, path, "-o", "s.jsonl", "--json")
+    assert done.code == 7
+    records = lines("s.jsonl")
+    assert [record["score"] is None for record in records] == [False, True, False, True, True]
+    assert "the text to be judged is empty" in records[1]["unscored"]
+    assert records[1]["colour"] == "blue"
+    assert "line 4 is broken JSON" in records[3]["unscored"]
+    assert done.document["unscored"] == 3
+    assert sum(reason["count"] for reason in done.document["reasons"]) == 3
+    shown = run("score", program, path, "-o", "s.csv")
+    assert shown.code == 7
+    assert "2 of 5 items scored" in shown.err
+    assert "1 × line 4 is broken JSON" in shown.err
+    with Path("s.csv").open(newline="") as file:
+        assert len(list(csv.DictReader(file))) == 5
+
+
+def test_a_table_starts_with_all_columns_of_ragged_rows(run, program, tmp_path) -> None:
+    path = write(tmp_path / "items.jsonl", [[], {"response": "a b"}, {"response": "c", "late": 1}])
+    assert run("score", program, path, "-o", "s.csv", "--json").code == 7
+    with Path("s.csv").open(newline="") as file:
+        records = list(csv.DictReader(file))
+    assert list(records[0]) == ["response", "late", *VERDICT]
+    assert [record["late"] for record in records] == ["", "", "1"]
+
+
+def test_broken_line_7312_is_one_unscored_row(run, program, tmp_path) -> None:
+    path = tmp_path / "long.jsonl"
+    blank, good = json.dumps({"response": " "}), json.dumps({"response": "a text to judge"})
+    path.write_text("\n".join([good] + [blank] * 7310 + ['{"broken'] + [good] * 3))
+    done = run("score", program, path, "-o", "s.jsonl", "--json")
+    assert done.code == 7
+    assert (done.document["items"], done.document["scored"]) == (7315, 4)
+    assert [(reason["row"], reason["count"]) for reason in done.document["reasons"]] == [(2, 7310), (7312, 1)]
+    assert lines("s.jsonl")[7311]["unscored"].startswith("line 7312 is broken JSON")
+
+
+def test_a_source_that_does_not_fit_is_said_and_the_others_are_scored(run, program, tmp_path) -> None:
+    def rate(response, turns):
+        if sum(len(text) for _, text in turns) > 100_000:
+            raise errors.ContextOverflow("x: the prompt does not fit the model's context window")
+        return 3
+
+    items = rows(4)
+    items[2]["source"] = "x" * 200_000
+    done = run("score", program, write(tmp_path / "i.jsonl", items), "-o", "s.jsonl", opener=opener(rate=rate))
+    assert done.code == 7
+    records = lines("s.jsonl")
+    assert [record["score"] is None for record in records] == [False, False, True, False]
+    assert "200,0" in records[2]["unscored"]
+    assert "do not fit" in records[2]["unscored"]
+    assert records[2]["source"] == "x" * 200_000
+    assert "1 × source and response" in done.err
+
+
+def test_no_explain_gives_the_same_scores(run, program, examples) -> None:
+    run("score", program, examples, "-o", "a.jsonl")
+    run("score", program, examples, "-o", "b.jsonl", "--no-explain")
+    assert [r["score"] for r in lines("a.jsonl")] == [r["score"] for r in lines("b.jsonl")]
+
+
+def test_without_a_file_records_go_to_standard_output(run, program, examples) -> None:
+    done = run("score", program, examples, "--limit", 2)
+    assert done.code == 0
+    records = [json.loads(line) for line in done.out.splitlines()]
+    assert [record["id"] for record in records] == ["e0", "e1"]
+    assert "2 of 2 items scored" in done.err
+    assert run("score", program, examples, "--limit", 2, "--quiet").err == ""
+    assert run("score", program, examples, "--json", opener=refuse).code == 2
+
+
+def test_on_a_terminal_verdicts_are_a_table(run, program, tmp_path, monkeypatch) -> None:
+    items = rows(3)
+    items[0]["response"] = "evil \x1b[2J\x1b]0;owned\x07 text [bold]not markup[/bold]"
+    path = write(tmp_path / "i.jsonl", [*items, {"id": "empty", "response": ""}])
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    done = run("score", program, path)
+    assert done.code == 7
+    assert "people" in done.out
+    assert r"evil \x1b[2J" in done.out
+    assert "\x1b[2J" not in done.out
+    assert "\x07" not in done.out
+    assert "[bold]not" in done.out
+    assert "unscored: the text to be judged is empty" in done.out
+
+
+def test_agreement_is_shown_where_there_are_human_scores(run, program, tmp_path) -> None:
+    items = [{**row, "id": f"n{row['id']}", "response": row["response"] + "!"} for row in rows(12)]
+    items[5]["rating"] = None
+    done = run("score", program, write(tmp_path / "i.jsonl", items), "-o", "s.jsonl", "--json")
+    found = done.document["agreement"]
+    assert found["column"] == "rating"
+    assert found["figures"]["total"] == 11
+    assert found["figures"]["groups"] == 4
+    assert found["figures"]["mean_interval"] is not None
+    assert 0 <= found["mean_absolute_error"] <= 4
+    shown = run("score", program, tmp_path / "i.jsonl", "-o", "s.jsonl")
+    assert "Kendall" in shown.err
+    assert "taken from the column 'rating' (11 items have one)" in shown.err
+
+
+def test_demonstrations_do_not_count_and_the_training_set_is_recognised(run, examples, program) -> None:
+    shown = len(load(program).fitted.demos)
+    found = run("score", program, examples, "-o", "s.jsonl", "--json").document["agreement"]
+    assert found["demonstrations_left_out"] == shown
+    assert found["figures"]["total"] == 12 - shown
+    assert any("the very examples that the program was fitted on" in sentence for sentence in found["words"])
+
+
+def test_human_scores_on_another_scale_are_told(run, program, tmp_path) -> None:
+    items = [{"response": f"text {i} " + "word " * i, "score": 10.0 * i} for i in range(12)]
+    found = run("score", program, write(tmp_path / "i.jsonl", items), "-o", "s.jsonl", "--json").document["agreement"]
+    assert found["figures"]["pearson"] > 0.5
+    assert found["mean_absolute_error"] is None
+    assert any("outside the program's scale 1..5" in sentence for sentence in found["words"])
+
+
+def test_another_model_than_the_fitted_one_is_told(run, program, examples) -> None:
+    asked = []
+
+    def opening(name, **options):
+        asked.append(name)
+        return opener()(name)
+
+    assert "fitted with" not in run("score", program, examples, "-o", "s.jsonl", opener=opening).err
+    told = run("score", program, examples, "-o", "s.jsonl", "--lm", "other/model", opener=opening)
+    assert asked == ["local", "other/model"]
+    assert "the program was fitted with local, and other/model scores now" in told.err
+
+
+def test_a_fitted_model_that_is_not_found_leads_to_its_address(run, program, examples) -> None:
+    def opening(name, **_):
+        raise errors.UnknownModel(f"no embedded model is called {name!r}")
+
+    failed = run("score", program, examples, "-o", "s.jsonl", opener=opening)
+    assert failed.code == 4
+    assert "--api-base" in failed.err
+    assert "--api-base" not in run("score", program, examples, "-o", "s.jsonl", "--lm", "x", opener=opening).err
+    assert not Path("s.jsonl.partial").exists()
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        errors.AuthenticationFailed("x: the endpoint does not accept the key"),
+        errors.UnknownModel("x: the endpoint has no such model"),
+        errors.EndpointDown("x: the endpoint does not answer"),
+    ],
+)
+def test_a_model_that_cannot_be_used_is_4_and_what_was_scored_is_kept(run, program, tmp_path, problem) -> None:
+    scored = 0
+
+    def rate(response, turns):
+        nonlocal scored
+        scored += 1
+        if response == "stop":
+            raise problem
+        return 3
+
+    many = [{"response": f"text {i}"} for i in range(256)] + [{"response": "stop"}] * 9
+    path = write(tmp_path / "i.jsonl", many)
+    failed = run("score", program, path, "-o", "s.jsonl", "--no-explain", opener=opener(rate=rate))
+    assert failed.code == 4
+    assert str(problem) in failed.err
+    assert "s.jsonl.partial (256 records)" in failed.err
+    assert len(lines("s.jsonl.partial")) == 256
+    assert not Path("s.jsonl").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_5_and_nothing_is_paid_twice(run, program, examples) -> None:
+    Path("s.jsonl.partial").symlink_to("/dev/full")
+    failed = run("score", program, examples, "-o", "s.jsonl")
+    assert failed.code == 5
+    assert "cannot write s.jsonl: No space left on device" in failed.err
+    Path("s.jsonl.partial").unlink(missing_ok=True)
+    again = run("score", program, examples, "-o", "s.jsonl", "--json")
+    assert again.code == 0
+    assert again.document["usage"]["calls"] == 0
+
+
+def test_interrupted_and_run_again_nothing_is_repeated(run, program, examples) -> None:
+    asked: list[str] = []
+
+    def interrupted_after(calls: float):
+        def rate(response, turns):
+            if len(asked) >= calls:
+                raise KeyboardInterrupt
+            asked.append(response)
+            return 1 + len(response.split()) % 5
+
+        return opener(rate=rate)
+
+    other = Path("other.sqlite")
+    whole = run("score", program, examples, "-o", "w.jsonl", "--journal", other, opener=interrupted_after(1e9))
+    assert whole.code == 0
+    calls = json.loads(run("score", program, examples, "-o", "w2.jsonl", "--journal", other, "--json").out)["usage"]
+    assert calls["calls"] == 0
+    asked.clear()
+    stopped = run("score", program, examples, "-o", "s.jsonl", opener=interrupted_after(20))
+    assert stopped.code == 130
+    assert "run the same command again to go on" in stopped.err
+    assert not Path("s.jsonl").exists()
+    done = run("score", program, examples, "-o", "s.jsonl", opener=interrupted_after(1e9))
+    assert done.code == 0
+    assert lines("s.jsonl") == lines("w.jsonl")
+
+
+def test_what_cannot_be_is_told_before_anything_is_paid_for(run, program, examples) -> None:
+    assert run("score", program, examples, "-o", examples, opener=refuse).code == 2
+    assert run("score", program, "nope.csv", "-o", "s.csv", opener=refuse).code == 3
+    assert run("score", program, examples, "-o", "s.csv", "--fields", "source=nope", opener=refuse).code == 3
+    assert run("score", "nope.json", examples, "-o", "s.csv", opener=refuse).code == 5
+    assert run("score", examples, examples, "-o", "s.csv", opener=refuse).code == 5
+    assert run("score", program, examples, "-o", "s.xlsx", opener=refuse).code == 3
+    assert run("score", program, examples, "-o", "no/such/folder/s.csv", opener=refuse).code == 5
+    Path("j").write_text("this is no journal, but long enough to be taken for something else " * 20)
+    assert run("score", program, examples, "-o", "s.csv", "--journal", "j", opener=refuse).code == 5
+    assert os.listdir() and not Path("s.csv").exists()

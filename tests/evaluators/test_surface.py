@@ -1,0 +1,164 @@
+"""The surface floor: finite figures for any text, a ridge that is what it says, folds that are never seen."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from active_critic.data import Examples, folds, read_examples, split
+from active_critic.errors import FitError
+from active_critic.evaluators.surface import ALPHAS, FEATURES, SurfaceFloor, out_of_fold, surface_features
+from active_critic.records import Example, Scale
+from active_critic.stats import agreement
+
+SHARED = Path(__file__).parents[3] / "shared" / "datasets"
+WORDS = ("the", "a", "red", "blue", "small", "house", "tree", "runs", "sees", "likes", "old", "new", "river", "bird")
+
+
+def figures(response: str, source: str = "") -> dict[str, float]:
+    return dict(zip(FEATURES, surface_features(Example(response, source)).tolist(), strict=True))
+
+
+def by_length(n: int, seed: int = 0) -> Examples:
+    """Examples whose score is their length, two to a document, on 1..5."""
+    rng = random.Random(seed)
+    items = []
+    for i in range(n):
+        words = rng.choices(WORDS, k=rng.randint(3, 40))
+        score = 1 + 4 * (len(words) - 3) / 37
+        items.append(Example(" ".join(words) + ".", "a red house by the river", score, group=f"d{i // 2}", row=i + 1))
+    return Examples(tuple(items), Scale(low=1, high=5))
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_any_texts_have_finite_figures(response: str, source: str) -> None:
+    values = surface_features(Example(response, source))
+    assert values.shape == (len(FEATURES),)
+    assert np.isfinite(values).all()
+
+
+def test_the_figures_are_what_their_names_say() -> None:
+    found = figures("The cat sat. The cat sat!", "The CAT sat on 12 mats")
+    assert found["log_words"] == pytest.approx(np.log(7))
+    assert found["log_characters"] == pytest.approx(np.log(21))
+    assert found["words_per_sentence"] == 3.0
+    assert found["words_from_source"] == 1.0
+    assert found["bigrams_from_source"] == pytest.approx(4 / 5)  # "sat the" is not in the source
+    assert found["source_words_kept"] == pytest.approx(3 / 6)
+    assert found["novelty"] == pytest.approx(2 / 4)
+    assert found["type_token_ratio"] == pytest.approx(3 / 6)
+    assert found["repeated_trigrams"] == pytest.approx(1 / 4)
+    assert found["punctuation_share"] == pytest.approx(2 / 20)
+    assert found["log_length_ratio"] == 0.0
+    assert figures("a1b22")["digit_share"] == pytest.approx(3 / 5)
+    assert figures("ab " * 200)["compression_ratio"] < 0.1 < figures("some words once")["compression_ratio"]
+
+
+def test_without_a_source_nothing_compares_with_it() -> None:
+    found = figures("some words here")
+    names = ("words_from_source", "bigrams_from_source", "source_words_kept", "novelty", "log_length_ratio")
+    assert [found[name] for name in names] == [0.0] * 5
+
+
+def test_a_score_that_is_the_length_is_reproduced() -> None:
+    train, test = split(by_length(80), 0.5, 0)
+    predicted = SurfaceFloor().fit(train).predict(test)
+    assert all(1 <= score <= 5 for score in predicted)
+    result = agreement(predicted, [e.score or 0 for e in test], resamples=0)
+    assert result.mean is not None
+    assert result.mean > 0.9
+
+
+def test_the_coefficients_are_those_of_a_ridge_on_standardised_figures() -> None:
+    examples = by_length(30)
+    floor = SurfaceFloor(alpha=3.0).fit(examples)
+    x = np.array([surface_features(e) for e in examples])
+    kept = x.std(axis=0) > 1e-9
+    z = (x[:, kept] - x[:, kept].mean(axis=0)) / x[:, kept].std(axis=0)
+    y = np.array([e.score for e in examples], dtype=float)
+    # A ridge is least squares with rows sqrt(alpha) I and zeros added.
+    wide = np.vstack([z, np.sqrt(3.0) * np.eye(z.shape[1])])
+    expected = np.linalg.lstsq(wide, np.concatenate([y - y.mean(), np.zeros(z.shape[1])]), rcond=None)[0]
+    assert floor.coefficients_[kept] == pytest.approx(expected, abs=1e-9)
+    assert floor.coefficients_[~kept] == pytest.approx(0.0)
+
+
+def test_the_strength_is_the_best_when_each_document_is_left_out() -> None:
+    rng = random.Random(2)
+    examples = [Example(e.response, e.source, (e.score or 0) + rng.gauss(0, 2), group=e.group) for e in by_length(24)]
+    x = np.array([surface_features(e) for e in examples])
+    spread = x.std(axis=0)
+    z = (x - x.mean(axis=0)) / np.where(spread > 1e-9, spread, np.inf)
+    y = np.array([e.score for e in examples], dtype=float)
+    errors = []
+    for alpha in ALPHAS:
+        error = 0.0
+        for group in sorted({str(e.group) for e in examples}):
+            out = np.array([e.group == group for e in examples])
+            centre = z[~out].mean(axis=0)
+            rest = z[~out] - centre
+            target = y[~out] - y[~out].mean()
+            slope = np.linalg.solve(rest.T @ rest + alpha * np.eye(z.shape[1]), rest.T @ target)
+            error += float(np.sum((y[out] - y[~out].mean() - (z[out] - centre) @ slope) ** 2))
+        errors.append(error)
+    assert SurfaceFloor().fit(examples).alpha_ == ALPHAS[int(np.argmin(errors))]
+
+
+def test_predictions_stay_on_the_scale() -> None:
+    examples = by_length(20)
+    long = [Example("word other thing " * 500, "a red house")]
+    assert SurfaceFloor(0.01).fit(examples).predict(long)[0] in (1.0, 5.0)
+    scores = [e.score or 0 for e in examples]
+    assert SurfaceFloor(0.01).fit(list(examples)).predict(long)[0] in (min(scores), max(scores))
+    narrow = SurfaceFloor(0.01).fit(examples, Scale(low=2, high=3)).predict(examples)
+    assert min(narrow) == 2.0
+    assert max(narrow) == 3.0
+
+
+def test_fitting_again_forgets_and_nothing_to_predict_is_nothing() -> None:
+    floor = SurfaceFloor().fit(by_length(20, seed=5))
+    assert floor.predict([]) == []
+    again, fresh = floor.fit(by_length(30)), SurfaceFloor().fit(by_length(30))
+    assert again.predict(by_length(5)) == fresh.predict(by_length(5))
+
+
+@pytest.mark.parametrize("examples", [[], [Example("a", "", 1.0)], [Example("a", "", 1.0), Example("b")]])
+def test_too_little_to_fit_on_is_an_error(examples: list[Example]) -> None:
+    with pytest.raises(FitError, match="two or more examples"):
+        SurfaceFloor().fit(examples)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 1000))
+def test_no_prediction_depends_on_the_scores_of_its_own_fold(seed: int) -> None:
+    examples = by_length(20, seed)
+    parts = folds(examples, 4, seed)
+    predicted = out_of_fold(examples, parts)
+    hidden = set(parts[1])
+    changed = Examples(
+        tuple(Example(e.response, e.source, 1.0, group=e.group) if i in hidden else e for i, e in enumerate(examples)),
+        examples.scale,
+    )
+    assert [out_of_fold(changed, parts)[i] for i in parts[1]] == [predicted[i] for i in parts[1]]
+    rest = examples.take(i for i in range(20) if i not in hidden)
+    assert [predicted[i] for i in parts[1]] == SurfaceFloor().fit(rest).predict(examples.take(parts[1]))
+
+
+@pytest.mark.parametrize("parts", [[[0, 1], [1, 2]], [[0, 1]], [[0, 1, 2]], []])
+def test_folds_that_are_no_partition_or_leave_nothing_are_refused(parts: list[list[int]]) -> None:
+    with pytest.raises(FitError):
+        out_of_fold(by_length(3), parts)
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the public data sets are not beside this checkout")
+@pytest.mark.parametrize("name", ["topical_chat.jsonl", "openmeva_roc.jsonl", "hanna.jsonl.gz"])
+def test_the_floor_is_above_the_ground_on_public_data(name: str) -> None:
+    examples = read_examples(SHARED / name)
+    means = []
+    for seed in range(3):
+        train, test = split(examples, 0.25, seed)
+        means.append(agreement(SurfaceFloor().fit(train).predict(test), [e.score or 0 for e in test], resamples=0).mean)
+    assert min(mean or 0 for mean in means) > 0.05

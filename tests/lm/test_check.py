@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from loopback import Fault, Loopback, Say, refused
+
+from active_critic import errors
+from active_critic.journal import Journal
+from active_critic.lm import Capabilities, LanguageModel, open_lm
+from active_critic.lm.check import check
+
+DIGIT = Say("5", tokens=[("5", -0.1, {"5": -0.105, "4": -2.303, "yellow": -6.0})], prompt_tokens=20)
+SHADE = '{"shade": 5}'
+
+
+def endpoint(
+    *, logprobs: str = "yes", schema: str = "yes", temperature: str = "yes", chat: str = "5", cached: bool = False
+) -> Any:
+    """An endpoint that takes ("yes"), refuses ("refuses") or passes over ("ignores") each of the three."""
+
+    def answer(body: dict[str, Any]) -> Say | Fault:
+        if "temperature" in body and temperature == "refuses":
+            return refused("Unsupported value: 'temperature' does not support 0 with this model.")
+        if body.get("logprobs") and logprobs == "refuses":
+            return refused("You are not allowed to request logprobs from this model.")
+        if "response_format" in body:
+            if schema == "refuses":
+                return refused("Invalid parameter: 'response_format' of type 'json_schema' is not supported.")
+            return Say(SHADE if schema == "yes" else "A ripe lemon is yellow.")
+        text = str(body["messages"])
+        reused = 900 if cached and "Is the sky pale? Answer" in text else 0
+        tokens = [(piece, -0.1, {piece: -0.1}) for piece in (chat,)] if chat != "5" else DIGIT.tokens
+        return Say(
+            chat, tokens=tokens if logprobs == "yes" else [], prompt_tokens=1000, cached_tokens=reused, slow=0.001
+        )
+
+    return answer
+
+
+def opened(loopback: Loopback) -> LanguageModel:
+    lm = open_lm("openai/x", api_base=loopback.api_base)
+    lm._wait = lambda _: None
+    return lm
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "json_schema", "probabilities", "temperature", "calls", "noted"),
+    [
+        ({}, True, True, True, 2, []),
+        ({"logprobs": "ignores"}, True, False, True, 2, []),
+        ({"schema": "ignores"}, False, True, True, 2, []),
+        ({"logprobs": "refuses"}, True, False, True, 3, ["logprobs"]),
+        ({"schema": "refuses"}, False, True, True, 2, ["json_schema"]),
+        ({"temperature": "refuses"}, True, True, False, 3, ["temperature"]),
+        ({"temperature": "refuses", "logprobs": "refuses"}, True, False, False, 4, ["temperature", "logprobs"]),
+        ({"logprobs": "refuses", "schema": "refuses"}, False, False, True, 3, ["logprobs", "json_schema"]),
+        ({"chat": "Well, a lemon is rather yellow."}, True, True, True, 2, []),
+    ],
+)
+def test_what_an_endpoint_can_do_is_found_by_asking(
+    loopback: Loopback,
+    behaviour: dict[str, str],
+    json_schema: bool,
+    probabilities: bool,
+    temperature: bool,
+    calls: int,
+    noted: list[str],
+) -> None:
+    loopback.answer = endpoint(**behaviour)
+    found = opened(loopback).capabilities
+    assert (found.json_schema, found.probabilities, found.temperature) == (json_schema, probabilities, temperature)
+    assert loopback.calls == calls
+    assert len(found.notes) == len(noted)
+    assert all(word in note for word, note in zip(noted, found.notes, strict=True))
+
+
+def test_it_is_asked_for_once(loopback: Loopback) -> None:
+    loopback.answer = endpoint()
+    lm = opened(loopback)
+    assert lm.capabilities is lm.capabilities
+    assert loopback.calls == 2
+
+
+def test_the_journal_remembers_what_was_found(loopback: Loopback, tmp_path: Any) -> None:
+    loopback.answer = endpoint()
+    found: list[Capabilities] = []
+    for _ in range(2):
+        with Journal(tmp_path / "j.sqlite") as journal:
+            lm = opened(loopback)
+            lm.memory = journal
+            found.append(lm.capabilities)
+    assert found[0] == found[1] == Capabilities(json_schema=True, probabilities=True)
+    assert loopback.calls == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"shade": 7}', '{"shade": 5, "more": 1}', "[5]", "5", "", '{"shade": "5"}', '{"shade": [5]}', '{"shade": true}'],
+)
+def test_a_reply_that_only_looks_like_the_schema_is_not_taken_for_it(loopback: Loopback, text: str) -> None:
+    loopback.answer = lambda body: Say(text) if "response_format" in body else DIGIT
+    assert not opened(loopback).capabilities.json_schema
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        (Fault(status=401), errors.AuthenticationFailed),
+        (Fault(status=404, message="no such model"), errors.UnknownModel),
+        (Fault(), errors.EndpointDown),
+        (Fault(status=402), errors.BillingStopped),
+        (refused("no"), errors.RequestRefused),
+    ],
+)
+def test_an_endpoint_that_cannot_be_used_says_why(loopback: Loopback, fault: Fault, error: type[Exception]) -> None:
+    loopback.script(fault)
+    for ask in (lambda lm: lm.capabilities, check):
+        with pytest.raises(error):
+            ask(opened(loopback))
+
+
+def test_a_failure_is_not_remembered(loopback: Loopback) -> None:
+    lm = opened(loopback)
+    loopback.script(Fault())
+    with pytest.raises(errors.EndpointDown):
+        _ = lm.capabilities
+    loopback.answer = endpoint()
+    assert lm.capabilities.probabilities
+
+
+def test_check_measures(loopback: Loopback) -> None:
+    loopback.answer = endpoint(cached=True)
+    findings = check(opened(loopback))
+    assert findings.chat
+    assert (findings.json_schema, findings.probabilities, findings.temperature) == (True, True, True)
+    assert findings.rating_mass == pytest.approx(1.0, abs=0.01)
+    assert findings.prefix_cache
+    assert findings.prompt_tokens_per_second > 0
+    assert findings.completion_tokens_per_second > 0
+    assert findings.to_dict()["model"] == "openai/x"
+    assert loopback.calls == 6
+
+
+def test_check_does_not_take_a_chatty_word_for_a_rating(loopback: Loopback) -> None:
+    loopback.answer = endpoint(chat="Well, a lemon is rather yellow.")
+    findings = check(opened(loopback))
+    assert findings.probabilities
+    assert findings.rating_mass is None
+    assert not findings.prefix_cache
+
+
+def test_check_does_not_believe_the_journal(loopback: Loopback, tmp_path: Any) -> None:
+    with Journal(tmp_path / "j.sqlite") as journal:
+        lm = opened(loopback)
+        lm.memory = journal
+        loopback.answer = endpoint()
+        assert lm.capabilities.probabilities
+        loopback.answer = endpoint(logprobs="refuses")
+        before = len(journal)
+        assert not check(lm).probabilities
+        assert len(journal) == before
+        assert lm.memory is journal
+
+
+def test_check_asks_at_most_eight_times(loopback: Loopback) -> None:
+    loopback.answer = endpoint(temperature="refuses")
+    assert not check(opened(loopback)).temperature
+    assert loopback.calls == 7

@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from loopback import Fault, Loopback, Say, serving
+
+from active_critic import errors
+from active_critic.journal import Journal
+from active_critic.lm import open_lm, scripted_lm
+
+ASK = [("user", "How good?")]
+
+
+def ask(lm: Any, **more: Any) -> str:
+    lm._wait = lambda _: None
+    return str(lm.ask(ASK, max_tokens=5, **more).text)
+
+
+# --- names and addresses --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "served"),
+    [
+        ("openai/x", "x"),
+        ("x", "x"),
+        ("hosted_vllm/x", "x"),
+        ("openai/org/x", "org/x"),
+        ("Qwen/Qwen2.5-7B-Instruct", "Qwen/Qwen2.5-7B-Instruct"),
+    ],
+)
+def test_a_name_at_an_address_of_ones_own(loopback: Loopback, name: str, served: str) -> None:
+    lm = open_lm(name, api_base=loopback.api_base)
+    assert ask(lm) == "hello"
+    assert loopback.asked[0].body["model"] == served
+    assert loopback.asked[0].path == "/v1/chat/completions"
+    assert lm.name == name
+    assert lm.identity == {"name": name, "endpoint": loopback.api_base}
+    assert lm.weights is None
+
+
+@pytest.mark.parametrize("name", ["", "  ", "\n"])
+def test_an_empty_name_is_a_clear_error(name: str) -> None:
+    with pytest.raises(errors.UnknownModel, match="empty"):
+        open_lm(name)
+
+
+@pytest.mark.parametrize("name", ["nosuchprovider/x", "openai/", "/x"])
+def test_an_unknown_provider_is_a_clear_error_before_any_call(name: str) -> None:
+    with pytest.raises(errors.UnknownModel, match="provider"):
+        open_lm(name)
+
+
+def test_an_unknown_name_without_a_provider_is_a_clear_error() -> None:
+    with pytest.raises(errors.UnknownModel, match="nosuchmodel"):
+        open_lm("nosuchmodel")
+
+
+@pytest.mark.parametrize("thing", [None, 4, object()])
+def test_what_is_no_model_is_a_clear_error(thing: object) -> None:
+    with pytest.raises(errors.UnknownModel, match="LanguageModel"):
+        open_lm(thing)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:8080/v1", "localhost", "ftp://127.0.0.1/v1", "http://", "/v1"])
+def test_what_is_no_address_is_a_clear_error(address: str) -> None:
+    with pytest.raises(errors.ModelError, match=r"http://127\.0\.0\.1:8080/v1"):
+        open_lm("openai/x", api_base=address)
+
+
+@pytest.mark.parametrize("address", ["http://user:hunter2@127.0.0.1:9/v1", "http://127.0.0.1:9/v1?key=hunter2"])
+def test_a_password_in_the_address_is_refused_and_not_shown(address: str) -> None:
+    with pytest.raises(errors.ModelError, match="environment") as caught:
+        open_lm("openai/x", api_base=address)
+    assert "hunter2" not in str(caught.value)
+    assert "user:" not in str(caught.value)
+
+
+def test_an_address_in_the_environment_is_used_and_is_part_of_what_is_asked(
+    loopback: Loopback, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(lambda _: Say("other")) as other, Journal(tmp_path / "j.sqlite") as journal:
+        said = []
+        for variable, server in (("OPENAI_BASE_URL", loopback), ("OPENAI_API_BASE", other)):
+            with monkeypatch.context() as patch:
+                patch.setenv(variable, server.api_base)
+                lm = open_lm("openai/x")
+                lm.memory = journal
+                said.append(ask(lm))
+                assert lm.identity["endpoint"] == server.api_base
+        assert said == ["hello", "other"]
+
+
+def test_an_explicit_address_goes_before_the_environment(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert ask(open_lm("openai/x", api_base=loopback.api_base)) == "hello"
+    assert loopback.asked[0].headers["user-agent"].startswith("lm15")
+
+
+# --- keys -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_key_comes_from_the_environment(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-one-secret")
+    monkeypatch.setenv("MY_KEY", "sk-two-secret")
+    ask(open_lm("openai/x", api_base=loopback.api_base))
+    ask(open_lm("openai/x", api_base=loopback.api_base, api_key_env="MY_KEY"))
+    assert [asked.headers["authorization"] for asked in loopback.asked] == [
+        "Bearer sk-one-secret",
+        "Bearer sk-two-secret",
+    ]
+
+
+def test_an_endpoint_of_ones_own_needs_no_key(loopback: Loopback) -> None:
+    lm = open_lm("openai/x", api_base=loopback.api_base)
+    assert ask(lm) == "hello"
+    assert "none" not in lm._secrets  # the placeholder is no secret: "none" stays readable in messages
+
+
+def test_no_argument_takes_a_key() -> None:
+    with pytest.raises(TypeError):
+        open_lm("openai/x", api_key="sk-secret")
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_a_named_variable_without_a_key_is_a_clear_error(monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
+    if value is not None:
+        monkeypatch.setenv("MY_KEY", value)
+    with pytest.raises(errors.AuthenticationFailed, match="MY_KEY"):
+        open_lm("openai/x", api_key_env="MY_KEY")
+
+
+def test_a_missing_key_is_a_clear_error() -> None:
+    with pytest.raises(errors.AuthenticationFailed, match="OPENAI_API_KEY") as caught:
+        ask(open_lm("openai/gpt-4.1-mini"))
+    assert "RouterConfig" not in str(caught.value)
+
+
+# --- what else can be opened ----------------------------------------------------------------------------------------
+
+
+def test_a_language_model_is_returned_as_it_is() -> None:
+    lm = scripted_lm(lambda _: "4")
+    assert open_lm(lm) is lm
+
+
+def test_a_dspy_lm_is_accepted_and_left_as_it_was(loopback: Loopback, tmp_path: Any) -> None:
+    import dspy
+
+    inner = dspy.LM(
+        "openai/x", api_base=loopback.api_base, api_key="sk-inner-secret", num_retries=5, cache=True, temperature=0.7
+    )
+    lm = open_lm(inner)
+    assert lm.identity == {"name": "openai/x", "endpoint": loopback.api_base}
+    assert (ask(lm), ask(lm)) == ("hello", "hello")
+    assert loopback.calls == 2  # DSPy's cache is off
+    assert loopback.asked[0].body["temperature"] == 0.0
+    assert loopback.asked[0].headers["authorization"] == "Bearer sk-inner-secret"
+    assert (inner.cache, inner.num_retries) == (True, 5)
+    loopback.script(Fault(status=500, message="sk-inner-secret"))
+    with pytest.raises(errors.EndpointDown) as caught:
+        ask(lm)
+    assert loopback.calls == 2 + 4
+    assert "sk-inner-secret" not in str(caught.value)
+
+
+def test_userinfo_of_a_dspy_lm_is_not_in_its_identity() -> None:
+    import dspy
+
+    lm = open_lm(dspy.LM("openai/x", api_base="http://user:hunter2@127.0.0.1:9/v1?key=hunter2", api_key="k"))
+    assert lm.identity["endpoint"] == "http://127.0.0.1:9/v1"
+    with pytest.raises(errors.ModelError) as caught:
+        ask(lm)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_strict_switches_the_prefix_cache_off(loopback: Loopback) -> None:
+    ask(open_lm("openai/x", api_base=loopback.api_base, strict=True))
+    ask(open_lm("openai/x", api_base=loopback.api_base))
+    assert loopback.asked[0].body["cache_prompt"] is False
+    assert "cache_prompt" not in loopback.asked[1].body
+
+
+def test_workers_and_context(loopback: Loopback) -> None:
+    lm = open_lm("openai/x", api_base=loopback.api_base, workers=3, context=4096)
+    assert (lm.workers, lm.context) == (3, 4096)
+    assert open_lm("openai/x", api_base=loopback.api_base).workers == 8
+
+
+# --- proxies --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+@pytest.mark.parametrize("no_proxy", [None, "example.com"])
+def test_loopback_does_not_go_through_a_proxy(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch, host: str, no_proxy: str | None
+) -> None:
+    with serving(lambda _: Say("from the proxy")) as proxy:
+        monkeypatch.setattr(os, "environ", os.environ.copy())
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url)
+        if no_proxy:
+            monkeypatch.setenv("NO_PROXY", no_proxy)
+        lm = open_lm("openai/x", api_base=loopback.api_base.replace("127.0.0.1", host))
+        assert ask(lm) == "hello"
+        assert proxy.calls == 0
+        if no_proxy:
+            assert no_proxy in os.environ["NO_PROXY"].split(",")
+
+
+def test_another_host_still_goes_through_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(lambda _: Say("from the proxy")) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        monkeypatch.setenv("http_proxy", proxy.url)
+        assert ask(open_lm("openai/x", api_base="http://endpoint.invalid/v1")) == "from the proxy"
+        assert "NO_PROXY" not in os.environ
+
+
+def test_without_a_proxy_the_environment_is_left_alone(loopback: Loopback) -> None:
+    open_lm("openai/x", api_base=loopback.api_base)
+    assert not {"NO_PROXY", "no_proxy"} & set(os.environ)
+
+
+# --- what is not done -----------------------------------------------------------------------------------------------
+
+
+def test_opening_and_asking_imports_no_litellm_and_asks_nobody_else(loopback: Loopback) -> None:
+    code = (
+        "import socket, sys\n"
+        "real = socket.socket.connect\n"
+        "def connect(self, address):\n"
+        "    assert address[0] == '127.0.0.1', address\n"
+        "    return real(self, address)\n"
+        "socket.socket.connect = connect\n"
+        "from active_critic.lm import open_lm\n"
+        "lm = open_lm('openai/x', api_base=sys.argv[1])\n"
+        "print(lm.ask([('user', 'hi')], max_tokens=3).text, 'litellm' in sys.modules)"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "LITELLM_LOCAL_MODEL_COST_MAP"}
+    run = subprocess.run(
+        [sys.executable, "-c", code, loopback.api_base], capture_output=True, text=True, check=False, env=environment
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, "hello False\n", "")

@@ -1,0 +1,335 @@
+"""Reading examples: columns and scales are recognised and said, and what cannot be used is named."""
+
+import gzip
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from active_critic.data import COLUMNS, BadRow, Examples, iter_examples, read_examples
+from active_critic.errors import DataError
+from active_critic.records import Example, Scale
+
+SHARED = Path(__file__).parents[2] / "shared" / "datasets"
+GOOD = [{"source": f"s{i}", "response": f"r{i}", "score": i} for i in range(1, 6)]
+
+
+def jsonl(folder: Path, records: list[Any], name: str = "x.jsonl") -> Path:
+    path = folder / name
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=30).filter(str.strip)
+ROWS = st.lists(
+    st.fixed_dictionaries({"source": TEXT, "response": TEXT, "score": st.floats(0, 1), "extra": TEXT}),
+    min_size=1,
+    max_size=5,
+)
+
+
+@pytest.mark.parametrize(
+    "name", ["x.csv", "x.tsv.gz", "x.json", "x.jsonl", "x.ndjson.gz", "x.parquet", "frame", "dicts"]
+)
+@given(rows=ROWS)
+@settings(max_examples=25, deadline=None)
+def test_examples_come_back_as_they_were_written(name: str, rows: list[dict[str, Any]]) -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(rows)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        if ".csv" in name or ".tsv" in name:
+            frame.to_csv(path, index=False, sep="\t" if ".tsv" in name else ",", lineterminator="\r\n")
+        elif name == "x.parquet":
+            frame.to_parquet(path)
+        elif name == "x.json":
+            path.write_text(json.dumps(rows), encoding="utf-8")
+        elif name not in {"frame", "dicts"}:
+            data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+            path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        source = {"frame": frame, "dicts": rows}.get(name, path)
+        examples = read_examples(source, scale="0..1")
+    assert [(e.source, e.response, e.score) for e in examples] == [
+        (r["source"], r["response"], r["score"]) for r in rows
+    ]
+    assert [e.record["extra"] for e in examples] == [r["extra"] for r in rows]
+    assert [e.row for e in examples] == list(range(1, len(rows) + 1))
+
+
+@pytest.mark.parametrize(("field", "column"), [(field, column) for field in COLUMNS for column in COLUMNS[field]])
+def test_every_listed_column_name_is_recognised(field: str, column: str) -> None:
+    record = {"response": "r", "score": 3}
+    record.pop(field, None)
+    record[column.upper().replace("_", " ")] = 3
+    example = read_examples([record], scale="1..5")[0]
+    assert getattr(example, field) == (3.0 if field == "score" else "3")
+
+
+def test_fields_win_over_recognition_and_say_so(tmp_path: Path) -> None:
+    records = [{"response": "no", "better": f"r{i}", "score": 9, "overall": i, "doc": 7} for i in range(1, 6)]
+    examples = read_examples(
+        jsonl(tmp_path, records), fields={"response": "better", "score": "overall", "group": "doc"}
+    )
+    assert examples[0].response == "r1"
+    assert examples[0].score == 1.0
+    assert examples[0].group == "7"
+    assert examples.fields == {"response": "better", "score": "overall", "group": "doc"}
+    assert examples.notes[0] == "columns used: response=better, score=overall, group=doc"
+
+
+def test_of_two_candidates_the_earlier_listed_is_taken_and_the_other_named() -> None:
+    examples = read_examples([{"text": "t", "output": "o", "rating": 2, "Score": 4}], scale="1..5")
+    assert (examples[0].response, examples[0].score) == ("o", 4.0)
+    assert any("'output'" in note and "'text'" in note for note in examples.notes)
+    assert any("'Score'" in note and "'rating'" in note for note in examples.notes)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"respons": "output"}, "'respons' is not a field.*did you mean 'response'"),
+        ({"score": "overal"}, "no column 'overal'.*'overall'.*did you mean 'overall'"),
+        ({"score": "Overall"}, "did you mean 'overall'"),
+    ],
+)
+def test_a_wrong_mapping_lists_what_there_is(fields: dict[str, str], says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        read_examples([{"response": "r", "overall": 1}], fields=fields)
+
+
+def test_unrecognised_columns_are_listed_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"--fields response=NAME.*'words', 'score'"):
+        read_examples([{"words": "w", "score": 3}])
+    with pytest.raises(DataError, match=r"--fields score=NAME"):
+        read_examples([{"response": "r"}])
+    path = tmp_path / "x.csv"
+    path.write_text("id;response;score\n1;r;3\n")
+    with pytest.raises(DataError, match="semicolons"):
+        read_examples(path)
+
+
+def test_aspects_and_everything_else_survive() -> None:
+    record = {"response": "r", "score": 3, "scores": {"fluency": 2, "odd": "x"}, "aspect_tone": "4.5", "more": [1]}
+    example = read_examples([record], scale="1..5")[0]
+    assert example.aspects == {"fluency": 2.0, "tone": 4.5}
+    assert example.record == record
+    text = {**record, "scores": '{"fluency": 2}'}
+    assert read_examples([text], scale="1..5")[0].aspects == {"fluency": 2.0, "tone": 4.5}
+
+
+def test_identifiers_are_text_and_blank_ones_are_none() -> None:
+    examples = read_examples(
+        [{"response": 42, "score": 3, "id": 7.0, "group": "", "system": None, "reference": " "}], scale="1..5"
+    )
+    assert examples[0] == Example("42", "", 3.0, "7", record=examples[0].record, row=1)
+
+
+@pytest.mark.parametrize(
+    ("scores", "scale"),
+    [
+        ([0, 1], "0..1"),
+        ([0.2, 0.9], "0..1"),
+        ([1, 2, 3], "1..3"),
+        ([1, 3.5], "1..4"),
+        ([2, 5], "1..5"),
+        ([1, 6], "1..6"),
+        ([7, 1], "1..7"),
+        ([0, 5], "0..5"),
+        ([3, 10], "1..10"),
+        ([0, 10], "0..10"),
+        ([0, 55], "0..100"),
+        ([-0.5, 1], "-1..1"),
+    ],
+)
+def test_the_narrowest_usual_scale_that_holds_all_scores_is_inferred_and_said(scores: list[float], scale: str) -> None:
+    examples = read_examples([{"response": f"r{i}", "score": s} for i, s in enumerate(scores)])
+    assert str(examples.scale) == scale
+    assert examples.scale_inferred
+    assert any(f"scale {scale} inferred" in note and "--scale" in note for note in examples.notes)
+
+
+def test_scores_that_fit_no_usual_scale_need_one() -> None:
+    with pytest.raises(DataError, match=r"from -3 to 250; pass --scale"):
+        read_examples([{"response": "a", "score": -3}, {"response": "b", "score": 250}])
+
+
+def test_a_given_scale_is_used_and_held_to() -> None:
+    examples = read_examples(GOOD, scale=Scale(low=0, high=20))
+    assert (str(examples.scale), examples.scale_inferred) == ("0..20", False)
+    with pytest.raises(DataError, match=r"row 5, column 'score': 5 lies outside the scale 1\.\.4"):
+        read_examples(GOOD, scale="1..4")
+    with pytest.raises(DataError, match="not a scale"):
+        read_examples(GOOD, scale="four")
+
+
+def test_a_scale_column_counts_when_it_is_the_same_everywhere(tmp_path: Path) -> None:
+    stated = [{**record, "scale": [0, 50]} for record in GOOD]
+    examples = read_examples(jsonl(tmp_path, stated))
+    assert (str(examples.scale), examples.scale_inferred) == ("0..50", False)
+    assert "scale 0..50 taken from the file" in examples.notes
+    assert str(read_examples(stated, scale="1..5").scale) == "1..5"
+    assert str(read_examples([{**record, "scale": "0..50"} for record in GOOD]).scale) == "0..50"
+    assert str(read_examples([{**record, "scale": "large"} for record in GOOD]).scale) == "1..5"
+    assert str(read_examples([*stated[1:], GOOD[0]]).scale) == "1..5"
+    with pytest.raises(DataError, match=r"different scales \(0\.\.50 and 0\.\.60\)"):
+        read_examples([*stated, {**GOOD[0], "scale": [0, 60]}])
+
+
+@pytest.mark.parametrize("value", ["n/a", "4,5", "1_0", True, [3], "nan", "inf", float("nan"), float("inf"), 10**400])
+def test_a_score_that_is_no_finite_number_is_named(tmp_path: Path, value: Any) -> None:
+    path = jsonl(tmp_path, [*GOOD, {"response": "r", "score": value}])
+    with pytest.raises(DataError, match=r"x\.jsonl, row 6, column 'score'.*not a (finite )?number") as caught:
+        read_examples(path)
+    assert (caught.value.row, caught.value.column, caught.value.path) == (6, "score", str(path))
+
+
+@pytest.mark.parametrize("value", ["", "  ", None])
+def test_rows_without_a_score_are_named_with_the_remedy(value: Any) -> None:
+    with pytest.raises(DataError, match=r"rows 6, 7, 8, 9, 10 and 2 more: the score is missing; drop them"):
+        read_examples(GOOD + [{"response": "r", "score": value}] * 7)
+
+
+@pytest.mark.parametrize("value", ["", " \n ", None])
+def test_an_empty_response_is_named(value: Any) -> None:
+    with pytest.raises(DataError, match=r"row 6, column 'output': the text to be judged is empty"):
+        read_examples([*({"output": "r", "score": i} for i in range(5)), {"output": value, "score": 3}])
+
+
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        ({"response": ["r"], "score": 3}, "column 'response': expected a text, not list"),
+        ({"response": "r", "source": {"a": 1}, "score": 3}, "column 'source': expected a text, not dict"),
+        ({"response": "r\0", "score": 3}, "NUL"),
+        ({"response": "r\ud83d", "score": 3}, "surrogate"),
+        ("a string", "not str"),
+    ],
+)
+def test_texts_that_are_none_are_named(record: Any, says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        read_examples([*GOOD, record])
+
+
+def test_broken_line_7312_of_a_file_is_named_in_a_fit_and_kept_in_its_place_in_scoring(tmp_path: Path) -> None:
+    lines = [json.dumps({"response": f"r{i}", "score": i % 5 + 1}) for i in range(1, 8001)]
+    lines[7311] = lines[7311][:-3]
+    path = tmp_path / "x.jsonl"
+    path.write_text("\n".join(lines))
+    with pytest.raises(DataError, match=r"x\.jsonl, row 7312: line 7312 is broken JSON") as caught:
+        read_examples(path)
+    assert caught.value.row == 7312
+    items = list(iter_examples(path))
+    assert len(items) == 8000
+    assert [i for i, item in enumerate(items, 1) if isinstance(item, BadRow)] == [7312]
+
+
+def test_items_to_be_scored_need_no_usable_score(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, [{"response": "a"}, {"response": "b", "score": "n/a"}, {"response": "c", "score": 99}])
+    examples = read_examples(path, scored=False)
+    assert [e.score for e in examples] == [None, None, 99.0]
+    assert examples.scale is None
+    assert not examples.scale_inferred
+
+
+def test_streaming_gives_one_item_a_row_in_order(tmp_path: Path) -> None:
+    records = [{"id": i, "output": "" if i % 7 == 0 else f"r{i}", "score": "?" if i % 2 else i} for i in range(1, 300)]
+    items = list(iter_examples(jsonl(tmp_path, records)))
+    assert [item.record["id"] for item in items] == list(range(1, 300))
+    bad = [item for item in items if isinstance(item, BadRow)]
+    assert [item.row for item in bad] == list(range(7, 300, 7))
+    assert {item.column for item in bad} == {"output"}
+    assert isinstance(items[0], Example)
+    assert items[0].score is None
+    assert isinstance(items[1], Example)
+    assert items[1].score == 2.0
+
+
+def test_streaming_tells_wrong_files_and_columns_before_the_first_item(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such file"):
+        iter_examples(tmp_path / "absent.csv")
+    with pytest.raises(DataError, match="--fields response=NAME"):
+        iter_examples(jsonl(tmp_path, [{"words": "w"}]))
+    with pytest.raises(DataError, match="no column 'x'"):
+        iter_examples(jsonl(tmp_path, GOOD), fields={"response": "x"})
+
+
+def test_streaming_survives_a_file_in_which_no_row_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text("{\n[1]\n")
+    assert [type(item) for item in iter_examples(path)] == [BadRow, BadRow]
+
+
+def test_a_column_that_only_some_rows_have_is_found(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, [{"note": "n"}, {"response": "r"}])
+    first, second = iter_examples(path)
+    assert isinstance(first, BadRow)
+    assert isinstance(second, Example)
+
+
+def test_a_data_frame_is_read_with_its_own_ways_of_saying_missing() -> None:
+    pd = pytest.importorskip("pandas")
+    np = pytest.importorskip("numpy")
+    frame = pd.DataFrame(
+        {
+            "response": ["a", "b"],
+            "score": np.array([1, 2]),
+            "group": [3, np.nan],
+            "system": [pd.NA, "m"],
+            5: ["x", None],
+        }
+    )
+    first, second = read_examples(frame, scale="1..5")
+    assert (first.score, first.group, first.system) == (1.0, "3", None)
+    assert (second.group, second.system, second.record["5"]) == (None, "m", None)
+    json.dumps([dict(first.record), dict(second.record)], allow_nan=False)
+    with pytest.raises(DataError, match="row 2: the score is missing"):
+        read_examples(frame.assign(score=[1, np.nan]))
+    with pytest.raises(DataError, match="'a' more than once"):
+        read_examples(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+
+
+def test_a_hugging_face_dataset_is_read_and_a_dict_of_them_refused() -> None:
+    datasets = pytest.importorskip("datasets")
+    dataset = datasets.Dataset.from_list(GOOD)
+    assert [e.score for e in read_examples(dataset)] == [1, 2, 3, 4, 5]
+    with pytest.raises(DataError, match="pick one of its parts: 'train', 'test'"):
+        read_examples(datasets.DatasetDict({"train": dataset, "test": dataset}))
+
+
+def test_examples_may_be_given_as_they_are() -> None:
+    given_ = [Example(f"r{i}", "s", float(i), aspects={"a": 1.0}) for i in range(1, 4)]
+    examples = read_examples(given_, scale="1..5")
+    assert [(e.response, e.score, e.row, e.aspects) for e in examples] == [
+        (f"r{i}", float(i), i, {"a": 1.0}) for i in range(1, 4)
+    ]
+    again = read_examples(examples)
+    assert (again.items, again.scale) == (examples.items, examples.scale)
+    with pytest.raises(DataError, match="row 2: the score is missing"):
+        read_examples([given_[0], Example("unscored")])
+
+
+@pytest.mark.parametrize("source", [None, 7, [], iter(())])
+def test_what_holds_no_examples_is_refused(source: Any) -> None:
+    with pytest.raises(DataError, match="examples"):
+        read_examples(source)
+
+
+def test_repeated_rows_are_noted() -> None:
+    examples = read_examples([*GOOD, {**GOOD[0], "score": 4}])
+    assert any("rows 1 and 6 with different scores (1, 4)" in note for note in examples.notes)
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the public data sets are not beside this checkout")
+@pytest.mark.parametrize(
+    ("name", "rows", "scale"),
+    [("sfres.jsonl", 618, "1..6"), ("topical_chat.jsonl", 174, "1..5"), ("summeval.jsonl.gz", 928, "1..5")],
+)
+def test_public_data_sets_are_read_without_any_option(name: str, rows: int, scale: str) -> None:
+    examples = read_examples(SHARED / name)
+    assert isinstance(examples, Examples)
+    assert (len(examples), str(examples.scale), examples.scale_inferred) == (rows, scale, False)
+    assert all(e.group and e.aspects and e.source for e in examples)

@@ -1,0 +1,360 @@
+"""Records in and out of files: every format round-trips, damage is named with its row, nothing written is lost."""
+
+import csv
+import gzip
+import json
+import math
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from active_critic.errors import DataError, OutputError
+from active_critic.files import BadRow, RecordWriter, iter_records, merge_record
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40) | st.sampled_from(
+    [
+        'a "quoted" cell',
+        "two\nlines",
+        "a\r\nb",
+        "a\rb",
+        "tab\tbed",
+        "comma, comma",
+        "",
+        "  ",
+        "naïve – ünïcode 漢字 🙂",
+        "\u2028x",
+    ]
+)
+SAFE = TEXTS.filter(lambda text: text[:1] not in {"=", "+", "-", "@", "\t", "\r"})
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def rows(path: Path) -> list[dict[str, object]]:
+    items = list(iter_records(path))
+    assert not [item for item in items if isinstance(item, BadRow)]
+    return [record for _, record in items]
+
+
+def bad(path: Path) -> list[BadRow]:
+    return [item for item in iter_records(path) if isinstance(item, BadRow)]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".tsv.gz"])
+@given(records=st.lists(st.tuples(SAFE, SAFE), min_size=1, max_size=5))
+@settings(max_examples=60, deadline=None)
+def test_delimited_files_round_trip(suffix: str, records: list[tuple[str, str]]) -> None:
+    expected = [{"response": response, "note, odd": note} for response, note in records]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"x{suffix}"
+        with RecordWriter(path) as writer:
+            for record in expected:
+                writer.write(record)
+        assert rows(path) == expected
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".ndjson", ".json", ".jsonl.gz", ".json.gz"])
+@given(records=st.lists(st.dictionaries(TEXTS, VALUES, max_size=4), min_size=1, max_size=4))
+@settings(max_examples=60, deadline=None)
+def test_json_files_round_trip(suffix: str, records: list[dict[str, object]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"x{suffix}"
+        with RecordWriter(path) as writer:
+            for record in records:
+                writer.write(record)
+        assert rows(path) == records
+
+
+@given(records=st.lists(st.tuples(TEXTS, st.floats(0, 5)), min_size=1, max_size=5))
+@settings(max_examples=30, deadline=None)
+def test_parquet_is_read_as_it_was_written(records: list[tuple[str, float]]) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    expected = [{"response": response, "score": score} for response, score in records]
+    with tempfile.TemporaryDirectory() as folder:
+        pq.write_table(pa.Table.from_pylist(expected), Path(folder) / "x.parquet")
+        assert rows(Path(folder) / "x.parquet") == expected
+
+
+def test_a_cell_longer_than_the_csv_library_allows_by_default_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"response,score\n{'word ' * 40_000},3\n")
+    assert len(str(rows(path)[0]["response"])) == 200_000
+
+
+def test_a_byte_order_mark_is_not_part_of_the_first_column(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes(b"\xef\xbb\xbfresponse\nyes\n")
+    (tmp_path / "x.jsonl").write_bytes(b'\xef\xbb\xbf{"response": "yes"}\n')
+    assert rows(tmp_path / "x.csv") == rows(tmp_path / "x.jsonl") == [{"response": "yes"}]
+
+
+@pytest.mark.parametrize("name", ["data", "examples"])
+def test_a_json_file_may_wrap_its_array(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"version": 1, name: [{"a": 1}]}))
+    assert rows(path) == [{"a": 1}]
+
+
+def test_short_rows_are_filled_up_and_blank_lines_are_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("\na,b\n\n1\n\n2,3\n")
+    assert list(iter_records(path)) == [(1, {"a": "1", "b": ""}), (2, {"a": "2", "b": "3"})]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("x.csv", b"", "holds no rows"),
+        ("x.csv", b"a,b\n", "holds no rows"),
+        ("x.jsonl", b"\n\n", "holds no rows"),
+        ("x.json", b" ", "empty"),
+        ("x.json", b"[]", "holds no rows"),
+        ("x.json", b'{"a": 1}\n{"a": 2}\n', r"Extra data \(line 2.*\.jsonl"),
+        ("x.json", b'{"rows": 3}', "array of objects"),
+        ("x.json", b'[{"a": 1}, {"a": ]', "broken JSON.*character"),
+        ("x.csv", "a,b\n1,2\n".encode("utf-16"), "UTF-16"),
+        ("x.csv", "a,b\n1,2\n".encode("utf-16-le"), "NUL"),
+        ("x.csv", "réponse\n1\n".encode("latin-1"), "header.*0xE9"),
+        ("x.csv", b"a,score,a,score\n1,2,3,4\n", "'a', 'score' more than once"),
+        ("x.csv", b'"a,b\n1,2\n', "header is broken"),
+        ("x.csv", gzip.compress(b"a\n1\n"), r"end in \.gz"),
+        ("x.csv.gz", b"a\n1\n", "gzip"),
+        ("x.csv.gz", gzip.compress(b"a\n" + b"1\n" * 9)[:-9], "gzip"),
+        ("x.parquet", b"PAR1 but not really", "not a Parquet file"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named_with_the_reason(
+    tmp_path: Path, name: str, content: bytes, says: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=says) as caught:
+        list(iter_records(path))
+    assert caught.value.path == str(path)
+
+
+def test_repeated_parquet_columns_are_refused(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]), tmp_path / "x.parquet")
+    with pytest.raises(DataError, match="'a' more than once"):
+        list(iter_records(tmp_path / "x.parquet"))
+
+
+@pytest.mark.parametrize("name", ["x", "x.txt", "x.gz", "x.xlsx", "x.parquet.gz"])
+def test_an_unknown_suffix_lists_the_known_ones(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DataError, match=r"\.csv, \.tsv, \.json, \.jsonl, \.ndjson, \.parquet"):
+        iter_records(tmp_path / name)
+
+
+def test_missing_files_and_folders_are_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"absent\.csv: there is no such file"):
+        iter_records(tmp_path / "absent.csv")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(DataError, match=r"folder\.csv: this is a folder"):
+        iter_records(tmp_path / "folder.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "second", "says", "column"),
+    [
+        ("x.csv", b"1,2,3", "3 cells where the header has 2", None),
+        ("x.csv", b"1,caf\xe9", "byte 0xE9", "b"),
+        ("x.csv", b"1\x00,2", "NUL", "a"),
+        ("x.csv", b'"1" or so,2', "quote", None),
+        ("x.jsonl", b'{"a": 1', "line 2 is broken JSON.*character", None),
+        ("x.jsonl", b'{"a": "caf\xe9"}', "line 2 is broken JSON: byte 0xE9", None),
+        ("x.jsonl", b"[1, 2]", "line 2 is not a JSON object", None),
+        ("x.jsonl", b'{"a": 1, "a": 2}', "'a' is there twice", None),
+        ("x.jsonl", b"[" * 100_000, "line 2 is broken JSON", None),
+        ("x.jsonl", b'{"a": ' + b"9" * 5000 + b"}", "line 2 is broken JSON", None),
+    ],
+)
+def test_a_damaged_row_comes_in_its_place_and_the_rest_follows(
+    tmp_path: Path, name: str, second: bytes, says: str, column: str | None
+) -> None:
+    path = tmp_path / name
+    header, good = (b"a,b\n", b"1,2\n") if name == "x.csv" else (b"", b'{"a": 1}\n')
+    path.write_bytes(header + good + second + b"\n" + good)
+    first, broken, last = iter_records(path)
+    assert not isinstance(first, BadRow)
+    assert not isinstance(last, BadRow)
+    assert isinstance(broken, BadRow)
+    assert (first[0], broken.row, last[0]) == (1, 2, 3)
+    with pytest.raises(DataError, match=says) as caught:
+        raise broken.error(str(path))
+    assert (caught.value.row, caught.value.column) == (2, column)
+
+
+def test_a_quote_that_is_never_closed_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text('a,b\n1,2\n"3,4\n5,6\n')
+    assert [item.row for item in bad(path)] == [2]
+
+
+def test_a_json_entry_that_is_no_object_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text('[{"a": 1}, 7]')
+    assert bad(path) == [BadRow(2, "entry 2 is not a JSON object with named fields")]
+
+
+def test_large_files_are_read_in_constant_memory(tmp_path: Path) -> None:
+    import tracemalloc
+
+    path = tmp_path / "x.jsonl.gz"
+    with RecordWriter(path) as writer:
+        for number in range(20_000):
+            writer.write({"id": number, "response": "the same words again " * 20})
+    tracemalloc.start()
+    try:
+        count = sum(1 for _ in iter_records(path))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert count == 20_000
+    assert peak < 1_000_000
+
+
+def test_merging_keeps_every_column_of_the_input() -> None:
+    record = {"id": 1, "score": 4, "input_score": 3, "criteria": "old"}
+    kept = {"id": 1, "input_input_score": 4, "input_score": 3, "input_criteria": "old"}
+    assert merge_record(record, {"score": 2.5, "criteria": []}) == {**kept, "score": 2.5, "criteria": []}
+
+
+@given(
+    st.dictionaries(st.sampled_from(["a", "input_a", "input_input_a", "input_input_input_a", "b"]), st.integers()),
+    st.dictionaries(st.sampled_from(["a", "input_a", "b"]), st.none()),
+)
+def test_merging_never_loses_a_value(record: dict[str, int], verdict: dict[str, None]) -> None:
+    merged = merge_record(record, verdict)
+    assert sorted(value for value in merged.values() if value is not None) == sorted(record.values())
+    assert verdict.items() <= merged.items()
+
+
+def test_cells_that_a_spreadsheet_would_run_are_disarmed(tmp_path: Path) -> None:
+    cells = [
+        "=1+1",
+        "+cmd|' /C calc'!A0",
+        "-x",
+        "@SUM(A1)",
+        "\tx",
+        "\rx",
+        "-5",
+        "+1.5e3",
+        -5,
+        -0.5,
+        "fine = fine",
+        "=x",
+    ]
+    with RecordWriter(tmp_path / "x.csv") as writer:
+        for cell in cells:
+            writer.write({"=a": cell})
+    with (tmp_path / "x.csv").open(newline="", encoding="utf-8") as file:
+        written = [row[0] for row in csv.reader(file)]
+    expected = ["'=1+1", "'+cmd|' /C calc'!A0", "'-x", "'@SUM(A1)", "'\tx", "'\rx", "-5", "+1.5e3", "-5", "-0.5"]
+    assert written == ["'=a", *expected, "fine = fine", "'=x"]
+
+
+def test_nested_and_missing_values_have_a_form_in_csv_and_json(tmp_path: Path) -> None:
+    record = {"score": None, "criteria": [{"name": "é", "score": 1.5}], "ok": True, "odd": math.nan}
+    for name in ("x.csv", "x.jsonl"):
+        with RecordWriter(tmp_path / name) as writer:
+            writer.write(record)
+    assert rows(tmp_path / "x.csv") == [
+        {"score": "", "criteria": '[{"name": "é", "score": 1.5}]', "ok": "true", "odd": ""}
+    ]
+    assert rows(tmp_path / "x.jsonl") == [{**record, "odd": None}]
+
+
+def test_half_a_surrogate_pair_does_not_stop_the_output(tmp_path: Path) -> None:
+    for name in ("x.csv", "x.jsonl"):
+        with RecordWriter(tmp_path / name) as writer:
+            writer.write({"a": "x\ud83d"})
+    assert rows(tmp_path / "x.jsonl") == [{"a": "x\ud83d"}]
+    assert rows(tmp_path / "x.csv") == [{"a": "x\\ud83d"}]
+
+
+def test_the_first_record_fixes_the_columns_of_a_csv(tmp_path: Path) -> None:
+    def write() -> None:
+        with RecordWriter(tmp_path / "x.csv") as writer:
+            for record in ({"a": 1, "b": 2}, {"b": 3}, {"a": 1, "c": 2}):
+                writer.write(record)
+
+    with pytest.raises(OutputError, match=r"record 3 has a column 'c'.*\.jsonl"):
+        write()
+    assert (tmp_path / "x.csv.partial").read_text() == "a,b\n1,2\n,3\n"
+
+
+def test_the_file_appears_only_when_it_is_complete(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text("old\n")
+    with RecordWriter(path) as writer:
+        writer.write({"a": 1})
+        assert path.read_text() == "old\n"
+        assert writer.partial.read_text() == '{"a": 1}\n'
+    assert path.read_text() == '{"a": 1}\n'
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.jsonl"]
+
+
+def test_what_was_written_before_an_interruption_is_kept_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl.gz"
+    writer = RecordWriter(path)
+
+    def write() -> None:
+        with writer:
+            writer.write({"a": 1})
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        write()
+    assert str(writer.partial) in caught.value.__notes__[0]
+    assert gzip.decompress(writer.partial.read_bytes()) == b'{"a": 1}\n'
+    assert not path.exists()
+
+
+def test_a_failure_before_the_first_record_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="early"), RecordWriter(tmp_path / "x.csv"):
+        raise ValueError("early")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a disk that is always full")
+@pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.json", "x.jsonl.gz"])
+def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path, name: str) -> None:
+    (tmp_path / f"{name}.partial").symlink_to("/dev/full")
+    with pytest.raises(OutputError, match=rf"cannot write .*{name}: No space left.*\.partial"):  # noqa: SIM117
+        with RecordWriter(tmp_path / name) as writer:
+            writer.write({"a": "x" * 100_000})
+
+
+def test_places_that_cannot_be_written_are_told_before_any_work(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="No such file"), RecordWriter(tmp_path / "absent" / "x.csv"):
+        pass
+    (tmp_path / "x.csv").mkdir()
+    with pytest.raises(OutputError, match="is a folder"), RecordWriter(tmp_path / "x.csv"):
+        pass
+    with pytest.raises(DataError, match=r"must end in \.csv, \.tsv, \.json, \.jsonl, \.ndjson \("):
+        RecordWriter(tmp_path / "x.parquet")
+
+
+def test_equal_records_give_equal_gzip_bytes(tmp_path: Path) -> None:
+    for name in ("a.jsonl.gz", "b.jsonl.gz"):
+        with RecordWriter(tmp_path / name) as writer:
+            writer.write({"a": 1})
+    assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
+
+
+def test_parquet_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from active_critic.errors import MissingExtra
+
+    (tmp_path / "x.parquet").write_bytes(b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtra, match=r"active-critic\[data\]"):
+        list(iter_records(tmp_path / "x.parquet"))

@@ -1,0 +1,391 @@
+from __future__ import annotations
+
+import json
+import math
+import string
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from active_critic.errors import UnreadableReply
+from active_critic.lm.client import Reply, Token
+from active_critic.reading import Rating, level_weights, read_form, read_rating
+from active_critic.records import Reading
+
+TEXT = Reading(source="text")
+PROBABLE = Reading()
+
+PLANTED = ['"overall": 5', '{"overall": 5}', '", "overall": 5, "x": "', "}", "{", "```", "</think>", "\\", '\\"', "\n"]
+texts = st.lists(
+    st.one_of(
+        st.text(max_size=20), st.sampled_from(PLANTED), st.text(alphabet='{}[]":,\\\n 0123456789é漢🙂', max_size=12)
+    ),
+    max_size=6,
+).map("".join)
+names = st.lists(
+    st.text(alphabet=string.ascii_letters + ' -"\\{}é漢', min_size=1, max_size=12), unique=True, max_size=5
+)
+indents = st.sampled_from([None, 0, 2])
+
+
+def reply_of(form: dict[str, Any], indent: int | None = None, ascii_only: bool = False) -> str:
+    return json.dumps(form, indent=indent, ensure_ascii=ascii_only)
+
+
+def overall(text: str, reading: Reading = TEXT, first: str = "overall", tokens: tuple[Token, ...] = ()) -> Rating:
+    reply = Reply(text, tokens=tokens)
+    return read_rating(reply, read_form(reply, first=first), ("overall",), reading)
+
+
+def top(**levels: float) -> tuple[tuple[str, float], ...]:
+    return tuple((text.removeprefix("_"), math.log(p)) for text, p in levels.items())
+
+
+# --- what stands in a reply is what is read -------------------------------------------------------------------------
+
+
+@given(level=st.integers(1, 5), why=texts, advice=texts, indent=indents, ascii_only=st.booleans(), first=st.booleans())
+def test_a_well_formed_reply_is_read_right_whatever_its_texts_hold(
+    level: int, why: str, advice: str, indent: int | None, ascii_only: bool, first: bool
+) -> None:
+    prose, rating = {"justification": why, "advice": advice}, {"overall": level}
+    form = {**rating, **prose} if first else {**prose, **rating}
+    reply = Reply(reply_of(form, indent, ascii_only))
+    read = read_form(reply, first="overall" if first else "justification")
+    assert read.complete
+    assert (read.values["justification"], read.values["advice"]) == (why, advice)
+    assert read_rating(reply, read, ("overall",), TEXT) == Rating(level, "text")
+
+
+@given(data=st.data(), criteria=names.filter(bool), indent=indents, rating_first=st.booleans())
+def test_criteria_are_read_right(
+    data: st.DataObject, criteria: list[str], indent: int | None, rating_first: bool
+) -> None:
+    scores = {name: data.draw(st.integers(1, 5)) for name in criteria}
+    reasons = {name: data.draw(texts) for name in criteria}
+    parts = [("scores", scores), ("explanations", reasons)]
+    form = dict(parts if rating_first else parts[::-1])
+    reply = Reply(reply_of(form, indent))
+    read = read_form(reply, first=next(iter(form)))
+    assert read.values["explanations"] == reasons
+    assert {name: read_rating(reply, read, ("scores", name), TEXT).value for name in criteria} == scores
+
+
+@given(level=st.integers(1, 5), why=texts)
+def test_a_code_fence_or_a_remark_around_the_object_is_passed_over(level: int, why: str) -> None:
+    form = reply_of({"overall": level, "justification": why})
+    for text in (f"```json\n{form}\n```", f"Here is my rating:\n\n{form}\n\nI hope this helps.", f"  {form}  "):
+        assert overall(text).value == level
+
+
+def test_a_thought_before_the_answer_is_passed_over() -> None:
+    assert overall('<think>The form is {"overall": 3, ...}</think>\n{"overall": 2}').value == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'The response says {"overall": 5}. My verdict: {"overall": 2}',
+        '{"overall": 2, "justification": "ok"} {"overall": 5}',
+        '{"overall": 2} {"overall": 2} {"overall": 5, "justification": oops',
+        '{"overall": 2} {"overall": 5 ',
+    ],
+)
+def test_two_objects_that_differ_are_refused(text: str) -> None:
+    with pytest.raises(UnreadableReply, match="differ") as caught:
+        overall(text)
+    assert caught.value.reply == text
+
+
+@pytest.mark.parametrize(
+    "text", ['{"overall": 2} {"overall": 2}', '{"overall": 2}\n{"overall": ', '{"overall": 2}\n{"over']
+)
+def test_a_model_that_repeats_itself_is_read(text: str) -> None:
+    assert overall(text).value == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "4",
+        "The overall rating is 4.",
+        '{"verdict": 4}',
+        '{"note": "x", "overall": 4}',
+        '["overall", 4]',
+        "{'overall': 4}",
+        '{"note": "it says {\\"overall\\": 5}"}',
+        '{"note": "it says {"overall", 5}"}',
+    ],
+)
+def test_a_reply_without_the_object_is_unreadable(text: str) -> None:
+    with pytest.raises(UnreadableReply) as caught:
+        overall(text)
+    assert caught.value.reply == text
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        '{"overall": 4, "overall": 5}',
+        '{"overall": null, "overall": 5}',
+        '{"overall": "x", "overall": 5}',
+        '{"overall": 4, "justification": "a", "justification": "b"}',
+        '{"overall": 4, "over\\u0061ll": 5}',
+        '{"overall": {"a": 1, "a": 2}}',
+    ],
+)
+def test_a_repeated_field_is_refused(form: str) -> None:
+    with pytest.raises(UnreadableReply, match="twice"):
+        overall(form)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "NaN", "Infinity", "-Infinity", "1e999", "-1e999", "9" * 400, '"4"', "true", "false", "null", "[4]", "{}",
+        '{"a": 4}', "4/5", "4 of 5", "four", "+4", ".5", "0x4", "4.", "4e", "-", "--4", "４", "٤", "",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("rest", ["}", ', "justification": "fine"}', "", " "])
+def test_what_is_no_number_is_no_rating(value: str, rest: str) -> None:
+    with pytest.raises(UnreadableReply):
+        overall('{"overall": ' + value + rest)
+
+
+@pytest.mark.parametrize("value", ["0", "6", "0.99", "5.01", "-1", "100", "1e2", "-0"])
+def test_a_number_off_the_levels_is_no_rating(value: str) -> None:
+    with pytest.raises(UnreadableReply, match="not between 1 and 5"):
+        overall('{"overall": ' + value + "}")
+
+
+@pytest.mark.parametrize(("value", "rating"), [("4", 4), ("4.0", 4), ("4.5", 4.5), ("40e-1", 4), ("5", 5), ("1", 1)])
+def test_a_number_on_the_levels_is_the_rating(value: str, rating: float) -> None:
+    assert overall('{"overall":' + value + "}") == Rating(rating, "text")
+
+
+def test_a_missing_rating_is_named() -> None:
+    reply = Reply('{"scores": {"Fluency": 3}}')
+    form = read_form(reply, first="scores")
+    for path in (("scores", "Depth"), ("overall",), ("scores",), ("scores", "Fluency", "x")):
+        with pytest.raises(UnreadableReply, match=path[-1]):
+            read_rating(reply, form, path, TEXT)
+
+
+def test_a_null_text_does_not_spoil_the_rating() -> None:
+    assert overall('{"overall": 4, "justification": null, "advice": null}').value == 4
+
+
+@pytest.mark.parametrize(
+    "broken", ['{"overall": 4,}', '{"overall": 4 "x": 1}', '{"overall" 4}', '{"overall": 4, x: 1}']
+)
+def test_a_malformed_object_is_unreadable(broken: str) -> None:
+    with pytest.raises(UnreadableReply):
+        overall(broken)
+
+
+def test_a_bad_escape_is_unreadable() -> None:
+    with pytest.raises(UnreadableReply):
+        overall('{"overall": 4, "justification": "C:\\users"}')
+
+
+def test_deep_nesting_is_unreadable_and_quick() -> None:
+    for text in ('{"overall": ' * 100_000, '{"overall": {"a": ' + '{"a": ' * 100_000):
+        with pytest.raises(UnreadableReply):
+            overall(text)
+
+
+def test_half_a_surrogate_pair_does_not_spoil_the_text() -> None:
+    read = read_form(Reply('{"overall": 4, "justification": "so \\ud83d good"}'), first="overall")
+    assert read.values["justification"] == "so ? good"
+
+
+# --- replies that were cut off --------------------------------------------------------------------------------------
+
+
+@given(level=st.integers(1, 100), why=texts, rating_first=st.booleans(), ascii_only=st.booleans(), indent=indents)
+def test_no_prefix_of_a_reply_gives_a_wrong_number(
+    level: int, why: str, rating_first: bool, ascii_only: bool, indent: int | None
+) -> None:
+    reading = Reading(low=0, high=100, source="text")
+    form = {"overall": level, "justification": why} if rating_first else {"justification": why, "overall": level}
+    text = reply_of(form, indent, ascii_only)
+    first = next(iter(form))
+    for end in range(len(text)):
+        reply = Reply(text[:end], finish_reason="length")
+        try:
+            read = read_form(reply, first=first)
+            rating = read_rating(reply, read, ("overall",), reading)
+        except UnreadableReply:
+            continue
+        assert rating.value == level
+        assert not read.complete
+        said = read.values.get("justification", "…")
+        assert said == why or why.startswith(said.removesuffix("…").removesuffix("?"))
+
+
+@given(scores=st.lists(st.integers(0, 100), min_size=1, max_size=4), whole=st.booleans())
+def test_no_prefix_of_criteria_gives_a_wrong_number(scores: list[int], whole: bool) -> None:
+    reading = Reading(low=0, high=100, source="text")
+    given_scores = {f"c{i}": score if whole else score / 8 for i, score in enumerate(scores)}
+    text = reply_of({"scores": given_scores})
+    for end in range(len(text)):
+        reply = Reply(text[:end])
+        for name, score in given_scores.items():
+            try:
+                read = read_form(reply, first="scores")
+                assert read_rating(reply, read, ("scores", name), reading).value == score
+            except UnreadableReply:
+                pass
+
+
+def test_what_is_whole_in_a_cut_reply_is_kept() -> None:
+    reply = Reply('{"overall": 4, "justification": "Clear and sh', finish_reason="length")
+    read = read_form(reply, first="overall")
+    assert read_rating(reply, read, ("overall",), TEXT).value == 4
+    assert read.values["justification"] == "Clear and sh…"
+    assert not read.complete
+
+
+@pytest.mark.parametrize(
+    "end", ['{"overall": 1', '{"overall": 1.', '{"overall": 1e', '{"overall": -', '{"overall":', '{"overall']
+)
+def test_a_number_cut_at_the_end_is_not_read(end: str) -> None:
+    with pytest.raises(UnreadableReply):
+        overall(end, Reading(low=0, high=100, source="text"))
+
+
+@pytest.mark.parametrize(
+    ("end", "kept"), [("a\\", "a…"), ("a\\u00", "a…"), ("a\\\\", "a\\…"), ("a\\n", "a\n…"), ("", "…")]
+)
+def test_a_text_cut_within_an_escape_is_kept_up_to_there(end: str, kept: str) -> None:
+    read = read_form(Reply('{"overall": 4, "justification": "' + end), first="overall")
+    assert read.values["justification"] == kept
+
+
+# --- probabilities --------------------------------------------------------------------------------------------------
+
+
+def split(text: str, cuts: list[int]) -> list[str]:
+    edges = [0, *sorted({cut for cut in cuts if 0 < cut < len(text)}), len(text)]
+    return [text[a:b] for a, b in pairwise(edges)]
+
+
+@given(level=st.integers(1, 5), why=texts, rating_first=st.booleans(), indent=indents, data=st.data())
+def test_the_rating_token_is_found_whatever_the_tokens(
+    level: int, why: str, rating_first: bool, indent: int | None, data: st.DataObject
+) -> None:
+    form = {"overall": level, "justification": why} if rating_first else {"justification": why, "overall": level}
+    text = reply_of(form, indent)
+    at = text.index('"overall": ') if rating_first else text.rindex('"overall": ')
+    at += len('"overall": ')
+    cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=30))
+    pieces = split(text, [*cuts, at, at + 1])
+    # Every other token claims to be a certain 5 (or 1): only the right one may be believed.
+    wrong = top(_1=1.0) if level > 3 else top(_5=1.0)
+    tokens, start = [], 0
+    for piece in pieces:
+        right = start == at
+        tokens.append(
+            Token(piece, -0.1, top(**{f"_{level}": 0.6, "_3": 0.3} if level != 3 else {"_3": 0.9}) if right else wrong)
+        )
+        start += len(piece)
+    rating = overall(text, PROBABLE, next(iter(form)), tuple(tokens))
+    assert rating.read_from == "probabilities"
+    assert rating.value == pytest.approx((0.6 * level + 0.3 * 3) / 0.9)
+    assert rating.mass == pytest.approx(0.9)
+
+
+@given(level=st.integers(1, 5), why=texts, data=st.data())
+def test_any_tokens_give_the_right_place_or_the_text(level: int, why: str, data: st.DataObject) -> None:
+    text = reply_of({"overall": level, "justification": why})
+    at = len('{"overall": ')
+    pieces = split(text, data.draw(st.lists(st.integers(0, len(text)), max_size=30)))
+    tokens, start = [], 0
+    for piece in pieces:
+        holds = start <= at < start + len(piece)
+        tokens.append(Token(piece, -0.1, top(_2=1.0) if holds else top(_5=1.0)))
+        start += len(piece)
+    rating = overall(text, PROBABLE, tokens=tuple(tokens))
+    assert rating == Rating(level, "text") or (rating.value, rating.read_from) == (pytest.approx(2.0), "probabilities")
+
+
+def tokens_of(*pieces: str | tuple[str, tuple[tuple[str, float], ...]]) -> tuple[Token, ...]:
+    return tuple(Token(p, -0.1) if isinstance(p, str) else Token(p[0], -0.1, p[1]) for p in pieces)
+
+
+def test_a_space_before_the_digit_belongs_to_the_same_level() -> None:
+    levels = (("4", math.log(0.3)), (" 4", math.log(0.3)), ("5", math.log(0.2)), (" five", math.log(0.2)))
+    tokens = tokens_of('{"overall":', (" 4", levels), "}")
+    rating = overall('{"overall": 4}', PROBABLE, tokens=tokens)
+    assert rating.value == pytest.approx((0.6 * 4 + 0.2 * 5) / 0.8)
+    assert rating.mass == pytest.approx(0.8)
+
+
+def test_a_code_fence_among_the_tokens_that_the_text_lacks() -> None:
+    tokens = tokens_of("```json\n", '{"overall": ', ("4", top(_4=0.5, _5=0.5)), "}", "\n```")
+    assert overall('{"overall": 4}', PROBABLE, tokens=tokens).value == pytest.approx(4.5)
+
+
+def test_tokens_that_say_something_else_than_the_text_are_not_believed() -> None:
+    tokens = tokens_of('{"overall": ', ("5", top(_5=1.0)), "}")
+    assert overall('{"overall": 2}', PROBABLE, tokens=tokens) == Rating(2, "text")
+
+
+def test_tokens_with_mangled_characters_still_give_the_text_and_the_place() -> None:
+    tokens = tokens_of('{"overall": ', ("4", top(_4=0.5, _3=0.5)), ', "justification": "gut', "\\xc3\\xa4", '"}')
+    reply = Reply('{"overall": 4, "justification": "gutä"}', tokens=tokens)
+    form = read_form(reply, first="overall")
+    assert form.values["justification"] == "gutä"
+    assert read_rating(reply, form, ("overall",), PROBABLE) == Rating(4, "text")
+
+
+def test_a_top_without_level_tokens_is_read_from_the_text() -> None:
+    for given_top in ((), top(four=0.9), top(_7=0.5, _0=0.5), (("4.0", -0.1), ("-4", -0.1), ("²", -0.1), ("٤", -0.1))):
+        tokens = tokens_of('{"overall": ', ("4", given_top), "}")
+        assert overall('{"overall": 4}', PROBABLE, tokens=tokens) == Rating(4, "text")
+
+
+def test_no_tokens_is_read_from_the_text() -> None:
+    assert overall('{"overall": 4}', PROBABLE) == Rating(4, "text")
+
+
+def test_a_number_of_several_tokens_is_read_from_the_text() -> None:
+    tokens = tokens_of('{"overall": ', ("4", top(_4=1.0)), ".5}")
+    assert overall('{"overall": 4.5}', PROBABLE, tokens=tokens) == Rating(4.5, "text")
+
+
+def test_a_low_mass_is_told() -> None:
+    tokens = tokens_of('{"overall": ', ("4", top(_4=0.2, _5=0.1, x=0.7)), "}")
+    rating = overall('{"overall": 4}', PROBABLE, tokens=tokens)
+    assert rating.mass == pytest.approx(0.3)
+    assert rating.value == pytest.approx(13 / 3)
+
+
+def test_probabilities_do_not_add_up_to_more_than_one() -> None:
+    tokens = tokens_of('{"overall": ', ("4", (*top(_4=0.9), (" 4", math.log(0.3)))), "}")
+    assert overall('{"overall": 4}', PROBABLE, tokens=tokens).mass == 1.0
+
+
+def test_levels_of_two_digits_are_read_where_they_are_tokens() -> None:
+    reading = Reading(low=0, high=10)
+    tokens = tokens_of('{"overall": ', ("10", top(_10=0.5, _8=0.25, _9=0.25)), "}")
+    rating = overall('{"overall": 10}', reading, tokens=tokens)
+    assert (rating.value, rating.read_from) == (pytest.approx(9.25), "probabilities")
+
+
+def test_digit_by_digit_levels_of_two_digits_are_read_from_the_text() -> None:
+    # P("1") holds P("10") here: 1 with probability .6 may be 10 with probability .59.
+    reading = Reading(low=1, high=10)
+    one = tokens_of('{"overall": ', ("1", top(_1=0.6, _7=0.4)), "}")
+    ten = tokens_of('{"overall": ', ("1", top(_1=0.6, _7=0.4)), "0", "}")
+    assert overall('{"overall": 1}', reading, tokens=one) == Rating(1, "text")
+    assert overall('{"overall": 10}', reading, tokens=ten) == Rating(10, "text")
+
+
+def test_level_weights_ignore_what_is_no_level() -> None:
+    token = Token("4", -0.1, top(_4=0.5, _6=0.2, _0=0.1, four=0.1))
+    assert level_weights(token, range(1, 6)) == {4: pytest.approx(0.5)}

@@ -1,0 +1,288 @@
+"""Agreement statistics: equal to scipy's where scipy has them, None where undefined, resampled by document."""
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from active_critic import stats
+from active_critic.errors import DataError
+
+# Few distinct values, so that ties are common; with a few decimals, so that Pearson is well conditioned.
+TIED = st.integers(-3, 3).map(float) | st.integers(-400, 400).map(lambda value: value / 100)
+PAIRS = st.lists(st.tuples(TIED, TIED), min_size=2, max_size=25)
+BY_SCIPY: dict[str, Callable[..., float]] = {
+    "pearson": lambda x, y: scipy_stats.pearsonr(x, y).statistic,
+    "spearman": lambda x, y: scipy_stats.spearmanr(x, y).statistic,
+    "kendall": lambda x, y: scipy_stats.kendalltau(x, y).statistic,
+}
+
+
+def columns(pairs: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    return [x for x, _ in pairs], [y for _, y in pairs]
+
+
+def noisy(n: int, seed: int = 0, noise: float = 1.0) -> tuple[list[float], list[float], list[str], list[str]]:
+    rng = np.random.default_rng(seed)
+    human = rng.integers(1, 6, n).astype(float)
+    pred = human + noise * rng.normal(size=n)
+    return pred.tolist(), human.tolist(), [f"d{i // 5}" for i in range(n)], [f"s{i % 5}" for i in range(n)]
+
+
+@pytest.mark.parametrize("name", BY_SCIPY)
+@given(pairs=PAIRS)
+def test_coefficients_equal_scipys(name: str, pairs: list[tuple[float, float]]) -> None:
+    x, y = columns(pairs)
+    ours = getattr(stats, name)(x, y)
+    if len(set(x)) == 1 or len(set(y)) == 1:
+        assert ours is None
+    else:
+        assert ours == pytest.approx(BY_SCIPY[name](x, y), abs=1e-12)
+        assert ours == pytest.approx(getattr(stats, name)(y, x), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", BY_SCIPY)
+@pytest.mark.parametrize(
+    ("x", "y"), [([], []), ([1.0], [2.0]), ([3.0, 3.0], [1.0, 2.0]), ([1.0, 2.0], [0.3, 0.1 + 0.2])]
+)
+def test_what_is_not_defined_is_none(name: str, x: list[float], y: list[float]) -> None:
+    assert getattr(stats, name)(x, y) is None
+
+
+@pytest.mark.parametrize("name", BY_SCIPY)
+def test_extreme_sizes_neither_overflow_nor_leave_the_range(name: str) -> None:
+    for size in (1e-300, 1e-9, 1e9, 1e300):
+        assert getattr(stats, name)([size, 2 * size, 3 * size], [1, 2, 3]) == pytest.approx(1.0, abs=1e-12)
+    assert getattr(stats, name)([1e9 + 1, 1e9 + 2, 1e9 + 4], [3, 2, 1]) < -0.98
+
+
+def test_unequal_lengths_and_missing_numbers_are_refused() -> None:
+    with pytest.raises(ValueError, match="equal length"):
+        stats.pearson([1, 2], [1])
+    with pytest.raises(ValueError, match="finite"):
+        stats.kendall([1, float("nan")], [1, 2])
+    with pytest.raises(ValueError, match="2 predictions for 3"):
+        stats.agreement([1, 2], [1, 2, 3])
+    with pytest.raises(ValueError, match="finite"):
+        stats.agreement([1, 2], [1, float("nan")])
+
+
+def test_q_is_the_sum_and_counts_the_undefined_as_zero() -> None:
+    pred, human = [1.0, 2.0, 4.0, 3.0], [1.0, 2.0, 3.0, 5.0]
+    expected = sum(of(pred, human) for of in BY_SCIPY.values())
+    assert stats.q(pred, human) == pytest.approx(expected, abs=1e-12)
+    assert stats.q([*pred, None, float("nan")], [*human, 9.0, 0.0]) == pytest.approx(expected, abs=1e-12)
+    assert stats.q([2.0] * 4, human) == stats.q([None] * 4, human) == stats.q([], []) == 0.0
+    assert stats.q(human, human) == pytest.approx(3.0)
+
+
+@given(pairs=PAIRS, data=st.data())
+@settings(deadline=None)
+def test_weights_are_the_same_as_writing_pairs_out(pairs: list[tuple[float, float]], data: st.DataObject) -> None:
+    counts = st.lists(st.integers(0, 4), min_size=len(pairs), max_size=len(pairs)).filter(lambda c: sum(c) > 0)
+    weights = data.draw(st.lists(counts, min_size=1, max_size=4))
+    x, y = map(np.array, columns(pairs))
+    ours = stats.weighted_coefficients(x, y, np.array(weights, dtype=float))
+    for row, weight in zip(ours, weights, strict=True):
+        a, b = np.repeat(x, weight), np.repeat(y, weight)
+        if np.ptp(a) == 0 or np.ptp(b) == 0:
+            assert np.isnan(row).all()
+        else:
+            expected = [of(a, b) for of in BY_SCIPY.values()]
+            assert row == pytest.approx([*expected, sum(expected) / 3], abs=1e-12)
+
+
+def test_large_sets_are_worked_through_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    pred, human, groups, systems = noisy(60)
+    whole = [stats.agreement(pred, human, groups, level=lv, systems=systems) for lv in ("dataset", "system")]
+    monkeypatch.setattr(stats, "_CELLS", 130)
+    parts = [stats.agreement(pred, human, groups, level=lv, systems=systems) for lv in ("dataset", "system")]
+    for one, other in zip(whole, parts, strict=True):
+        assert one.mean_interval == pytest.approx(other.mean_interval, abs=1e-12)
+
+
+def test_agreement_leaves_out_what_has_no_prediction_and_counts_it() -> None:
+    pred, human, groups, _ = noisy(50)
+    some = [None if i % 5 == 0 else p for i, p in enumerate(pred)]
+    result = stats.agreement(some, human, groups, resamples=200)
+    kept = [i for i in range(50) if i % 5]
+    assert result.pearson == pytest.approx(BY_SCIPY["pearson"]([pred[i] for i in kept], [human[i] for i in kept]))
+    assert (result.n, result.total, result.coverage, result.groups, result.units) == (40, 50, 0.8, 10, 40)
+    assert result.mean == pytest.approx((result.pearson + result.spearman + result.kendall) / 3)
+    for name in ("pearson", "spearman", "kendall", "mean"):
+        low, high = getattr(result, f"{name}_interval")
+        assert low < getattr(result, name) < high
+
+
+def test_a_constant_prediction_has_no_agreement_rather_than_zero() -> None:
+    result = stats.agreement([3.0] * 10, list(range(10)))
+    assert result.pearson is result.spearman is result.kendall is result.mean is result.mean_interval is None
+    assert (result.n, result.coverage) == (10, 1.0)
+    nothing = stats.agreement([None] * 3, [1, 2, 3])
+    assert (nothing.mean, nothing.n, nothing.coverage, nothing.units) == (None, 0, 0.0, 0)
+    assert stats.agreement([], []).coverage == 0.0
+
+
+def test_the_bootstrap_draws_documents_not_rows() -> None:
+    rng = np.random.default_rng(3)
+    shift = np.repeat(rng.normal(size=12), 10)
+    human = shift + 0.1 * rng.normal(size=120)
+    pred = np.repeat(rng.normal(size=12), 10) + 0.5 * shift + 0.1 * rng.normal(size=120)
+    groups = [f"d{i // 10}" for i in range(120)]
+    by_document = stats.agreement(pred.tolist(), human.tolist(), groups).pearson_interval
+    by_row = stats.agreement(pred.tolist(), human.tolist()).pearson_interval
+    assert by_document is not None
+    assert by_row is not None
+    assert by_document[1] - by_document[0] > 2 * (by_row[1] - by_row[0])
+
+
+def test_the_interval_is_that_of_an_explicit_bootstrap() -> None:
+    pred, human, groups, _ = noisy(60)
+    result = stats.agreement(pred, human, groups, resamples=300, seed=5)
+    rng = np.random.default_rng(5)
+    # d0, d1, d10, d11, d2 ...: documents are numbered by name.
+    members = [[i for i in range(60) if groups[i] == name] for name in sorted(set(groups))]
+    values = []
+    for count in rng.multinomial(12, np.full(12, 1 / 12), 300):
+        rows = [i for times, part in zip(count, members, strict=True) for i in part * times]
+        values.append(BY_SCIPY["kendall"]([pred[i] for i in rows], [human[i] for i in rows]))
+    assert result.kendall_interval == pytest.approx(np.quantile(values, [0.025, 0.975]), abs=1e-12)
+
+
+def test_the_same_seed_gives_the_same_interval_in_any_row_order() -> None:
+    pred, human, groups, _ = noisy(40)
+    one = stats.agreement(pred, human, groups, seed=1)
+    backwards = stats.agreement(pred[::-1], human[::-1], groups[::-1], seed=1)
+    assert one == stats.agreement(pred, human, groups, seed=1)
+    assert one.mean_interval == pytest.approx(backwards.mean_interval, abs=1e-12)
+    assert one.mean_interval != stats.agreement(pred, human, groups, seed=2).mean_interval
+
+
+def test_intervals_contain_the_truth_about_as_often_as_they_say() -> None:
+    truth = 0.6
+    hits = 0
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        x = rng.normal(size=60)
+        y = truth * x + np.sqrt(1 - truth**2) * rng.normal(size=60)
+        interval = stats.agreement(x.tolist(), y.tolist(), resamples=300, confidence=0.9).pearson_interval
+        assert interval is not None
+        hits += interval[0] <= truth <= interval[1]
+    assert 160 <= hits <= 195  # 180 expected
+
+
+def test_one_document_gives_no_interval() -> None:
+    result = stats.agreement([1, 2, 3], [1, 3, 2], ["d"] * 3)
+    assert result.mean is not None
+    assert result.mean_interval is None
+    assert stats.agreement([1, 2, 3], [1, 3, 2], resamples=0).mean_interval is None
+
+
+def test_document_level_averages_over_documents_where_both_vary() -> None:
+    human = [1, 2, 3, 1, 2, 3, 2, 2, 5, 7, 9]
+    pred = [1, 2, 3, 3, 2, 1, 1, 2, 4, 4, 1]
+    groups = ["a"] * 3 + ["b"] * 3 + ["c"] * 2 + ["d"] * 2 + ["e"]
+    result = stats.agreement(pred, human, groups, level="document")
+    assert (result.pearson, result.spearman, result.kendall) == pytest.approx((0.0, 0.0, 0.0))
+    assert (result.units, result.groups, result.n) == (2, 5, 11)
+    assert result.mean_interval == pytest.approx((-1.0, 1.0))
+
+
+def test_system_level_compares_mean_scores_of_systems() -> None:
+    pred, human, groups, systems = noisy(50)
+    result = stats.agreement(pred, human, groups, level="system", systems=systems, resamples=100)
+    means = [
+        [np.mean([v[i] for i in range(50) if systems[i] == s]) for s in sorted(set(systems))] for v in (pred, human)
+    ]
+    assert result.spearman == pytest.approx(BY_SCIPY["spearman"](*means))
+    assert (result.units, result.level) == (5, "system")
+    assert result.mean_interval is not None
+
+
+@pytest.mark.parametrize("systems", [None, ["a", None, "b"]])
+def test_system_level_needs_systems(systems: list[str | None] | None) -> None:
+    with pytest.raises(DataError, match="system of every example"):
+        stats.agreement([1, 2, 3], [1, 2, 3], level="system", systems=systems)
+
+
+def test_an_agreement_is_plain_json() -> None:
+    import json
+
+    pred, human, groups, _ = noisy(20)
+    written = json.loads(json.dumps(stats.agreement(pred, human, groups, resamples=50).to_dict(), allow_nan=False))
+    assert written["coverage"] == 1.0
+    assert len(written["kendall_interval"]) == 2
+    json.dumps(stats.paired_difference(pred, human, human, groups, resamples=50).to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("level", ["dataset", "document", "system"])
+def test_a_better_prediction_is_found_better_and_the_reverse(level: stats.Level) -> None:
+    good, human, groups, systems = noisy(100, noise=0.4)
+    poor = noisy(100, seed=9)[0]
+    scaled = [100 * value - 7 for value in poor]  # another scale must make no difference
+    better = stats.paired_difference(good, scaled, human, groups, level=level, systems=systems, resamples=400)
+    worse = stats.paired_difference(scaled, good, human, groups, level=level, systems=systems, resamples=400)
+    assert better.delta is not None
+    assert better.interval is not None
+    assert better.p is not None
+    assert better.delta > 0
+    assert worse.delta == pytest.approx(-better.delta)
+    assert worse.p == pytest.approx(better.p, abs=0.05)
+    if level != "system":  # five systems are too few for any certainty
+        assert better.delta > 0.2
+        assert better.interval[0] > 0
+        assert better.p < 0.01
+
+
+def test_the_permutation_test_is_that_of_swapping_predictions() -> None:
+    a, human, groups, _ = noisy(30, noise=1.0)
+    b = noisy(30, noise=1.0, seed=4)[0]
+    b = [0.5 * x + 0.5 * h for x, h in zip(b, human, strict=True)]
+    result = stats.paired_difference(a, b, human, groups, resamples=500, seed=2)
+    rng = np.random.default_rng(2)
+    rng.multinomial(6, np.full(6, 1 / 6), 500)
+    first, second = ((np.array(v) - np.mean(v)) / np.std(v) for v in (a, b))
+    document = [sorted(set(groups)).index(g) for g in groups]
+
+    def mean(x: np.ndarray) -> float:
+        return sum(of(x, human) for of in BY_SCIPY.values()) / 3
+
+    delta = mean(first) - mean(second)
+    extreme = 0
+    for swap in rng.integers(0, 2, (500, 6))[:, document].astype(bool):
+        extreme += abs(mean(np.where(swap, second, first)) - mean(np.where(swap, first, second))) >= abs(delta) - 1e-12
+    assert result.delta == pytest.approx(delta)
+    assert result.p == pytest.approx((1 + extreme) / 501)
+
+
+def test_p_is_uniform_enough_when_there_is_no_difference() -> None:
+    small = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        human = rng.normal(size=40)
+        a, b = human + rng.normal(size=40), human + rng.normal(size=40)
+        p = stats.paired_difference(a.tolist(), b.tolist(), human.tolist(), resamples=100, seed=seed).p
+        assert p is not None
+        small += p < 0.1
+    assert 2 <= small <= 20  # 10 expected
+
+
+def test_only_examples_that_both_scored_are_compared() -> None:
+    pred, human, groups, _ = noisy(30)
+    a = [None if i < 10 else p for i, p in enumerate(pred)]
+    b = [None if i >= 25 else p for i, p in enumerate(pred)]
+    result = stats.paired_difference(a, b, human, groups, resamples=50)
+    assert (result.n, result.groups, result.delta, result.p) == (15, 3, 0.0, 1.0)
+    undefined = stats.paired_difference([1.0] * 30, pred, human, groups)
+    assert (undefined.delta, undefined.interval, undefined.p) == (None, None, None)
+
+
+def test_a_thousand_resamples_of_five_hundred_examples_take_seconds_at_most() -> None:
+    pred, human, groups, _ = noisy(500)
+    started = time.perf_counter()
+    stats.agreement(pred, human, groups)
+    assert time.perf_counter() - started < 3.0
