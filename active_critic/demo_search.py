@@ -20,6 +20,7 @@ from active_critic import stats
 from active_critic.demos import demonstrate, human_score
 from active_critic.errors import FitError
 from active_critic.examples import example_key, group_of
+from active_critic.lm.client import CHARS_PER_TOKEN
 from active_critic.records import Demo, Example, Usage, Verdict
 from active_critic.scoring import Scorer
 
@@ -164,6 +165,7 @@ class Search:
 
     def _draw(self, trainset: list[Example]) -> list[tuple[Demo, ...]]:
         rng = random.Random(self.settings.seed)  # noqa: S311
+        trainset = self._that_fit(trainset)
         by_score = [trainset[i] for i in _spread([human_score(e) for e in trainset], rng)]
         # Writing a demonstration costs a long reply; candidates are therefore drawn from a pool that spans the scores.
         pool = by_score[: max(4 * self.size, 16)]
@@ -184,6 +186,21 @@ class Search:
             self._say("writing demonstrations", number, len(needed))
             written[key] = demonstrate(example, self.student.protocol, self.student.lm)
         return [(), *(tuple(written[example_key(example)] for example in chosen) for chosen in drawn)]
+
+    def _that_fit(self, trainset: list[Example]) -> list[Example]:
+        """The examples that are short enough for ``size`` of them to take at most half of the context window."""
+        context = self.student.lm.context
+        if context is None or self.size == 0:
+            return trainset
+        longest = int(context * CHARS_PER_TOKEN / 2 / self.size)
+        short = [e for e in trainset if len(e.source) + len(e.response) <= longest]
+        if len(short) < self.size:
+            raise FitError(
+                f"{self.size} demonstrations do not fit the context window of {context:,} tokens: only {len(short)} of "
+                f"{len(trainset)} examples have at most {longest:,} characters; ask for fewer with --demos, or open the "
+                "model with a larger --context"
+            )
+        return short
 
     # --- scoring ----------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from active_critic.errors import FitError, UnreadableReply
+from active_critic.errors import ContextOverflow, FitError, RequestRefused, UnreadableReply
 from active_critic.examples import example_key, group_of
 from active_critic.lm.client import LanguageModel, Reply, Turn
 from active_critic.reading import read_form
@@ -44,8 +44,12 @@ def demonstrate(example: Example, protocol: Protocol, lm: LanguageModel) -> Demo
 
     The model is told the human score and fills in the form that people would have filled in. Its criterion ratings
     are then moved, all by the same amount and clipped, until their mean is within half a level of the human score,
-    so that a demonstration never contradicts the person it stands for. When the model cannot fill in the form, the
-    demonstration carries the human score alone.
+    so that a demonstration never contradicts the person it stands for. When the model cannot fill in the form, or the
+    example does not fit its context window, the demonstration carries the human score alone.
+
+    Raises:
+        FitError: The example has no human score.
+        ModelError: The endpoint cannot be used.
     """
     reading, scale = protocol.reading, protocol.scale
     percent = scale.to_percent(human_score(example))
@@ -80,12 +84,15 @@ def demonstrate(example: Example, protocol: Protocol, lm: LanguageModel) -> Demo
         ("user", f"{item(example.source, example.response, protocol)}\n\n{question}"),
     ]
     can = lm.capabilities
-    reply = lm.ask(
-        turns,
-        max_tokens=200 + 70 * len(names),
-        schema=schema if can.json_schema else None,
-        temperature=0.0 if can.temperature else None,
-    )
+    try:
+        reply = lm.ask(
+            turns,
+            max_tokens=200 + 70 * len(names),
+            schema=schema if can.json_schema else None,
+            temperature=0.0 if can.temperature else None,
+        )
+    except (ContextOverflow, RequestRefused):  # this example's own fault: it must not end the search
+        reply = Reply("")
     return _filled(demo, reply, next(iter(properties)), names, protocol, level)
 
 

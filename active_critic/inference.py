@@ -5,6 +5,7 @@ Active-Critic, section 4.1, Algorithm 1 (Eq. 6-8), Tables 14-15 and Appendix D.2
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel, Field, StringConstraints, ValidationError, model_validator
 
 from active_critic.errors import UnreadableReply
-from active_critic.lm.client import LanguageModel
+from active_critic.lm.client import CHARS_PER_TOKEN, LanguageModel
 from active_critic.records import Criterion, Example, Scale
 from active_critic.quoting import quote
 
@@ -25,8 +26,6 @@ STOP_AFTER = 5
 """The model is asked until it says "complete" this many times in a row (Appendix D.2)."""
 DEFAULT_CONTEXT = 8192
 """Tokens assumed for a model whose context window is not known."""
-CHARS_PER_TOKEN = 3.0
-"""A cautious figure, so that a batch that is said to fit does fit."""
 
 _Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=3, max_length=300)]
 _Paragraph = Annotated[str, StringConstraints(strip_whitespace=True, max_length=500)]
@@ -67,7 +66,7 @@ class _Named(BaseModel):
     def _enough_different(self) -> _Named:
         seen: dict[str, NamedCriterion] = {}
         for criterion in self.criteria:
-            seen.setdefault(criterion.name.casefold(), criterion)
+            seen.setdefault(" ".join(criterion.name.split()).casefold(), criterion)
         if len(seen) < 4:
             raise ValueError(f"there must be at least 4 criteria with different names, not {len(seen)}")
         self.criteria = list(seen.values())
@@ -200,17 +199,24 @@ def infer(
         ModelError: The endpoint cannot be used.
     """
     texts = _Shortener(lm.context or DEFAULT_CONTEXT)
-    shown = [texts.batch(batch, scale) for batch in batches(examples, seed)[:max_batches]]
+    dealt = batches(examples, seed)[:max_batches]
+
+    @functools.cache  # a batch is read for the task and again for the criteria; what is not read is not counted
+    def shown(number: int) -> str:
+        return texts.batch(dealt[number], scale)
+
     say = progress or (lambda _: None)
     ask = _Asker(lm)
     task_batches = criteria_batches = 0
     if task_description is None:
         observations: list[str] = []
         streak = 0
-        for text in shown:
+        for number in range(len(dealt)):
             task_batches += 1
-            say(f"reading batch {task_batches} of {len(shown)} for the task")
-            notes = ask(ObserveTask, "notes", TaskNotes, examples=text, earlier_observations=_joined(observations))
+            say(f"reading batch {task_batches} of {len(dealt)} for the task")
+            notes = ask(
+                ObserveTask, "notes", TaskNotes, examples=shown(number), earlier_observations=_joined(observations)
+            )
             observations.append(notes.observations)
             streak = streak + 1 if notes.complete else 0
             if streak == STOP_AFTER:
@@ -218,18 +224,18 @@ def infer(
         task_description = ask(SummariseTask, "summary", TaskSummary, observations=_joined(observations)).text()
     if criteria is None:
         criteria_batches = 1
-        say(f"reading batch 1 of {len(shown)} for the criteria")
-        first = ask(ProposeCriteria, "proposal", FirstCriteria, task=task_description, examples=shown[0])
+        say(f"reading batch 1 of {len(dealt)} for the criteria")
+        first = ask(ProposeCriteria, "proposal", FirstCriteria, task=task_description, examples=shown(0))
         found, observations, streak = first.criteria, [first.observations], 0
-        for text in shown[1:]:
+        for number in range(1, len(dealt)):
             criteria_batches += 1
-            say(f"reading batch {criteria_batches} of {len(shown)} for the criteria")
+            say(f"reading batch {criteria_batches} of {len(dealt)} for the criteria")
             notes = ask(
                 ObserveScores,
                 "notes",
                 TaskNotes,
                 task=task_description,
-                examples=text,
+                examples=shown(number),
                 criteria=_listed(found),
                 earlier_observations=_joined(observations),
             )
@@ -316,7 +322,7 @@ class _Asker:
                     answer = dspy.Predict(asked, max_tokens=1500)(**inputs)
                 return kind.model_validate(getattr(answer, field))
             except (AdapterParseError, ValidationError) as problem:
-                reply = str(getattr(problem, "lm_response", "") or problem)
+                reply = str(problem.lm_response or "") if isinstance(problem, AdapterParseError) else str(problem)
                 why = " ".join(str(problem.__cause__ or problem).split())[:300]
                 complaint = (
                     f"\n\nAn earlier answer could not be used ({why}). Answer with one JSON object of that form."

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 
-_INVISIBLE = r"[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]*"
+_UNSEEN = (
+    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    r"\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff"
+)
+_GAP = rf"[\s{_UNSEEN}]*+"  # possessive: a text of blanks costs no more than any other
+_NOTHING = rf"[{_UNSEEN}]*+"
 _NAMES = (
     "source",
     "response",
@@ -18,10 +23,12 @@ _NAMES = (
     "start_of_turn",
     "end_of_turn",
 )
-_HIDDEN_NAMES = "|".join(_INVISIBLE.join(name) for name in _NAMES)
+_BRACKETED_NAMES = ("INST", "SYSTEM_PROMPT", "AVAILABLE_TOOLS", "TOOL_RESULTS")
+_HIDDEN_NAMES = "|".join(_GAP.join(name) for name in _NAMES)
+_HIDDEN_BRACKETED_NAMES = "|".join(_NOTHING.join(name) for name in _BRACKETED_NAMES)
 _MARKS = re.compile(
-    rf"<(?={_INVISIBLE}/?{_INVISIBLE}(?:{_HIDDEN_NAMES})\b|{_INVISIBLE}[|\uff5c]|<{_INVISIBLE}/?{_INVISIBLE}SYS)"
-    rf"|\[(?={_INVISIBLE}/?{_INVISIBLE}(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_RESULTS)\b|\[{_INVISIBLE}##)",
+    rf"<(?={_GAP}/?{_GAP}(?:{_HIDDEN_NAMES})\b|{_GAP}[|\uff5c]|{_NOTHING}<{_GAP}/?{_GAP}{_NOTHING.join('SYS')})"
+    rf"|\[(?={_GAP}/?{_GAP}(?:{_HIDDEN_BRACKETED_NAMES})\b|{_NOTHING}\[{_GAP}#{_NOTHING}#)",
     re.IGNORECASE,
 )
 

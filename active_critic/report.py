@@ -81,6 +81,11 @@ def _count(number: int) -> str:
     return f"{number / 1e3:.0f}k" if number < 1e6 else f"{number / 1e6:.1f}M"
 
 
+def duration(seconds: float) -> str:
+    """A length of time for people: ``42 s``, ``3.5 minutes``."""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:,.1f} minutes"
+
+
 def _table(*columns: str, right: Sequence[str] = (), header: bool = True) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=header, header_style="bold")
     for column in columns:
@@ -108,8 +113,13 @@ def _figure(value: float | None, interval: Sequence[float] | None) -> str:
     return f"{value:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
 
 
-def agreement_table(found: Mapping[str, Mapping[str, Any] | None]) -> RenderableType:
-    """Pearson, Spearman, Kendall and their mean with intervals; a column an evaluator (``Agreement.to_dict``)."""
+def agreement_table(found: Mapping[str, Mapping[str, Any] | None], *, whom: str = "people") -> RenderableType:
+    """Pearson, Spearman, Kendall and their mean with intervals.
+
+    Args:
+        found: A column an evaluator (``Agreement.to_dict``); None where it was not measured.
+        whom: Whose scores they agree with.
+    """
     known = {name: figures for name, figures in found.items() if figures}
     if not known:
         return Text("Agreement with people could not be measured.")
@@ -122,7 +132,7 @@ def agreement_table(found: Mapping[str, Mapping[str, Any] | None]) -> Renderable
     table.add_row("scored", *(Text(f"{row['n']:,} of {row['total']:,}") for row in known.values()))
     first = next(iter(known.values()))
     level = {"dataset": "over all examples", "document": "within documents", "system": "over systems"}[first["level"]]
-    basis = f"Agreement with people {level}"
+    basis = f"Agreement with {whom} {level}"
     if first["mean_interval"]:
         basis += (
             f"; in brackets {first['confidence']:.0%} bootstrap intervals over {first['groups']:,} documents "
@@ -173,11 +183,11 @@ class Judged:
     human: float | None = None
 
 
-def verdict_table(rows: Sequence[Judged]) -> Table:
-    """Verdicts to read; human scores have a column of their own where there are any."""
+def verdict_table(rows: Sequence[Judged], *, whom: str = "people") -> Table:
+    """Verdicts to read; the scores to compare with have a column of their own, ``whom``, where there are any."""
     human = any(row.human is not None for row in rows)
-    columns = ("item", *(("people",) if human else ()), "critic", "text", "why")
-    table = _table(*columns, right=("people", "critic"))
+    columns = ("item", *((whom,) if human else ()), "critic", "text", "why")
+    table = _table(*columns, right=(whom, "critic"))
     table.columns[0].max_width = 12
     for row in rows:
         text = Text(shorten(row.source, 110) + "\n→ ", style="dim") if row.source.strip() else Text()
@@ -223,10 +233,12 @@ def score_summary(summary: Mapping[str, Any]) -> RenderableType:
         )
     if summary["agreement"]:
         found = summary["agreement"]
-        parts += [Text(""), agreement_table({"this critic": found["figures"]})]
+        parts.append(Text(""))
+        if found["figures"]["mean"] is not None:
+            parts.append(agreement_table({"this critic": found["figures"]}))
         parts += [Text(plain(sentence)) for sentence in found["words"]]
         parts.append(Text(""))
-    parts.append(Text(f"{usage_words(summary['usage'])}; {summary['seconds']:,.1f} s in all"))
+    parts.append(Text(f"{usage_words(summary['usage'])}; {duration(summary['seconds'])} in all"))
     if summary["output"]:
         parts.append(Text(f"written to {plain(summary['output'])}"))
     return Group(*parts)

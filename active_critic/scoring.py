@@ -21,7 +21,7 @@ from active_critic.records import CriterionVerdict, Demo, Protocol, Reading, Usa
 
 EXPLANATION_CHARS = 200
 """Longest explanation of one criterion, in characters, where the endpoint enforces a schema."""
-JUSTIFICATION_CHARS = 500
+JUSTIFICATION_CHARS = 300
 """Longest overall justification, and longest advice, in characters, where the endpoint enforces a schema."""
 
 
@@ -103,6 +103,7 @@ class _Conversation:
         self.opening = [("system", instructions(protocol)), *demo_turns(protocol, demos)]
         self.usage = Usage()
         self.notes: list[str] = []
+        self.cut = False
 
     def judge(self, source: str, response: str) -> Verdict:
         turns: list[Turn] = [*self.opening, ("user", item(source, response, self.protocol))]
@@ -110,7 +111,7 @@ class _Conversation:
         if self.protocol.mode == "fine":
             names = [criterion.name for criterion in self.protocol.criteria]
             reply, form, ratings = self._ask(turns, names)
-            reasons = form.values.get("explanations")
+            reasons = form.values.get("explanations") if self.explain else None
             reasons = reasons if isinstance(reasons, dict) else {}
             criteria = tuple(
                 CriterionVerdict(name, self._on_scale(ratings[name].value), _text(reasons.get(name))) for name in names
@@ -127,12 +128,12 @@ class _Conversation:
             self.notes.append(f"only {overall.mass:.0%} of the probability was on the rating levels")
         if self.reading.source == "probabilities" and overall.read_from == "text":
             self.notes.append("the endpoint gave no probabilities for the rating; read from the text")
-        if not form.complete and self.explain:
+        if self.cut and self.explain:
             self.notes.append("the explanation was cut off")
         return Verdict(
             score=self._on_scale(overall.value),
-            explanation=_text(form.values.get("justification")),
-            advice=_text(form.values.get("advice")),
+            explanation=_text(form.values.get("justification")) if self.explain else None,
+            advice=_text(form.values.get("advice")) if self.explain else None,
             criteria=criteria,
             read_from=overall.read_from,
             notes=tuple(self.notes),
@@ -162,7 +163,9 @@ class _Conversation:
             self.usage = self.usage + reply.usage
             try:
                 form = read_form(reply, first=first)
-                return reply, form, {n: read_rating(reply, form, p, self.reading) for n, p in paths.items()}
+                ratings = {n: read_rating(reply, form, p, self.reading) for n, p in paths.items()}
+                self.cut = self.cut or not form.complete
+                return reply, form, ratings
             except UnreadableReply as problem:
                 if attempt == 2:
                     raise

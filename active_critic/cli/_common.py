@@ -233,6 +233,8 @@ def _patient() -> Iterator[None]:
         nonlocal asked
         asked += 1
         if asked == 1:
+            if sys.stderr.isatty():
+                sys.stderr.write("\n")  # the terminal has put ^C after the progress bar
             say("stopping: the calls in flight are waited for, so that they are kept; Ctrl-C again stops at once")
             raise KeyboardInterrupt
         if sys.stderr.isatty():

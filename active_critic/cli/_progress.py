@@ -42,7 +42,7 @@ class Display:
             *((BarColumn(bar_width=20),) if wide else ()),
             TextColumn("{task.fields[amount]}", markup=False),
             TimeElapsedColumn(),
-            TextColumn("left"),
+            TextColumn("{task.fields[left]}", markup=False),
             TimeRemainingColumn(),
             TextColumn("{task.fields[spent]}", markup=False),
             console=out,
@@ -66,7 +66,7 @@ class Display:
         if self._task is None or stage != self._doing:
             if self._task is not None:
                 self._bar.remove_task(self._task)
-            self._task = self._bar.add_task(what, total=None, amount="", spent="")
+            self._task = self._bar.add_task(what, total=None, amount="", left="", spent="")
             self._doing = stage
         self._bar.update(
             self._task,
@@ -74,5 +74,6 @@ class Display:
             completed=done,
             total=total or None,
             amount=f"{done:,}/{total:,}" if total else "",
+            left="left" if total else "",
             spent=self._words(self._usage(), short=True),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from array import array
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from active_critic.data import COLUMNS, data_sha256, example_key, group_of
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 MOST_REASONS = 20
 """Kinds of reasons that are told apart; the rest are counted together."""
-MOST_COMPARED = 20_000
-"""Items that agreement is computed from at most: more would take long and change nothing."""
+MOST_COMPARED = 5_000
+"""Items that agreement is computed from at most, drawn at random: the time grows with their square."""
 RESAMPLES = 1000
 FEW = 10
 """Fewer items than this say nothing about agreement."""
@@ -40,8 +40,8 @@ class Tally:
         self._demos = {demo.example_id for demo in protocol.demos}
         self._fields = fields
         self._column: str | None = None
-        self._human, self._critic, self._group = array("d"), array("d"), array("l")
-        self._groups: dict[str, int] = {}
+        self._pairs: list[tuple[float, float, str]] = []
+        self._random = Random(0)  # noqa: S311
         self._shown = self._with_human = 0
         self._seen: list[Example] | None = []
 
@@ -77,10 +77,12 @@ class Tally:
         self._column = self._column or self._score_column(example)
         if example_key(example) in self._demos:
             self._shown += 1
-        elif len(self._human) < MOST_COMPARED:
-            self._human.append(example.score)
-            self._critic.append(float("nan") if score is None else score)
-            self._group.append(self._groups.setdefault(group_of(example), len(self._groups)))
+            return
+        pair = (example.score, float("nan") if score is None else score, group_of(example))
+        if len(self._pairs) < MOST_COMPARED:
+            self._pairs.append(pair)
+        elif (place := self._random.randrange(self._with_human - self._shown)) < MOST_COMPARED:
+            self._pairs[place] = pair  # every item so far is as likely to be among them
 
     def _score_column(self, example: Example) -> str:
         if "score" in self._fields:
@@ -102,32 +104,34 @@ class Tally:
         }
 
     def _agreement(self) -> dict[str, Any] | None:
-        if not self._human:
+        if not self._pairs:
             return None
         from active_critic.stats import agreement
 
-        groups = [str(group) for group in self._group]
-        found = agreement(list(self._critic), list(self._human), groups, resamples=RESAMPLES)
+        human, critic, groups = (list(column) for column in zip(*self._pairs, strict=True))
+        found = agreement(critic, human, groups, resamples=RESAMPLES)
         scale = self.protocol.scale
-        words = [f"Human scores were taken from the column {self._column!r} ({self._with_human:,} items have one)."]
+        words = [
+            f"Human scores were taken from the column {self._column!r} ({self._with_human:,} of {self.items:,} items)."
+        ]
         if self._shown:
             words.append(f"{self._shown:,} items are demonstrations of this program and are left out.")
         if self._with_human - self._shown > MOST_COMPARED:
-            words.append(f"Only the first {MOST_COMPARED:,} are compared.")
+            words.append(f"{MOST_COMPARED:,} of them, drawn at random, are compared.")
         if self._seen is not None and data_sha256(self._seen) == self.protocol.provenance.data_sha256:
             words.append("These are the very examples that the program was fitted on, so this flatters it.")
         if found.n < found.total:
             words.append(f"{found.total - found.n:,} of {found.total:,} could not be scored and do not count.")
         if found.n < FEW:
-            words.append(f"With {found.n} such items these figures mean little.")
+            words.append(f"Only {found.n} could be compared, which says little.")
         elif found.mean is None:
             words.append("There are too few of them, or too little variation, for a correlation.")
         error = None
-        pairs = [(c, h) for c, h in zip(self._critic, self._human, strict=True) if c == c]
-        if any(human not in scale for human in self._human):
+        distances = [abs(c - h) for h, c, _ in self._pairs if c == c]
+        if any(score not in scale for score in human):
             words.append(f"Some lie outside the program's scale {scale}: correlations stand, distances mean nothing.")
-        elif pairs:
-            error = sum(abs(c - h) for c, h in pairs) / len(pairs)
+        elif distances:
+            error = sum(distances) / len(distances)
             words.append(f"On the scale {scale}, scores are {error:.2f} from the human ones on average.")
         return {
             "column": self._column,

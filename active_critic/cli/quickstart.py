@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from active_critic.records import Verdict
 
 # The amount of work: within ten minutes on two cores with the default model.
-TRAIN_FRACTION = 0.5
+TRAIN_FRACTION = 1 / 3
 MAX_BATCHES = 2
-CANDIDATES = 4
-DEMOS = 4
-MODE: Literal["fine", "coarse"] = "fine"
+CANDIDATES = 3
+DEMOS = 3
+MODE: Literal["fine", "coarse"] = "coarse"
 EXPLAINED = 6
 """Held-back replies that are scored with explanations and shown; chosen to span the given scores."""
 SCORED = 36
@@ -131,7 +131,15 @@ def _print(result: dict[str, Any], shown: Examples, explained: list[Verdict], pr
     from rich.console import Group
     from rich.text import Text
 
-    from active_critic.report import Judged, agreement_table, criteria_table, plain, usage_words, verdict_table
+    from active_critic.report import (
+        Judged,
+        agreement_table,
+        criteria_table,
+        duration,
+        plain,
+        usage_words,
+        verdict_table,
+    )
 
     report = result["report"]
     columns = {
@@ -151,15 +159,15 @@ def _print(result: dict[str, Any], shown: Examples, explained: list[Verdict], pr
             criteria_table(program),
             blank,
             Text("How far it agrees with the given scores", style=bold),
-            agreement_table(columns),
+            agreement_table(columns, whom="the given scores"),
             blank,
             *(Text(plain(sentence)) for sentence in report["words"]),
             Text(CAVEAT),
             blank,
-            Text(f"{usage_words(result['usage'])}; {result['seconds'] / 60:.1f} minutes in all"),
+            Text(f"{usage_words(result['usage'])}; {duration(result['seconds'])} in all"),
             blank,
             Text(f"{len(rows)} replies to customers it had not seen", style=bold),
-            verdict_table(rows),
+            verdict_table(rows, whom="given"),
             Text("Next", style=bold),
             Text(plain(_next_steps(result["program"]), lines=True)),
         )

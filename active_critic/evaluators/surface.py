@@ -180,6 +180,10 @@ def out_of_fold(
 ) -> list[float]:
     """Predictions for every example by a floor fitted on the other folds only.
 
+    Each fold's predictions are moved by the difference between the mean score of all examples and that of the fold's
+    own training examples. Without that, holding out high scores lowers the prediction for them, and pooled predictions
+    of a floor that knows nothing would correlate negatively with people: too easy to beat.
+
     Args:
         examples: Scored examples.
         folds: Lists of positions that together hold every example once (see ``data.folds``).
@@ -197,6 +201,7 @@ def out_of_fold(
         held = set(fold)
         rest = [example for index, example in enumerate(examples) if index not in held]
         floor = SurfaceFloor(alpha).fit(rest, scale or own)
+        shift = float(np.mean([e.score for e in examples]) - np.mean([e.score for e in rest]))
         for index, score in zip(fold, floor.predict([examples[index] for index in fold]), strict=True):
-            predicted[index] = score
+            predicted[index] = score + shift
     return predicted

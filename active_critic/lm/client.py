@@ -28,6 +28,8 @@ Turn = tuple[Literal["system", "user", "assistant"], str]
 
 RETRIES = 3
 """Retries after a failed attempt; a request is sent at most 1 + RETRIES times."""
+CHARS_PER_TOKEN = 3.0
+"""A cautious figure for English, so that texts that are said to fit a context window do fit."""
 LONGEST_WAIT = 60.0
 """Seconds; a longer Retry-After than this is waited for only this long before the next attempt."""
 

@@ -32,13 +32,16 @@ def refuse(name: str, **_: Any) -> Any:
     raise AssertionError(f"the model {name} was opened, and nothing may be paid for here")
 
 
+SIMULATED = opener()
+
+
 @pytest.fixture
 def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Run]:
     """Run a command; ``opener=`` says what opens the model."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
 
-    def go(*argv: object, opener: Callable[..., Any] = opener()) -> Run:
+    def go(*argv: object, opener: Callable[..., Any] = SIMULATED) -> Run:
         code = main([str(part) for part in argv], opener=opener)
         out, err = capfd.readouterr()
         return Run(code, out, err)

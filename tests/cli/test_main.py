@@ -166,3 +166,37 @@ def test_ctrl_c_in_a_real_process(presses, program, examples, tmp_path) -> None:
 def test_the_app_is_what_the_console_script_runs() -> None:
     assert callable(main)
     assert {command.name for command in app.registered_commands} == {"fit", "score", "show", "quickstart"}
+
+
+def test_check_shows_what_a_model_can_do(run) -> None:
+    shown = run("lm", "check", "openai/x")
+    assert shown.code == 0, shown.err
+    assert "token probabilities" in shown.out
+    found = run("lm", "check", "openai/x", "--json").document
+    assert found["model"] == "openai/x"
+    assert found["chat"] is True
+
+
+def test_weights_that_are_missing_are_announced_and_fetched_before_anything_else(
+    examples, capfd, monkeypatch, tmp_path
+) -> None:
+    def fails(model):
+        raise errors.DownloadFailed(f"{model.name} could not be fetched")
+
+    monkeypatch.setenv("ACTIVE_CRITIC_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("active_critic.cli.lm.pull_with_progress", fails)
+    assert main(["fit", str(examples), "--out", str(tmp_path / "p.json")]) == 4
+    said = capfd.readouterr().err
+    assert "1,117 MB (Apache-2.0)" in said
+    assert "qwen2.5-coder-1.5b could not be fetched" in said
+
+
+def test_an_unknown_model_names_the_nearest(examples, capfd, tmp_path) -> None:
+    assert main(["fit", str(examples), "--out", str(tmp_path / "p.json"), "--lm", "locl"]) == 4
+    assert "Did you mean 'local'?" in capfd.readouterr().err
+
+
+def test_a_key_that_is_not_set_is_named(examples, capfd, tmp_path) -> None:
+    command = ["fit", str(examples), "--out", str(tmp_path / "p.json"), "--lm", "openai/x", "--api-key-env", "NO_KEY"]
+    assert main(command) == 4
+    assert "NO_KEY holds no key" in capfd.readouterr().err

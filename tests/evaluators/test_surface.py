@@ -133,18 +133,27 @@ def test_too_little_to_fit_on_is_an_error(examples: list[Example]) -> None:
 
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 1000))
-def test_no_prediction_depends_on_the_scores_of_its_own_fold(seed: int) -> None:
+def test_the_scores_of_its_own_fold_move_all_predictions_of_a_fold_alike(seed: int) -> None:
     examples = by_length(20, seed)
     parts = folds(examples, 4, seed)
-    predicted = out_of_fold(examples, parts)
     hidden = set(parts[1])
     changed = Examples(
         tuple(Example(e.response, e.source, 1.0, group=e.group) if i in hidden else e for i, e in enumerate(examples)),
         examples.scale,
     )
-    assert [out_of_fold(changed, parts)[i] for i in parts[1]] == [predicted[i] for i in parts[1]]
+    before, after = out_of_fold(examples, parts), out_of_fold(changed, parts)
+    moved = [after[i] - before[i] for i in parts[1]]
+    assert moved == pytest.approx([moved[0]] * len(moved))
     rest = examples.take(i for i in range(20) if i not in hidden)
-    assert [predicted[i] for i in parts[1]] == SurfaceFloor().fit(rest).predict(examples.take(parts[1]))
+    fitted_without = SurfaceFloor().fit(rest).predict(examples.take(parts[1]))
+    shift = [before[i] - score for i, score in zip(parts[1], fitted_without, strict=True)]
+    assert shift == pytest.approx([shift[0]] * len(shift))
+
+
+def test_a_floor_that_knows_nothing_does_not_correlate_negatively() -> None:
+    # All texts look alike, so that only the mean score is left to predict by.
+    examples = Examples(tuple(Example("the same", "", float(i % 5), group=str(i)) for i in range(20)), Scale.parse("0..4"))
+    assert out_of_fold(examples, folds(examples, 4, 0)) == pytest.approx([2.0] * 20)
 
 
 @pytest.mark.parametrize("parts", [[[0, 1], [1, 2]], [[0, 1]], [[0, 1, 2]], []])

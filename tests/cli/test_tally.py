@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from active_critic.cli import _tally
+from active_critic.cli._tally import Tally
+from active_critic.files import BadRow
+from active_critic.records import Example, Protocol, Provenance, Scale, Verdict
+
+PROTOCOL = Protocol(task_description="t", scale=Scale(low=1, high=5), provenance=Provenance(model="m"))
+
+
+def test_only_a_random_part_of_many_items_is_compared(monkeypatch) -> None:
+    monkeypatch.setattr(_tally, "MOST_COMPARED", 50)
+    tally = Tally(PROTOCOL, {})
+    for i in range(1000):
+        # The second half is the other way round: the first fifty alone would show perfect agreement.
+        score = 1 + 4 * (i % 7) / 6
+        tally.add(Example(f"r{i}", score=score, record={"score": score}), Verdict(score if i < 500 else 6 - score))
+    found = tally.summary()["agreement"]
+    assert found["figures"]["total"] == 50
+    assert abs(found["figures"]["pearson"]) < 0.6
+    assert any("50 of them, drawn at random" in sentence for sentence in found["words"])
+
+
+def test_reasons_that_differ_in_numbers_are_one_kind_and_kinds_are_bounded() -> None:
+    tally = Tally(PROTOCOL, {})
+    for i in range(30):
+        tally.add(
+            BadRow(i + 1, f"source and response ({i:,} characters) do not fit"), Verdict(unscored=f"({i}) too long")
+        )
+    assert tally.summary()["reasons"] == [{"reason": "(0) too long", "count": 30, "row": 1}]
+    for i in range(100):
+        tally.add(BadRow(i, "x"), Verdict(unscored="odd " + "a" * i))
+    found = tally.summary()
+    assert len(found["reasons"]) <= _tally.MOST_REASONS + 1
+    assert sum(reason["count"] for reason in found["reasons"]) == found["unscored"] == 130
+    assert found["mean_score"] is None
+    assert found["agreement"] is None
+
+
+def test_unscored_items_are_counted_and_do_not_count_for_the_figures() -> None:
+    tally = Tally(PROTOCOL, {"score": "mine"})
+    for i in range(12):
+        verdict = Verdict(unscored="no") if i == 3 else Verdict(1 + i % 5, read_from="text")
+        tally.add(Example(f"r{i}", score=1 + i % 5, group=f"d{i % 4}"), verdict)
+    summary = tally.summary()
+    found = summary["agreement"]
+    assert (found["figures"]["n"], found["figures"]["total"]) == (11, 12)
+    assert found["figures"]["pearson"] == pytest.approx(1)
+    assert found["mean_absolute_error"] == 0
+    assert found["column"] == "mine"
+    assert summary["read_from"] == {"text": 11}
+    assert any("1 of 12 could not be scored" in sentence for sentence in found["words"])

@@ -1,0 +1,69 @@
+"""The whole job with a real embedded model (the smallest): plumbing only, nothing that it judges is asserted."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from active_critic import store
+
+DATA = Path(__file__).parent.parent / "datasets" / "quickstart.jsonl"
+
+pytestmark = pytest.mark.model
+
+
+def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "ACTIVE_CRITIC_JOURNAL": str(folder / "journal.sqlite")}
+    return subprocess.run(
+        [sys.executable, "-c", "import sys; from active_critic.cli import main; sys.exit(main())", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        timeout=600,
+    )
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("mode", ["coarse", "fine"])
+def test_fit_save_load_score_with_a_real_model(mode: str, tmp_path: Path) -> None:
+    lines = DATA.read_text().splitlines()
+    train, items = tmp_path / "train.jsonl", tmp_path / "items.jsonl"
+    train.write_text("\n".join(lines[0:18:2]) + "\n")
+    items.write_text("\n".join(lines[60:64]) + "\n")
+    program = tmp_path / "program.json"
+
+    fitted = run(
+        *("fit", str(train), "--out", str(program), "--lm", "local-tiny", "--mode", mode, "--json"),
+        *("--candidates", "2", "--demos", "2", "--batches", "1", "--scale", "1..5"),
+        folder=tmp_path,
+    )
+    assert fitted.returncode == 0, fitted.stderr
+    assert json.loads(fitted.stdout)["usage"]["calls"] > 0
+    protocol = store.load(program)
+    assert protocol.mode == mode
+    assert 4 <= len(protocol.criteria) <= 10
+    assert protocol.reading.source == "probabilities"
+
+    outputs = []
+    for name, journal in (("first.jsonl", "none"), ("second.jsonl", "none")):
+        output = tmp_path / name
+        scored = run("score", str(program), str(items), "-o", str(output), "--journal", journal, folder=tmp_path)
+        assert scored.returncode in (0, 7), scored.stderr
+        outputs.append(rows(output))
+    assert outputs[0] == outputs[1]  # the same program on the same model in a new process: the same verdicts
+    assert [row["id"] for row in outputs[0]] == [json.loads(line)["id"] for line in lines[60:64]]
+    for row in outputs[0]:
+        assert (row["score"] is None) != (row["unscored"] is None)
+        if row["score"] is not None:
+            assert 1 <= row["score"] <= 5
+            assert row["read_from"] == "probabilities"

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import io
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from active_critic.evaluators.fit_report import FitReport
+from active_critic.lm.check import Findings
+from active_critic.records import Criterion, CriterionVerdict, Demo, Protocol, Provenance, Scale, Usage, Verdict
+from active_critic.report import (
+    Judged,
+    agreement_table,
+    findings_table,
+    fit_report,
+    plain,
+    program_account,
+    score_summary,
+    shorten,
+    usage_words,
+    verdict_table,
+)
+from active_critic.stats import agreement, paired_difference
+
+HUMAN = [1.0, 2, 3, 4, 5, 2, 3, 4, 1, 5, 4, 2]
+CRITIC = [1.5, 2, 3, 3.5, 5, 2, 2.5, 4, 2, 4, None, 2]
+GROUPS = [f"d{i // 3}" for i in range(12)]
+
+
+def text_of(renderable, width: int = 80) -> str:
+    out = Console(width=width, file=io.StringIO(), markup=False, highlight=False, emoji=False)
+    out.print(renderable)
+    return out.file.getvalue()
+
+
+def report() -> FitReport:
+    floor = list(reversed(HUMAN))
+    return FitReport(
+        critic=agreement(CRITIC, HUMAN, GROUPS),
+        zero_shot=agreement(floor, HUMAN, GROUPS),
+        surface=agreement(floor, HUMAN, GROUPS),
+        over_zero_shot=paired_difference(CRITIC, floor, HUMAN, GROUPS),
+        over_surface=paired_difference(CRITIC, floor, HUMAN, GROUPS),
+        examples=14,
+        held_out=12,
+        usage={"demo search": Usage(12, 3, 34_567, 20_000, 890, 12.5, 0.125), "total": Usage(12, 3, 34_567)},
+        notes=(),
+        candidates=(),
+        seed=0,
+    )
+
+
+@given(st.text())
+def test_plain_text_has_no_character_that_drives_a_terminal(text) -> None:
+    shown = plain(text, lines=True)
+    assert all(unicodedata.category(c) not in {"Cc", "Cs"} for c in shown.replace("\n", ""))
+    assert not set(shown) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c\u2028\u2029")
+    assert "\n" not in plain(text)
+
+
+@pytest.mark.parametrize("text", ["naïve", "日本語のテキスト", "👩‍👩‍👧 family", "یک می‌خواهم"])
+def test_plain_leaves_ordinary_text_alone(text) -> None:
+    assert plain(text) == text
+
+
+@given(st.text(), st.integers(1, 50))
+def test_shortened_text_is_short_and_says_that_it_is(text, longest) -> None:
+    shown = shorten(text, longest)
+    assert len(shown) <= longest
+    assert shown == plain(text) or shown.endswith("…")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_fit_report_shows_every_figure_on_one_line(width) -> None:
+    made = report()
+    shown = text_of(fit_report(made.to_dict()), width)
+    assert all(len(line) <= width for line in shown.splitlines())
+    pearson = next(line for line in shown.splitlines() if line.startswith("Pearson"))
+    figure, interval = made.critic.pearson, made.critic.pearson_interval
+    assert f"{figure:.2f} [{interval[0]:.2f}, {interval[1]:.2f}]" in pearson
+    assert pearson.count("[") == 3
+    assert "11 of 12" in shown
+    assert "12 of the 14" in shown
+    assert "bootstrap intervals over 4 documents" in " ".join(shown.split())
+    assert all(" ".join(sentence.split()) in " ".join(shown.split()) for sentence in made.words)
+    assert "$0.1250" in shown
+    assert "not known" in shown
+
+
+def test_without_a_report_nothing_is_claimed() -> None:
+    assert "is not known" in text_of(fit_report({}), 120)
+    assert "could not be measured" in text_of(agreement_table({"this critic": None}))
+
+
+def test_an_undefined_coefficient_is_not_a_figure() -> None:
+    constant = agreement([3.0] * 12, HUMAN, GROUPS)
+    assert text_of(agreement_table({"this critic": constant.to_dict()})).count("not defined") == 4
+
+
+def test_a_verdict_table_survives_a_narrow_terminal_and_hostile_text() -> None:
+    criteria = (CriterionVerdict("Accuracy\x1b[2J", 2.0, "why"),)
+    scored = Verdict(score=2.345, explanation="bad \x1b[31m", advice="more\u202e", criteria=criteria)
+    table = verdict_table(
+        [
+            Judged("a", scored, "the source", "the \x07 response " * 50, 3.5),
+            Judged("b", Verdict(unscored="it did not \x1b[2J fit")),
+        ]
+    )
+    for width in (40, 80, 120):
+        shown = text_of(table, width)
+        assert all(len(line) <= width for line in shown.splitlines())
+        assert not set("\x1b\x07\u202e") & set(shown)
+    assert "2.35" in shown or "2.34" in shown
+    assert "3.5" in shown
+    assert "unscored: it did not" in shown
+    assert "people" not in text_of(verdict_table([Judged("a", scored)]))
+
+
+def test_a_program_account_says_what_is_in_it() -> None:
+    protocol = Protocol(
+        task_description="Judge [bold]replies[/bold].",
+        criteria=(Criterion(name="Tone", definition="It is kind."),),
+        scale=Scale(low=1, high=6),
+        demos=(Demo(source="s", response="r", score=50, example_id="x"),),
+        provenance=Provenance(model="m", report=report().to_dict()),
+    )
+    shown = text_of(program_account(protocol))
+    for word in ("Judge [bold]replies[/bold].", "Tone", "It is kind.", "3.5", "your scale 1..6", "zero-shot"):
+        assert word in shown
+
+
+def test_a_summary_shows_reasons_and_agreement() -> None:
+    summary = {
+        "items": 12,
+        "scored": 11,
+        "unscored": 1,
+        "reasons": [{"reason": "it was \x1b[2J empty", "count": 1, "row": 11}],
+        "mean_score": 2.5,
+        "scale": "1..5",
+        "agreement": {"figures": agreement(CRITIC, HUMAN, GROUPS).to_dict(), "words": ["These are words."]},
+        "usage": Usage(1, 0, 100, 50, 5).to_dict(),
+        "seconds": 200.0,
+        "output": "s.csv",
+    }
+    shown = text_of(score_summary(summary), 120)
+    for word in ("11 of 12 items scored, mean score 2.50 on 1..5", "1 × it was", "(first: row 11)", "Spearman"):
+        assert word in shown
+    assert "These are words." in shown
+    assert "3.3 minutes in all" in shown
+    assert "\x1b" not in shown
+
+
+def test_usage_in_words() -> None:
+    assert usage_words(Usage(1, 0, 99, 0, 5)) == "1 call, 99 tokens read, 5 written"
+    assert usage_words(Usage(1200, 30, 2_000_000, 1_500_000, 50_000, 9.0, 1.5)) == (
+        "1,200 calls, 30 from the journal, 2.0M tokens read (75% from the prefix cache), 50k written, $1.5"
+    )
+    assert usage_words(Usage(12, 3, 34_567, 0, 890), short=True) == "12 calls 35k tok"
+
+
+@pytest.mark.parametrize(("probabilities", "said"), [(False, "usually lower"), (True, "expectation")])
+def test_findings_say_what_they_mean(probabilities, said) -> None:
+    found = Findings(
+        model="m\x1b[2J",
+        chat=True,
+        json_schema=False,
+        probabilities=probabilities,
+        temperature=False,
+        rating_mass=0.3 if probabilities else None,
+        prefix_cache=False,
+        prompt_tokens_per_second=1234.5,
+        completion_tokens_per_second=5.0,
+        notes=("temperature: not allowed",),
+    )
+    shown = text_of(findings_table(found), 120)
+    assert said in shown
+    assert ("30%" in shown) == probabilities
+    assert "temperature: not allowed" in shown
+    assert "\x1b" not in shown
