@@ -157,7 +157,7 @@ class Search:
         self.groups = [group_of(example) for example in self.examples]
         self.verdicts: dict[tuple[int, int], Verdict] = {}
         self.size = demo_count(trainset, settings.demos)
-        self.sets = self._draw(list(trainset))
+        self.sets = self._draw(self._that_fit(list(trainset)))
         # Every prefix of this order spans the scores, so that early rungs of the race are representative.
         self.order = _spread(self.human, random.Random(settings.seed))  # noqa: S311
 
@@ -165,7 +165,6 @@ class Search:
 
     def _draw(self, trainset: list[Example]) -> list[tuple[Demo, ...]]:
         rng = random.Random(self.settings.seed)  # noqa: S311
-        trainset = self._that_fit(trainset)
         by_score = [trainset[i] for i in _spread([human_score(e) for e in trainset], rng)]
         # Writing a demonstration costs a long reply; candidates are therefore drawn from a pool that spans the scores.
         pool = by_score[: max(4 * self.size, 16)]
@@ -188,19 +187,24 @@ class Search:
         return [(), *(tuple(written[example_key(example)] for example in chosen) for chosen in drawn)]
 
     def _that_fit(self, trainset: list[Example]) -> list[Example]:
-        """The examples that are short enough for ``size`` of them to take at most half of the context window."""
+        """The examples that are short enough for ``size`` of them to take at most half of the context window.
+
+        A size that was not asked for is lowered until there are enough of them.
+        """
         context = self.student.lm.context
-        if context is None or self.size == 0:
-            return trainset
-        longest = int(context * CHARS_PER_TOKEN / 2 / self.size)
-        short = [e for e in trainset if len(e.source) + len(e.response) <= longest]
-        if len(short) < self.size:
-            raise FitError(
-                f"{self.size} demonstrations do not fit the context window of {context:,} tokens: only {len(short)} of "
-                f"{len(trainset)} examples have at most {longest:,} characters; ask for fewer with --demos, or open the "
-                "model with a larger --context"
-            )
-        return short
+        while context is not None and self.size > 0:
+            longest = int(context * CHARS_PER_TOKEN / 2 / self.size)
+            short = [e for e in trainset if len(e.source) + len(e.response) <= longest]
+            if len(short) >= self.size:
+                return short
+            if self.settings.demos is not None:
+                raise FitError(
+                    f"{self.size} demonstrations do not fit the context window of {context:,} tokens: only {len(short)} "
+                    f"of {len(trainset)} examples have at most {longest:,} characters; ask for fewer with --demos, or "
+                    "open the model with a larger --context"
+                )
+            self.size -= 1
+        return trainset
 
     # --- scoring ----------------------------------------------------------------------------------------------
 
@@ -308,6 +312,8 @@ def demo_count(examples: Sequence[Example], asked: int | None) -> int:
     Raises:
         FitError: More are asked for than can be had while an example remains to choose by.
     """
+    if not examples and asked is None:
+        raise FitError("there are no training examples to draw demonstrations from")
     if asked is not None:
         if asked != 0 and not 0 < asked < len(examples):
             raise FitError(

@@ -17,8 +17,8 @@ from pydantic import BaseModel, Field, StringConstraints, ValidationError, model
 
 from active_critic.errors import UnreadableReply
 from active_critic.lm.client import CHARS_PER_TOKEN, LanguageModel
-from active_critic.records import Criterion, Example, Scale
 from active_critic.quoting import quote
+from active_critic.records import Criterion, Example, Scale
 
 BATCH_SIZE = 5
 MAX_BATCHES = 25

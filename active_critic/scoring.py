@@ -7,11 +7,11 @@ question; the overall question continues the conversation in which the criteria 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dspy
-import orjson
 
 from active_critic.errors import ContextOverflow, RequestRefused, UnreadableReply
 from active_critic.lm.client import LanguageModel, Reply, Turn
@@ -104,6 +104,7 @@ class _Conversation:
         self.usage = Usage()
         self.notes: list[str] = []
         self.cut = False
+        self.criterion_ratings: dict[str, Rating] = {}
 
     def judge(self, source: str, response: str) -> Verdict:
         turns: list[Turn] = [*self.opening, ("user", item(source, response, self.protocol))]
@@ -111,12 +112,13 @@ class _Conversation:
         if self.protocol.mode == "fine":
             names = [criterion.name for criterion in self.protocol.criteria]
             reply, form, ratings = self._ask(turns, names)
+            self.criterion_ratings = ratings
             reasons = form.values.get("explanations") if self.explain else None
             reasons = reasons if isinstance(reasons, dict) else {}
             criteria = tuple(
                 CriterionVerdict(name, self._on_scale(ratings[name].value), _text(reasons.get(name))) for name in names
             )
-            said = reply.text
+            said = quote(reply.text)  # reasons may quote the response, and are no safer than it is
             if self.reading.order == "rating_first":
                 # Only the ratings go on, so that the overall rating does not depend on whether reasons were asked for;
                 # as they were written, so that the prefix cache holds them.
@@ -124,10 +126,7 @@ class _Conversation:
             turns += [("assistant", said), ("user", OVERALL_QUESTION)]
         reply, form, ratings = self._ask(turns, None)
         overall = ratings["overall"]
-        if overall.mass is not None and overall.mass < LOW_MASS:
-            self.notes.append(f"only {overall.mass:.0%} of the probability was on the rating levels")
-        if self.reading.source == "probabilities" and overall.read_from == "text":
-            self.notes.append("the endpoint gave no probabilities for the rating; read from the text")
+        self._note_reading({**self.criterion_ratings, "the overall rating": overall})
         if self.cut and self.explain:
             self.notes.append("the explanation was cut off")
         return Verdict(
@@ -140,6 +139,16 @@ class _Conversation:
             usage=self.usage,
         )
 
+    def _note_reading(self, ratings: Mapping[str, Rating]) -> None:
+        doubtful = [name for name, r in ratings.items() if r.mass is not None and r.mass < LOW_MASS]
+        if doubtful:
+            self.notes.append(
+                f"less than {LOW_MASS:.0%} of the probability was on the rating levels for {', '.join(doubtful)}"
+            )
+        plain = [name for name, r in ratings.items() if r.read_from == "text"]
+        if self.reading.source == "probabilities" and plain:
+            self.notes.append(f"no probabilities were given for {', '.join(plain)}; read from the text")
+
     def _on_scale(self, rating: float) -> float:
         return round(self.protocol.scale.from_percent(self.reading.to_percent(rating)), 4)
 
@@ -151,6 +160,8 @@ class _Conversation:
         can = self.lm.capabilities
         probabilities = self.reading.source == "probabilities" and can.probabilities
         after = [] if self.explain or can.json_schema else ['"explanations"' if names else '"justification"']
+        if names and "explanations" in names:
+            after = []  # it would end the reply at the rating of that criterion
         for attempt in (1, 2):
             reply = self.lm.ask(
                 turns,
@@ -169,9 +180,9 @@ class _Conversation:
             except UnreadableReply as problem:
                 if attempt == 2:
                     raise
-                demand = f"That could not be read: {problem}. Answer with nothing but this JSON object, filled in: "
+                demand = f"That could not be read: {quote(str(problem))}. Answer with nothing but this JSON object, filled in: "
                 demand += compact(_skeleton(self.reading, names, self.explain))
-                turns = [*turns, ("assistant", reply.text[:1000] or "(nothing)"), ("user", demand)]
+                turns = [*turns, ("assistant", quote(reply.text[:1000]) or "(nothing)"), ("user", demand)]
         raise AssertionError("unreachable")
 
 
@@ -235,12 +246,12 @@ def demo_turns(protocol: Protocol, demos: Sequence[Demo]) -> list[Turn]:
         prose = {k: v for k, v in (("justification", demo.explanation), ("advice", demo.advice)) if v}
         form = _ordered(reading, {"overall": reading.from_percent(demo.score)}, prose)
         turns.append(("assistant", compact(form)))
-    return turns
+    return [(role, quote(text) if role == "assistant" else text) for role, text in turns]
 
 
 def compact(form: dict[str, Any]) -> str:
     """A form on one line."""
-    return orjson.dumps(form).decode().replace('":', '": ').replace(',"', ', "')
+    return json.dumps(form, ensure_ascii=False)
 
 
 def reply_schema(reading: Reading, names: list[str] | None, explain: bool) -> dict[str, Any]:

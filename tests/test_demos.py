@@ -50,7 +50,8 @@ class Asked:
 
 def mean(demo: Demo, reading: Reading) -> float:
     """Mean of a demonstration's criterion ratings, on the levels."""
-    return sum(reading.low + (reading.high - reading.low) * r / 100 for r in demo.criteria.values()) / len(demo.criteria)
+    ratings = [reading.low + (reading.high - reading.low) * percent / 100 for percent in demo.criteria.values()]
+    return sum(ratings) / len(ratings)
 
 
 # --- consistent with the human score --------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from active_critic import stats
+from active_critic.correlation import rowwise_coefficients
 from active_critic.errors import DataError
 
 # Few distinct values, so that ties are common; with a few decimals, so that Pearson is well conditioned.
@@ -286,3 +287,91 @@ def test_a_thousand_resamples_of_five_hundred_examples_take_seconds_at_most() ->
     started = time.perf_counter()
     stats.agreement(pred, human, groups)
     assert time.perf_counter() - started < 3.0
+
+
+@given(pairs=st.lists(st.tuples(TIED, TIED), max_size=20), data=st.data())
+@settings(deadline=None)
+def test_many_short_lists_at_once_equal_one_at_a_time(pairs: list[tuple[float, float]], data: st.DataObject) -> None:
+    x, y = map(np.array, columns(pairs))
+    here = st.lists(st.booleans(), min_size=len(pairs), max_size=len(pairs))
+    present = np.array(data.draw(st.lists(here, min_size=1, max_size=3)), dtype=bool)
+    rows = np.ones((len(present), 1))
+    found = rowwise_coefficients(rows * x, rows * y, present)
+    for row, kept in zip(found, present, strict=True):
+        expected = [of(x[kept], y[kept]) for of in (stats.pearson, stats.spearman, stats.kendall)]
+        if None in expected:
+            assert np.isnan(row).all()
+        else:
+            assert row[:3] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(600, 3, 1, 2, 40), (2, 2, 9), (1, 1), (700,)])
+def test_documents_of_any_size_are_each_correlated_alone(
+    sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stats, "_CELLS", 200)
+    groups = [f"d{i}" for i, size in enumerate(sizes) for _ in range(size)]
+    rng = np.random.default_rng(len(sizes))
+    order = rng.permutation(len(groups))
+    pred, human = rng.normal(size=len(groups)), rng.integers(1, 4, len(groups)).astype(float)
+    groups = [groups[i] for i in order]
+    found = stats.agreement(pred.tolist(), human.tolist(), groups, level="document", resamples=10)
+    each = []
+    for name in sorted(set(groups)):
+        rows = [i for i, group in enumerate(groups) if group == name]
+        if len(rows) > 1 and np.ptp(human[rows]) > 0:
+            each.append([of(pred[rows], human[rows]) for of in BY_SCIPY.values()])
+    assert found.units == len(each)
+    expected = pytest.approx(np.mean(each, axis=0), abs=1e-12) if each else (None, None, None)
+    assert (found.pearson, found.spearman, found.kendall) == expected
+
+
+def test_systems_whose_means_are_equal_tie_whatever_the_rounding_of_their_sums() -> None:
+    # 0.1 + 0.2 + 0.3 in three orders: sums that differ in the last bit.
+    human = [0.1, 0.2, 0.3, 0.3, 0.2, 0.1, 0.5, 0.6, 0.7, 0.0, 0.1, 0.05]
+    systems = list("aaabbbcccddd")
+    pred = [1.0, 1, 1, 2, 2, 2, 4, 4, 4, 0, 0, 0]
+    found = stats.agreement(pred, human, level="system", systems=systems, resamples=50)
+    assert found.kendall == pytest.approx(scipy_stats.kendalltau([1, 2, 4, 0], [2, 2, 6, 0.5]).statistic)
+
+
+def test_a_resample_far_from_the_mean_of_all_loses_no_digits() -> None:
+    x = np.array([1e6, 0.001, 0.002, 0.004])
+    y = np.array([1.0, 3.0, 2.0, 5.0])
+    found = stats.weighted_coefficients(x, y, np.array([[0, 1, 1, 1], [1, 1, 1, 1]], dtype=float))
+    assert found[0, 0] == pytest.approx(BY_SCIPY["pearson"](x[1:], y[1:]), abs=1e-12)
+    assert found[1, 0] == pytest.approx(BY_SCIPY["pearson"](x, y), abs=1e-12)
+
+
+def test_twenty_thousand_examples_are_resampled_in_seconds_and_equal_scipy() -> None:
+    rng = np.random.default_rng(0)
+    human = rng.integers(3, 16, 20_000) / 3
+    pred = np.round(human + rng.normal(size=20_000), 2)
+    started = time.process_time()
+    found = stats.agreement(pred.tolist(), human.tolist(), resamples=20)
+    assert time.process_time() - started < 10.0
+    for name, of in BY_SCIPY.items():
+        assert getattr(found, name) == pytest.approx(of(pred, human), abs=1e-12)
+    draw = np.random.default_rng(0).multinomial(20_000, np.full(20_000, 1 / 20_000), 20)[0]
+    # Documents are numbered by position here: one explicit resample.
+    one = stats.weighted_coefficients(pred, human, draw[None].astype(float))[0]
+    rows = np.repeat(np.arange(20_000), draw)
+    assert one[:3] == pytest.approx([of(pred[rows], human[rows]) for of in BY_SCIPY.values()], abs=1e-12)
+
+
+def test_holm_corrects_for_the_number_of_comparisons() -> None:
+    # Holm (1979), stepping down: 0.01 * 4, then 0.02 * 3, then the larger of that and 0.03 * 2, then 0.2 * 1.
+    assert stats.holm([0.03, 0.01, 0.2, 0.02]) == pytest.approx([0.06, 0.04, 0.2, 0.06])
+    assert stats.holm([0.5, None, 0.6]) == [1.0, None, 1.0]
+    assert stats.holm([]) == []
+    assert stats.holm([0.04]) == [0.04]
+
+
+@given(ps=st.lists(st.floats(0, 1), max_size=8))
+def test_holm_keeps_order_and_lies_between_p_and_bonferroni(ps: list[float]) -> None:
+    found = stats.holm(ps)
+    for p, corrected in zip(ps, found, strict=True):
+        assert corrected is not None
+        assert p <= corrected <= min(1.0, p * len(ps)) + 1e-15
+    ranked = [corrected for _, corrected in sorted(zip(ps, found, strict=True))]
+    assert ranked == sorted(ranked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -185,7 +186,7 @@ def _survey(path: Path, limit: int | None) -> tuple[tuple[str, ...], int]:
 # --- where verdicts go -------------------------------------------------------------------------------------------
 
 
-class _Sink:
+class _Sink(ABC):
     """Takes verdicts one at a time. A context manager."""
 
     needs_header = False
@@ -196,8 +197,9 @@ class _Sink:
     def __exit__(self, kind: Any = None, error: Any = None, trace: Any = None) -> None:
         return None
 
+    @abstractmethod
     def put(self, entry: Example | BadRow, verdict: Verdict, record: dict[str, Any]) -> None:
-        raise NotImplementedError
+        """Take one verdict, with the record that it makes together with its item."""
 
 
 def _sink(out: Path | None) -> _Sink:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from active_critic.data import read_examples
-from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling
+from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, demo_count
 from active_critic.errors import FitError
 from active_critic.evaluators.base import Evaluator, Progress, default_reading, scale_of, versions
 from active_critic.evaluators.fit_report import FitReport, make_report
@@ -90,9 +90,11 @@ class ActiveCritic(Evaluator):
     ) -> Self:
         """Infer the task and the criteria, search for demonstrations, and measure. See :meth:`Evaluator.fit`."""
         self._check()
+        criteria = given_criteria(self.criteria)
         data = read_examples(examples, fields=fields, scale=scale)
         notes = [*data.notes, *check_examples(data)]
         user_scale = scale_of(data)
+        demo_count(data, self.demos)  # too many are refused before anything is paid for
         model = self.model
         start = model.usage
         inferred = infer(
@@ -101,7 +103,7 @@ class ActiveCritic(Evaluator):
             scale=user_scale,
             seed=self.seed,
             task_description=self.task_description,
-            criteria=given_criteria(self.criteria),
+            criteria=criteria,
             max_batches=self.max_batches,
             progress=(lambda said: progress(said, 0, 0)) if progress else None,
         )
@@ -146,19 +148,24 @@ class ActiveCritic(Evaluator):
         )
         compiled = settings.compile(Scorer(protocol, model), trainset=list(data))
         after_search = model.usage
-        self.candidates_ = compiled.candidate_programs
-        self.report_ = None
-        document: dict[str, Any] = {}
+        found: list[Candidate] = compiled.candidate_programs
+        if len(found) < self.candidates:
+            notes.append(
+                f"{len(found)} candidates were tried, not {self.candidates}: {len(data)} examples give no more different "
+                f"sets of {compiled.search.size} demonstrations"
+            )
+        report = None
         if self.report:
-            self.report_ = make_report(
+            report = make_report(
                 compiled.search,
                 settings,
                 usage={"task inference": after_inference - start, "demo search": after_search - after_inference},
                 notes=notes,
-                candidates=[candidate.to_dict() for candidate in self.candidates_],
+                candidates=[candidate.to_dict() for candidate in found],
             )
-            document = self.report_.to_dict()
+        document = report.to_dict() if report is not None else {}
         provenance = protocol.provenance.model_copy(update={"report": document})
+        self.candidates_, self.report_ = found, report
         self.protocol_ = protocol.model_copy(update={"demos": tuple(compiled.rate.demos), "provenance": provenance})
         return self
 
@@ -166,6 +173,8 @@ class ActiveCritic(Evaluator):
         """Parameters that cannot be right, said before anything is paid for."""
         if self.candidates < 1:
             raise FitError(f"candidates must be at least 1 (the program without demonstrations), not {self.candidates}")
+        if self.task_description is not None and not self.task_description.strip():
+            raise FitError("the task description is blank; write one, or leave it out to have it inferred")
         if self.max_batches < 1:
             raise FitError(f"max_batches must be at least 1, not {self.max_batches}")
         choices = {
@@ -188,7 +197,7 @@ def given_criteria(criteria: Sequence[Criterion] | Mapping[str, str] | None) -> 
     """The user's criteria, from records or from ``{name: definition}``.
 
     Raises:
-        FitError: There are none, or a name or definition is blank or too long.
+        FitError: There are none, one is no criterion, a name or definition is blank or too long, or a name is repeated.
     """
     if criteria is None:
         return None
@@ -202,4 +211,11 @@ def given_criteria(criteria: Sequence[Criterion] | Mapping[str, str] | None) -> 
         raise FitError(f"a criterion is not usable: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     if not criteria:
         raise FitError("the list of criteria is empty; give at least one, or leave it out to have them inferred")
+    seen: set[str] = set()
+    for criterion in criteria:
+        if not isinstance(criterion, Criterion):
+            raise FitError(f"{criterion!r} is no criterion; give Criterion(name=..., definition=...), or a mapping")
+        if criterion.name.casefold() in seen:
+            raise FitError(f"the criterion {criterion.name!r} is given twice; names must differ in more than case")
+        seen.add(criterion.name.casefold())
     return list(criteria)

@@ -51,6 +51,7 @@ class Evaluator(ABC):
         self.journal = journal
         self.protocol_: Protocol | None = None
         self._model: LanguageModel | None = None
+        self._journal: Journal | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -59,7 +60,12 @@ class Evaluator(ABC):
         self.close()
 
     def close(self) -> None:
-        """Stop the embedded model, if this evaluator started it."""
+        """Close the journal and stop the embedded model, if this evaluator opened them. Safe to call twice."""
+        if self._model is not None and self._journal is not None:
+            if self._model.memory is self._journal:
+                self._model.memory = None
+            self._journal.close()
+            self._journal = None
         if self._model is not None and self._model is not self.lm:
             self._model.close()
             self._model = None
@@ -69,8 +75,9 @@ class Evaluator(ABC):
         """The opened language model, with the journal as its memory."""
         if self._model is None:
             self._model = open_lm(self.lm)
-            if self._model.memory is None and self.journal is not None:
-                self._model.memory = Journal(default_path() if self.journal == "default" else self.journal)
+        if self._model.memory is None and self.journal is not None:
+            self._journal = Journal(default_path() if self.journal == "default" else self.journal)
+            self._model.memory = self._journal
         return self._model
 
     @abstractmethod

@@ -52,8 +52,12 @@ class FitReport:
     @property
     def words(self) -> tuple[str, ...]:
         """What the figures say, in plain sentences, favourable or not."""
-        if self.critic is None or self.critic.mean is None:
-            return ("There are too few documents, or too little variation, to say how well this critic agrees.",)
+        if self.critic is None or self.critic.n < 2:
+            return ("There are too few documents, or scored examples, to say how well this critic agrees.",)
+        if self.critic.mean is None:
+            return (
+                "On held-out folds the critic, or the people, gave everything the same score: no agreement to see.",
+            )
         figure = f"{self.critic.mean:.2f}{_interval(self.critic.mean_interval)}"
         said = [f"On held-out folds the mean of the three correlations with people is {figure}."]
         rivals = {

@@ -152,7 +152,9 @@ def test_the_scores_of_its_own_fold_move_all_predictions_of_a_fold_alike(seed: i
 
 def test_a_floor_that_knows_nothing_does_not_correlate_negatively() -> None:
     # All texts look alike, so that only the mean score is left to predict by.
-    examples = Examples(tuple(Example("the same", "", float(i % 5), group=str(i)) for i in range(20)), Scale.parse("0..4"))
+    examples = Examples(
+        tuple(Example("the same", "", float(i % 5), group=str(i)) for i in range(20)), Scale.parse("0..4")
+    )
     assert out_of_fold(examples, folds(examples, 4, 0)) == pytest.approx([2.0] * 20)
 
 

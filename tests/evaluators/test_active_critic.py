@@ -1,0 +1,303 @@
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback import Fault, Loopback, Say
+from simulated import CRITERIA, form, last_item, simulated_lm
+
+import active_critic
+from active_critic.errors import DataError, EndpointDown, FitError
+from active_critic.evaluators import ActiveCritic, load
+from active_critic.evaluators.active_critic import given_criteria
+from active_critic.lm import Capabilities, LanguageModel, Turn, open_lm, scripted_lm
+from active_critic.records import Criterion, Example, Protocol, Scale
+
+SMALL: dict[str, Any] = {"candidates": 4, "demos": 2, "journal": None}
+
+
+def examples(n: int = 14, seed: int = 0) -> list[Example]:
+    rng = random.Random(seed)
+    return [Example("word " * (length := rng.randint(4, 48)), f"question {i}", round(length / 10, 1)) for i in range(n)]
+
+
+def fitted(lm: LanguageModel | None = None, data: list[Example] | None = None, **settings: Any) -> ActiveCritic:
+    return ActiveCritic(lm or simulated_lm(), **{**SMALL, **settings}).fit(data or examples(), scale="0..5")
+
+
+def what(critic: ActiveCritic) -> Protocol:
+    """The program without the seconds that its fit took."""
+    report = {k: v for k, v in critic.fitted.provenance.report.items() if k not in {"usage", "candidates"}}
+    provenance = critic.fitted.provenance.model_copy(update={"report": report})
+    return critic.fitted.model_copy(update={"provenance": provenance})
+
+
+def verdicts(critic: Any, **how: Any) -> list[dict[str, Any]]:
+    given = [Example("word " * n, f"question {n % 3}") for n in range(1, 25)]
+    return [verdict.to_dict() for verdict in critic.score_many(given, **how)]
+
+
+# --- a fit ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["coarse", "fine"])
+def test_a_fit_finds_task_criteria_demonstrations_and_says_how_well_it_agrees(mode: str) -> None:
+    critic = fitted(mode=mode)
+    program = critic.fitted
+    assert (program.evaluator, program.mode) == ("active-critic", mode)
+    assert program.task_description.startswith("Task: customer support.")
+    assert [c.name for c in program.criteria] == list(CRITERIA)
+    assert critic.candidates_[0].wins
+    assert program.demos == critic.candidates_[0].demos
+    assert len(critic.candidates_) == 4
+    assert critic.report_ is not None
+    assert program.provenance.report == critic.report_.to_dict()
+    assert program.provenance.n_train == 14
+    assert program.provenance.settings["mode"] == mode
+    verdict = critic.score("word " * 30, "question")
+    assert verdict.score == pytest.approx(5 * 2.5 / 4, abs=0.02)
+    assert [c.name for c in verdict.criteria] == (list(CRITERIA) if mode == "fine" else [])
+    assert set(critic.report_.usage) == {"task inference", "demo search", "held-out figures", "total"}
+
+
+def test_usage_is_all_that_was_asked() -> None:
+    seen: list[list[Turn]] = []
+    critic = fitted(simulated_lm(seen=seen))
+    assert critic.report_ is not None
+    assert critic.report_.usage["total"].calls == critic.usage.calls == len(seen)
+
+
+def test_the_same_fit_twice_gives_the_same_program_and_another_seed_another() -> None:
+    assert what(fitted(seed=2)) == what(fitted(seed=2))
+    one, other = fitted(seed=2, search="full"), fitted(seed=3, search="full")
+    assert sorted(str(c.demos) for c in one.candidates_) != sorted(str(c.demos) for c in other.candidates_)
+
+
+def test_a_second_fit_forgets_the_first() -> None:
+    critic = fitted(data=examples(20, seed=5))
+    critic.fit(examples(), scale="0..5")
+    fresh = fitted()
+    assert what(critic) == what(fresh)
+    assert [c.demos for c in critic.candidates_] == [c.demos for c in fresh.candidates_]
+    assert critic.report_ is not None
+    assert critic.report_.examples == 14
+    assert verdicts(critic) == verdicts(fresh)
+
+
+def test_a_fit_that_fails_leaves_the_program_and_what_belongs_to_it() -> None:
+    down = False
+
+    def rate(response: str, turns: list[Turn]) -> float:
+        if down and "as a response to its source" in turns[0][1]:  # at the very end, in the report
+            raise EndpointDown("nothing answers")
+        return 1 + min(4.0, len(response.split()) / 12)
+
+    critic = fitted(simulated_lm(rate), data=examples(20, seed=5))
+    before = critic.protocol_, critic.candidates_, critic.report_
+    with pytest.raises(DataError):
+        critic.fit(examples(3), scale="0..5")
+    down = True
+    with pytest.raises(EndpointDown):
+        critic.fit(examples(), scale="0..5")
+    assert (critic.protocol_, critic.candidates_, critic.report_) == before
+
+
+def test_without_a_report_nothing_is_measured() -> None:
+    seen: list[list[Turn]] = []
+    critic = fitted(simulated_lm(seen=seen), report=False)
+    assert critic.report_ is None
+    assert critic.fitted.provenance.report == {}
+    assert not any("as a response to its source" in turns[0][1] for turns in seen)
+
+
+def test_the_shorthand_is_the_same_fit() -> None:
+    data = [{"output": e.response, "input": e.source, "quality": e.score} for e in examples()]
+    critic = active_critic.fit(data, lm=simulated_lm(), fields={"score": "quality"}, scale="0..5", **SMALL)
+    assert critic.fitted.demos == fitted().fitted.demos
+    assert critic.fitted.provenance.data_sha256 == fitted().fitted.provenance.data_sha256
+
+
+def test_the_reading_follows_what_the_model_can_do() -> None:
+    bare = Capabilities(json_schema=True)
+    assert fitted(simulated_lm(capabilities=bare), order="rating_first").fitted.reading.model_dump() == {
+        "low": 0,
+        "high": 100,
+        "source": "text",
+        "order": "rating_first",
+    }
+    assert fitted().fitted.reading.source == "probabilities"
+
+
+def test_progress_is_told() -> None:
+    told: list[str] = []
+    ActiveCritic(simulated_lm(), **SMALL).fit(
+        examples(), scale="0..5", progress=lambda said, done, total: told.append(said)
+    )
+    assert "reading batch 1 of 3 for the task" in told
+    assert {"writing demonstrations", "searching demonstrations"} <= set(told)
+
+
+def test_shortened_texts_are_said() -> None:
+    data = [Example(e.response, "long " * 500, e.score, group=str(i)) for i, e in enumerate(examples())]
+    critic = fitted(simulated_lm(context=4000), data)
+    assert critic.report_ is not None
+    assert any("14 texts were shortened for task inference" in note for note in critic.report_.notes)
+
+
+# --- what the user gives ----------------------------------------------------------------------------------------------
+
+
+def test_given_criteria_and_task_are_kept() -> None:
+    seen: list[list[Turn]] = []
+    own = {"Brevity": "It is short.", "Warmth": "It is warm."}
+    critic = fitted(simulated_lm(seen=seen), criteria=own, task_description="Rate my poems.")
+    assert [(c.name, c.definition) for c in critic.fitted.criteria] == list(own.items())
+    assert critic.fitted.task_description == "Rate my poems."
+    assert critic.fitted.provenance.settings["criteria_given"]
+    assert critic.fitted.provenance.settings["task_given"]
+    assert not any("`notes`" in turns[0][1] or "`proposal`" in turns[0][1] for turns in seen)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"mode": "medium"}, "mode must be one of coarse, fine, not 'medium'"),
+        ({"sampling": "random"}, "sampling must be one of stratified, uniform"),
+        ({"search": "quick"}, "search must be one of race, full"),
+        ({"order": "first"}, "order must be one of"),
+        ({"candidates": 0}, "candidates must be at least 1"),
+        ({"max_batches": 0}, "max_batches must be at least 1"),
+        ({"demos": 14}, "14 demonstrations cannot be drawn from 14"),
+        ({"demos": -1}, "-1 demonstrations cannot be drawn"),
+        ({"criteria": []}, "the list of criteria is empty"),
+        ({"criteria": {"Tone": " "}}, "a criterion is not usable"),
+        ({"criteria": {"Tone": "Warm.", "tone": "Warm again."}}, "'tone' is given twice"),
+        ({"criteria": ["Tone"]}, "'Tone' is no criterion"),
+        ({"task_description": "  "}, "the task description is blank"),
+    ],
+)
+def test_parameters_that_cannot_be_right_are_refused_before_anything_is_paid_for(
+    settings: dict[str, Any], said: str
+) -> None:
+    seen: list[list[Turn]] = []
+    with pytest.raises(FitError, match=said):
+        fitted(simulated_lm(seen=seen), **settings)
+    assert seen == []
+
+
+def test_criteria_come_as_records_or_as_a_mapping() -> None:
+    own = [Criterion(name="Tone", definition="Warm.")]
+    assert given_criteria(own) == given_criteria({"Tone": "Warm."}) == own
+    assert given_criteria(None) is None
+
+
+@pytest.mark.parametrize(
+    "data",
+    [examples(4), [Example("same", "same", float(i)) for i in range(6)], [Example(f"{i}", "x", 3.0) for i in range(6)]],
+)
+def test_examples_that_teach_nothing_are_refused_before_anything_is_paid_for(data: list[Example]) -> None:
+    seen: list[list[Turn]] = []
+    with pytest.raises(DataError):
+        fitted(simulated_lm(seen=seen), data)
+    assert seen == []
+
+
+def test_five_examples_are_enough() -> None:
+    critic = fitted(data=examples(5), demos=None)
+    assert critic.score("word " * 9).score is not None
+    assert critic.report_ is not None
+
+
+def test_a_dead_endpoint_is_an_error() -> None:
+    def answer(_: list[Turn]) -> str:
+        raise EndpointDown("nothing answers")
+
+    with pytest.raises(EndpointDown):
+        fitted(scripted_lm(answer))
+
+
+# --- nothing is paid for twice ----------------------------------------------------------------------------------------
+
+
+def test_a_fit_from_the_journal_costs_nothing_and_is_the_same(tmp_path: Path) -> None:
+    first = fitted(simulated_lm(), journal=tmp_path / "j.sqlite")
+    scored = verdicts(first)
+    first.close()
+    again = fitted(simulated_lm(), journal=tmp_path / "j.sqlite")
+    assert verdicts(again) == scored
+    assert again.usage.calls == 0
+    assert again.usage.replayed > 50
+    again.close()
+    assert what(first) == what(again)
+
+
+# --- saved, loaded, in a new process ----------------------------------------------------------------------------------
+
+
+def served(rate: Callable[[str], float]) -> Callable[[dict[str, Any]], Say | Fault]:
+    """The simulated model as an endpoint that gives token probabilities."""
+
+    def answer(body: dict[str, Any]) -> Say | Fault:
+        turns: list[Turn] = [(m["role"], m["content"]) for m in body["messages"]]
+        if "lemon" in turns[-1][1]:  # what can you do?
+            text, value = ('{"shade": 3}' if "colour" in turns[-1][1] else "3"), 3.0
+        else:
+            value = rate(last_item(turns)) if any("<response>" in t for _, t in turns[1:]) else 3.0
+            text = json.dumps(form(turns, round(value)))
+        low = min(4, int(value))
+        top = {str(low): low + 1 - value - 0.001, str(low + 1): value - low - 0.001}
+        logs = {level: float(f"{p:.6f}") - 1 for level, p in top.items()}
+        return Say(text, tokens=[(c, -0.1, logs if c.isdigit() else {}) for c in text])
+
+    return answer
+
+
+SCORING = """
+import json, sys
+from active_critic import Example, load, open_lm
+critic = load(sys.argv[1], lm=open_lm("openai/judge", api_base=sys.argv[2]), journal=None)
+given = [Example("word " * n, f"question {n % 3}") for n in range(1, 25)]
+print(json.dumps([verdict.to_dict() for verdict in critic.score_many(given)]))
+"""
+
+
+@pytest.mark.parametrize("mode", ["coarse", "fine"])
+def test_a_program_gives_identical_verdicts_in_a_new_process(mode: str, loopback: Loopback, tmp_path: Path) -> None:
+    loopback.answer = served(lambda response: 1 + min(3.9, len(response.split()) / 12))
+    lm = open_lm("openai/judge", api_base=loopback.api_base)
+    critic = fitted(lm, mode=mode, report=False)
+    assert lm.capabilities == Capabilities(json_schema=True, probabilities=True)
+    ours = verdicts(critic)
+    assert len({verdict["score"] for verdict in ours}) > 15
+    assert {verdict["read_from"] for verdict in ours} == {"probabilities"}
+    path = critic.save(tmp_path / "critic.json")
+    run = subprocess.run(
+        [sys.executable, "-c", SCORING, str(path), loopback.api_base], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout) == ours
+
+
+def test_a_loaded_critic_scores_as_the_saved_one(tmp_path: Path) -> None:
+    critic = fitted()
+    loaded = load(critic.save(tmp_path / "critic.json"), simulated_lm(), journal=None)
+    assert isinstance(loaded, ActiveCritic)
+    assert loaded.fitted == critic.fitted
+    assert loaded.signature == critic.signature
+    assert loaded.mode == critic.mode
+    assert (loaded.report_, loaded.candidates_) == (None, [])
+    assert verdicts(loaded) == verdicts(critic)
+    bare, full = verdicts(loaded, explain=False), verdicts(loaded)
+    assert [v["score"] for v in bare] == [v["score"] for v in full]
+
+
+def test_the_scale_of_the_verdicts_is_the_users() -> None:
+    data = [Example(e.response, e.source, (e.score or 0.0) * 20 - 50) for e in examples()]
+    critic = ActiveCritic(simulated_lm(), **SMALL).fit(data, scale=Scale(low=-50, high=50))
+    assert critic.score("word " * 24).score == pytest.approx(0.0, abs=0.1)

@@ -1,0 +1,304 @@
+from __future__ import annotations
+
+import inspect
+import json
+import random
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from active_critic.errors import (
+    AuthenticationFailed,
+    EndpointDown,
+    FitError,
+    ModelError,
+    ProtocolError,
+    RateLimited,
+)
+from active_critic.evaluators import ActiveCritic, Evaluator, ZeroShot, from_protocol, load
+from active_critic.files import BadRow
+from active_critic.journal import Journal
+from active_critic.lm import LanguageModel, Turn, scripted_lm
+from active_critic.records import Example, Protocol, Provenance, Reading, Scale, Verdict
+
+PROGRAM = Protocol(
+    evaluator="zero-shot",
+    mode="coarse",
+    task_description="Judge.",
+    scale=Scale(low=0, high=100),
+    reading=Reading(low=0, high=100, source="text"),
+    provenance=Provenance(model="scripted"),
+)
+
+
+def judging(rate: Callable[[str], Any], workers: int = 1, seen: list[str] | None = None) -> LanguageModel:
+    """A judge by the response's text; it may raise."""
+
+    def answer(turns: list[Turn]) -> str:
+        *_, response = re.findall(r"<response>\n(.*?)\n</response>", "".join(text for _, text in turns), re.DOTALL)
+        if seen is not None:
+            seen.append(response)
+        return json.dumps({"overall": rate(response), "justification": "so", "advice": "more"})
+
+    return scripted_lm(answer, workers=workers)
+
+
+def scoring(lm: LanguageModel) -> Evaluator:
+    return from_protocol(PROGRAM, lm, journal=None)
+
+
+def items(n: int) -> list[Example]:
+    return [Example(f"{i}", f"source {i // 3:03}", id=f"{i}") for i in range(n)]
+
+
+def scores(verdicts: Iterable[Verdict]) -> list[float | None]:
+    return [verdict.score for verdict in verdicts]
+
+
+# --- parameters are only stored ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [ActiveCritic, ZeroShot])
+def test_init_only_stores_its_parameters(kind: type[Evaluator]) -> None:
+    names = list(inspect.signature(kind).parameters)
+    values = {name: object() for name in names}
+    made = kind(**values)  # nothing is checked, opened or copied before fit
+    assert all(getattr(made, name) is value for name, value in values.items())
+    assert [name for name in vars(made) if name.endswith("_") and vars(made)[name]] == []
+
+
+@pytest.mark.parametrize("kind", [ActiveCritic, ZeroShot])
+def test_what_is_not_fitted_says_so(kind: type[Evaluator], tmp_path: Path) -> None:
+    made = kind(judging(lambda _: 5), journal=None)
+    for use in (
+        lambda: made.score("text"),
+        lambda: list(made.score_many([Example("text")])),
+        lambda: made.save(tmp_path / "x.json"),
+        lambda: made.signature,
+        lambda: made.fitted,
+    ):
+        with pytest.raises(FitError, match="not fitted yet; call fit"):
+            use()
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- one verdict an input, in its place -------------------------------------------------------------------------------
+
+
+def test_every_input_gets_a_verdict_in_its_place_whatever_happens_to_it() -> None:
+    lm = judging(lambda text: "unreadable" if text == "3" else int(text))
+    given: list[Example | BadRow] = [*items(6)]
+    given[1] = BadRow(row=2, reason="the JSON is broken")
+    given[4] = Example("   ", "source")
+    verdicts = list(scoring(lm).score_many(given))
+    assert scores(verdicts) == [0.0, None, 2.0, None, None, 5.0]
+    assert verdicts[1].unscored == "the JSON is broken"
+    assert "could not be read" in (verdicts[3].unscored or "")
+    assert verdicts[4].unscored == "the response is empty"
+
+
+def test_the_order_is_that_of_the_input_with_many_workers() -> None:
+    lock, busy = threading.Lock(), [0, 0]
+
+    def rate(text: str) -> int:
+        with lock:
+            busy[0] += 1
+            busy[1] = max(busy)
+        time.sleep(random.Random(text).uniform(0, 0.01))
+        with lock:
+            busy[0] -= 1
+        return int(text)
+
+    given = items(60)
+    random.Random(0).shuffle(given)
+    assert scores(scoring(judging(rate, workers=8)).score_many(given)) == [float(e.response) for e in given]
+    assert busy[1] > 1
+
+
+def test_the_order_of_the_input_does_not_matter() -> None:
+    given = items(40)
+    shuffled = random.Random(1).sample(given, len(given))
+    evaluator = scoring(judging(lambda text: int(text) * 2))
+    one = dict(zip([e.id for e in given], evaluator.score_many(given), strict=True))
+    other = dict(zip([e.id for e in shuffled], evaluator.score_many(shuffled), strict=True))
+    assert {name: verdict.to_dict() for name, verdict in one.items()} == {
+        name: verdict.to_dict() for name, verdict in other.items()
+    }
+
+
+def test_responses_to_one_source_are_scored_one_after_the_other() -> None:
+    seen: list[str] = []
+    given = random.Random(1).sample(items(30), 30)
+    list(scoring(judging(int, seen=seen)).score_many(given))
+    sources = [int(text) // 3 for text in seen]
+    assert len({s for i, s in enumerate(sources) if i and sources[i - 1] != s}) == 9
+    assert sources == sorted(sources)
+
+
+def test_a_stream_is_read_in_windows() -> None:
+    taken = 0
+
+    def stream() -> Iterable[Example]:
+        nonlocal taken
+        for item in items(600):
+            taken += 1
+            yield item
+
+    verdicts = scoring(judging(lambda text: int(text) % 100)).score_many(stream())
+    assert next(verdicts).score == 0.0
+    assert taken == 256
+    rest = scores(verdicts)
+    assert rest == [float(i % 100) for i in range(1, 600)]
+
+
+def test_nothing_in_nothing_out() -> None:
+    assert list(scoring(judging(int)).score_many([])) == []
+
+
+def test_one_text_is_scored_as_among_many() -> None:
+    evaluator = scoring(judging(int))
+    among_many = list(evaluator.score_many([*items(3), Example("7", "source")]))[-1]
+    assert evaluator.score("7", "source").to_dict() == among_many.to_dict()
+    assert evaluator.score("7", explain=False).explanation is None
+    assert evaluator.score("7").explanation == "so"
+
+
+def test_progress_counts_the_items() -> None:
+    told: list[tuple[str, int, int]] = []
+    list(scoring(judging(int)).score_many(items(5), progress=lambda *said: told.append(said)))
+    assert told == [("scoring", done, 0) for done in range(1, 6)]
+
+
+# --- when the endpoint fails ------------------------------------------------------------------------------------------
+
+
+def failing(at: Iterable[int], kind: type[ModelError] = EndpointDown, workers: int = 1) -> Evaluator:
+    down = set(at)
+
+    def rate(text: str) -> int:
+        if int(text) in down:
+            raise kind(f"no answer for {text}")
+        return int(text)
+
+    return scoring(judging(rate, workers))
+
+
+@pytest.mark.parametrize("kind", [EndpointDown, RateLimited])
+def test_an_endpoint_that_never_answers_is_an_error(kind: type[ModelError]) -> None:
+    with pytest.raises(kind, match="no answer for 0"):
+        list(failing([0], kind).score_many(items(10)))
+
+
+@pytest.mark.parametrize("kind", [EndpointDown, RateLimited])
+def test_isolated_failures_leave_their_items_unscored(kind: type[ModelError]) -> None:
+    down = [2, 3, 4, 5, 7, 9]
+    verdicts = list(failing(down, kind).score_many(items(12)))
+    assert scores(verdicts) == [None if i in down else float(i) for i in range(12)]
+    assert "no answer for 3" in (verdicts[3].unscored or "")
+
+
+@pytest.mark.parametrize("kind", [EndpointDown, RateLimited])
+def test_five_failures_in_a_row_stop_the_run(kind: type[ModelError]) -> None:
+    with pytest.raises(kind, match="no answer for 7"):
+        list(failing(range(3, 20), kind).score_many(items(20)))
+
+
+def test_a_row_that_could_not_be_read_is_no_answer_of_the_endpoint() -> None:
+    with pytest.raises(EndpointDown):
+        list(failing([1]).score_many([BadRow(1, "broken"), Example("1", "source 1")]))
+
+
+def test_a_wrong_key_stops_the_run_at_once() -> None:
+    with pytest.raises(AuthenticationFailed):
+        list(failing([5], AuthenticationFailed).score_many(items(10)))
+
+
+def test_a_failure_stops_the_other_workers_soon() -> None:
+    seen: list[str] = []
+
+    def rate(text: str) -> int:
+        if text == "0":
+            raise AuthenticationFailed("wrong key")
+        time.sleep(0.01)
+        return int(text)
+
+    with pytest.raises(AuthenticationFailed):
+        list(scoring(judging(rate, workers=4, seen=seen)).score_many(items(200)))
+    assert len(seen) < 50
+
+
+# --- saved and loaded -------------------------------------------------------------------------------------------------
+
+
+def test_a_loaded_program_is_the_saved_one(tmp_path: Path) -> None:
+    saved = scoring(judging(int)).save(tmp_path / "p.json")
+    loaded = load(saved, judging(int), journal=None)
+    assert isinstance(loaded, ZeroShot)
+    assert loaded.fitted == PROGRAM
+    assert loaded.score("7").score == 7.0
+    critic = from_protocol(PROGRAM.model_copy(update={"evaluator": "active-critic", "mode": "coarse"}), journal=None)
+    assert isinstance(critic, ActiveCritic)
+    assert critic.mode == "coarse"
+
+
+def test_the_model_of_a_loaded_program_is_the_one_it_was_fitted_with_and_opened_late(tmp_path: Path) -> None:
+    path = scoring(judging(int)).save(tmp_path / "p.json")
+    loaded = load(path)
+    assert loaded.lm == "scripted"
+    assert loaded.signature == ("zero-shot|coarse|scripted|demos:0:e3b0c442|levels:0-100:text:rating_first|seed:0|v?")
+
+
+def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text('{"format_version": 1')
+    with pytest.raises(ProtocolError, match="damaged"):
+        load(tmp_path / "p.json")
+
+
+# --- the journal ------------------------------------------------------------------------------------------------------
+
+
+def test_a_journal_answers_what_was_paid_for(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    for calls, replayed in ((9, 0), (0, 9)):
+        lm = judging(int)
+        with from_protocol(PROGRAM, lm, journal=path) as evaluator:
+            assert scores(evaluator.score_many(items(9))) == [float(i) for i in range(9)]
+        assert (lm.usage.calls, lm.usage.replayed) == (calls, replayed)
+
+
+def test_without_a_path_the_journal_is_the_users(tmp_path: Path) -> None:
+    with from_protocol(PROGRAM, judging(int)) as evaluator:
+        evaluator.score("7")
+    with Journal(tmp_path / "journal.sqlite") as journal:  # ACTIVE_CRITIC_JOURNAL, set for all tests
+        assert len(journal) == 1
+
+
+def test_closing_gives_back_a_model_that_still_works(tmp_path: Path) -> None:
+    lm = judging(int)
+    first = from_protocol(PROGRAM, lm, journal=tmp_path / "a.sqlite")
+    second = from_protocol(PROGRAM, lm, journal=tmp_path / "b.sqlite")
+    assert (first.score("1").score, second.score("2").score) == (1.0, 2.0)
+    first.close()
+    first.close()
+    assert lm.memory is None
+    assert second.score("3").score == 3.0  # with its own journal now
+    assert lm.memory is not None
+    second.close()
+    assert first.score("4").score == 4.0
+    first.close()
+
+
+def test_a_journal_that_the_caller_gave_the_model_stays_the_callers(tmp_path: Path) -> None:
+    lm = judging(int)
+    with Journal(tmp_path / "mine.sqlite") as journal:
+        lm.memory = journal
+        with from_protocol(PROGRAM, lm, journal=tmp_path / "other.sqlite") as evaluator:
+            evaluator.score("1")
+        assert lm.memory is journal
+        assert len(journal) == 1
+    assert not (tmp_path / "other.sqlite").exists()

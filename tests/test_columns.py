@@ -1,0 +1,108 @@
+"""Columns of numbers: nested names are found, what is no number is counted, and messages name row and column."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from active_critic.columns import Table, to_number
+from active_critic.errors import DataError
+
+RECORDS = [
+    {"a": 1, "scores": {"x": 2, "y": 3.5}, "preds": {"v1.2": {"x": 5}, "p:y": 1}, "text": "long", "odd.name": 7},
+    {"a": "2.5", "scores": {"x": None}, "preds": {"v1.2": {"x": "6"}}, "text": "long", "odd.name": 8},
+    {"a": "good", "scores": {"x": "NaN", "y": True}, "preds": {}, "text": "long", "odd.name": float("nan")},
+]
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in RECORDS))
+    return path
+
+
+def test_a_dotted_name_leads_into_objects_and_the_longest_name_comes_first(path) -> None:
+    table = Table(path, ["scores.y", "preds.v1.2.x", "odd.name", "a"])
+    assert table.predictions("preds.v1.2.x").values == (5.0, 6.0, None)
+    assert table.predictions("odd.name").values == (7.0, 8.0, None)
+    assert "scores.y" in table
+    assert "scores.z" not in table
+    assert table.columns.keys() == RECORDS[0].keys()
+
+
+def test_missing_and_not_numeric_are_told_apart(path) -> None:
+    table = Table(path, ["a", "scores.x", "scores.y"])
+    a, x, y = (table.predictions(name) for name in ("a", "scores.x", "scores.y"))
+    assert (a.values, a.missing, a.not_numeric, a.odd) == ((1.0, 2.5, None), 0, 1, "'good' (row 3)")
+    assert (x.values, x.missing, x.not_numeric, x.odd) == ((2.0, None, None), 2, 0, None)
+    assert (y.missing, y.not_numeric) == (1, 1)  # a truth value is no number
+
+
+def test_the_human_column_must_hold_numbers(path) -> None:
+    table = Table(path, ["a", "scores.x"])
+    with pytest.raises(DataError, match="row 3, column 'a': 'good' is not a finite number; every row needs one") as bad:
+        table.human("a")
+    assert (bad.value.row, bad.value.column, bad.value.path) == (3, "a", str(path))
+    with pytest.raises(DataError, match=r"row 2, column 'scores.x': the human score is missing"):
+        table.human("scores.x")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("scores.yy", "no column 'scores.yy'; did you mean 'scores.y'?"),
+        ("scoress.x", "did you mean 'scores'?"),
+        ("txt", "did you mean 'text'?"),
+        ("a.b", "no column 'a.b'"),
+        ("qqq", "The columns are 'a', 'scores'"),
+    ],
+)
+def test_an_absent_column_names_a_near_one(path, name, said) -> None:
+    with pytest.raises(DataError) as absent:
+        Table(path, [name]).predictions(name)
+    assert said in str(absent.value)
+
+
+def test_a_star_stands_for_every_name_at_its_place(path) -> None:
+    table = Table(path, ["scores.*", "preds.p:*"])
+    assert table.matching("scores.*") == ("x", "y")
+    assert table.matching("preds.p:*") == ("y",)
+    with pytest.raises(DataError, match=r"no column is like .scores\.z"):
+        table.matching("scores.z*")
+    with pytest.raises(DataError, match="more than one star"):
+        table.matching("*.*")
+
+
+def test_objects_in_the_cells_of_a_csv_are_read(tmp_path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('doc,scores,n\n1,"{""x"": 2}",1\n1,"{""x"": 3}",\n2.0,"{broken",nan\n')
+    table = Table(path, ["scores.x", "n", "doc"])
+    assert table.predictions("scores.x").values == (2.0, 3.0, None)
+    assert table.predictions("n").missing == 2
+    assert table.names("doc") == ("1", "1", "2.0")
+    assert table.matching("scores.*") == ("x",)
+
+
+def test_names_and_digests(path, tmp_path) -> None:
+    table = Table(path, ["text", "scores"])
+    assert len(set(table.digests("text"))) == 1
+    assert table.digests("text")[0] != "long"
+    with pytest.raises(DataError, match="is no name"):
+        table.names("scores")
+    other = tmp_path / "o.jsonl"
+    other.write_text('{"g": 3.0}\n{"g": 3}\n{"g": " "}\n{"g": NaN}\n')
+    assert Table(other, ["g"]).names("g") == ("3", "3", None, None)
+
+
+def test_a_broken_row_is_an_error(tmp_path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"a": 1}\n{"a": \n')
+    with pytest.raises(DataError, match="row 2"):
+        Table(path, ["a"])
+
+
+@pytest.mark.parametrize("cell", [True, "", None, "one", "1e999", 10**400, float("inf"), [1], "0x10", "1_000", "١"])
+def test_what_is_no_number(cell) -> None:
+    assert to_number(cell) is None
