@@ -199,9 +199,9 @@ class Search:
                 return short
             if self.settings.demos is not None:
                 raise FitError(
-                    f"{self.size} demonstrations do not fit the context window of {context:,} tokens: only {len(short)} "
-                    f"of {len(trainset)} examples have at most {longest:,} characters; ask for fewer with --demos, or "
-                    "open the model with a larger --context"
+                    f"{self.size} demonstrations do not fit the context window of {context:,} tokens: only "
+                    f"{len(short)} of {len(trainset)} examples have at most {longest:,} characters; ask for fewer "
+                    "with --demos, or open the model with a larger --context"
                 )
             self.size -= 1
         return trainset

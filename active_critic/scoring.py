@@ -180,7 +180,8 @@ class _Conversation:
             except UnreadableReply as problem:
                 if attempt == 2:
                     raise
-                demand = f"That could not be read: {quote(str(problem))}. Answer with nothing but this JSON object, filled in: "
+                demand = f"That could not be read: {quote(str(problem))}. "
+                demand += "Answer with nothing but this JSON object, filled in: "
                 demand += compact(_skeleton(self.reading, names, self.explain))
                 turns = [*turns, ("assistant", quote(reply.text[:1000]) or "(nothing)"), ("user", demand)]
         raise AssertionError("unreachable")

@@ -122,14 +122,14 @@ def _run(name: str, examples: ac.Examples, lm: LanguageModel, args: argparse.Nam
 def table(document: dict[str, Any]) -> str:
     """The Markdown table of one data set."""
     s = document["settings"]
-    lines = [
+    title = (
         f"**{document['data']}**, {s['lm']}: fitted on {s['train_examples']} examples, tested on {s['test_examples']} "
-        f"({s['test_documents']} documents), seed {s['seed']}, {s['candidates']} candidates",
-        "",
-        "| method | Pearson | Spearman | Kendall | mean of three | scored | calls fit / test | tokens fit / test |"
-        " seconds fit / test |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
+        f"({s['test_documents']} documents), {s['candidates']} candidates, at most {s['batches']} batches, "
+        f"seed {s['seed']}"
+    )
+    columns = ["method", "Pearson", "Spearman", "Kendall", "mean of three", "scored"]
+    columns += [f"{what} fit / test" for what in ("calls", "tokens", "seconds")]
+    lines = [title, "", f"| {' | '.join(columns)} |", "|" + " --- |" * len(columns)]
     for method, result in document["methods"].items():
         a, fit, test = result["agreement"], result["usage_fit"], result["usage_test"]
         figures = [

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from simulated import simulated_lm
 
 from active_critic.evaluators import base
-from simulated import simulated_lm
 
 ROOT = Path(__file__).parent.parent
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)

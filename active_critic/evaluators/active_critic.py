@@ -151,8 +151,8 @@ class ActiveCritic(Evaluator):
         found: list[Candidate] = compiled.candidate_programs
         if len(found) < self.candidates:
             notes.append(
-                f"{len(found)} candidates were tried, not {self.candidates}: {len(data)} examples give no more different "
-                f"sets of {compiled.search.size} demonstrations"
+                f"{len(found)} candidates were tried, not {self.candidates}: {len(data)} examples give no more "
+                f"different sets of {compiled.search.size} demonstrations"
             )
         report = None
         if self.report:
