@@ -113,12 +113,18 @@ def _figure(value: float | None, interval: Sequence[float] | None) -> str:
     return f"{value:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
 
 
-def agreement_table(found: Mapping[str, Mapping[str, Any] | None], *, whom: str = "people") -> RenderableType:
+def agreement_table(
+    found: Mapping[str, Mapping[str, Any] | None],
+    *,
+    whom: str = "people",
+    more: Mapping[str, Sequence[str]] | None = None,
+) -> RenderableType:
     """Pearson, Spearman, Kendall and their mean with intervals.
 
     Args:
         found: A column an evaluator (``Agreement.to_dict``); None where it was not measured.
         whom: Whose scores they agree with.
+        more: Further rows, a cell for each evaluator that was measured.
     """
     known = {name: figures for name, figures in found.items() if figures}
     if not known:
@@ -130,6 +136,8 @@ def agreement_table(found: Mapping[str, Mapping[str, Any] | None], *, whom: str 
         cells = (Text(_figure(row[name], row[f"{name}_interval"])) for row in known.values())
         table.add_row(shown, *cells, style="bold" if name == "mean" else "")
     table.add_row("scored", *(Text(f"{row['n']:,} of {row['total']:,}") for row in known.values()))
+    for name, said in (more or {}).items():
+        table.add_row(name, *(Text(cell) for cell in said))
     first = next(iter(known.values()))
     level = {"dataset": "over all examples", "document": "within documents", "system": "over systems"}[first["level"]]
     basis = f"Agreement with {whom} {level}"

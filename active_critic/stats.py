@@ -11,33 +11,43 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import stats as scipy_stats
 
+from active_critic.correlation import (
+    TOLERANCE,
+    Floats,
+    Indices,
+    Resampled,
+    coefficients,
+    kendall,
+    pearson,
+    rowwise_coefficients,
+    spearman,
+    weighted_coefficients,
+)
 from active_critic.errors import DataError
+
+__all__ = [
+    "Agreement",
+    "Difference",
+    "Interval",
+    "Level",
+    "agreement",
+    "bootstrap",
+    "holm",
+    "kendall",
+    "paired_difference",
+    "pearson",
+    "percentile_interval",
+    "q",
+    "spearman",
+    "weighted_coefficients",
+]
 
 Level = Literal["dataset", "document", "system"]
 Interval = tuple[float, float]
-Floats = NDArray[np.float64]
-Numbers = Sequence[float] | Floats
 
-_CELLS = 4_000_000
-_TOLERANCE = 1e-12
-
-
-def pearson(x: Numbers, y: Numbers) -> float | None:
-    """Pearson's correlation, or None where it is not defined."""
-    return _point(x, y, lambda a, b: float(_normed(a) @ _normed(b)))
-
-
-def spearman(x: Numbers, y: Numbers) -> float | None:
-    """Spearman's rank correlation (mean ranks for ties), or None where it is not defined."""
-    return _point(x, y, lambda a, b: float(_normed(scipy_stats.rankdata(a)) @ _normed(scipy_stats.rankdata(b))))
-
-
-def kendall(x: Numbers, y: Numbers) -> float | None:
-    """Kendall's tau-b, or None where it is not defined."""
-    return _point(x, y, lambda a, b: float(scipy_stats.kendalltau(a, b).statistic))
+_CELLS = 500_000  # a few megabytes at a time: what fits a processor's cache is quick
+_LONG = 500
 
 
 def q(pred: Sequence[float | None], human: Sequence[float]) -> float:
@@ -49,30 +59,7 @@ def q(pred: Sequence[float | None], human: Sequence[float]) -> float:
     return sum((coefficient(x, y) or 0.0 for coefficient in (pearson, spearman, kendall)), 0.0)
 
 
-def _point(x: Numbers, y: Numbers, of: Callable[[Floats, Floats], float]) -> float | None:
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if a.shape != b.shape or a.ndim != 1:
-        raise ValueError(f"two lists of equal length are needed, not shapes {a.shape} and {b.shape}")
-    if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise ValueError("a coefficient is computed from finite numbers; leave out what is missing")
-    if len(a) < 2 or _constant(a) or _constant(b):
-        return None
-    return min(1.0, max(-1.0, of(a, b)))
-
-
-def _constant(values: Floats) -> bool:
-    # What differs only by rounding does not differ: its correlation would be noise.
-    return bool(np.ptp(values) <= _TOLERANCE * np.abs(values).max())
-
-
-def _normed(values: Floats) -> Floats:
-    scaled = values / np.abs(values).max()
-    centred = scaled - scaled.mean()
-    centred /= np.abs(centred).max()
-    return np.asarray(centred / np.linalg.norm(centred))
-
-
-def _pairs(pred: Sequence[float | None], human: Sequence[float]) -> tuple[Floats, Floats, NDArray[np.intp]]:
+def _pairs(pred: Sequence[float | None], human: Sequence[float]) -> tuple[Floats, Floats, Indices]:
     if len(pred) != len(human):
         raise ValueError(f"{len(pred)} predictions for {len(human)} human scores")
     x = np.array([np.nan if value is None else value for value in pred], dtype=np.float64)
@@ -187,19 +174,18 @@ def agreement(
     x, y, kept = _pairs(pred, human)
     group = _codes(groups, kept)
     n_groups = int(group.max(initial=-1)) + 1
-    unit = _Unit(level, group, _system_codes(level, systems, kept))
-    values = unit.coefficients(x, y, np.ones((1, n_groups)))[0]
-    rng = np.random.default_rng(seed)
-    drawn = unit.coefficients(x, y, _draws(rng, n_groups, resamples)) if n_groups > 1 else np.empty((0, 4))
+    measure = Measure(level, x, y, group, _system_codes(level, systems, kept))
+    values = measure(np.ones((1, n_groups)))[0]
+    drawn = bootstrap(measure, n_groups, resamples, np.random.default_rng(seed), len(x))
     points = [None if np.isnan(value) else float(value) for value in values]
-    intervals = [None if points[i] is None else _interval(drawn[:, i], confidence) for i in range(4)]
+    intervals = [None if points[i] is None else percentile_interval(drawn[:, i], confidence) for i in range(4)]
     return Agreement(
         *(points[0], points[1], points[2], points[3]),
         *(intervals[0], intervals[1], intervals[2], intervals[3]),
         n=len(x),
         total=len(human),
         level=level,
-        units=unit.count(x, y),
+        units=measure.units,
         groups=n_groups,
         resamples=resamples,
         seed=seed,
@@ -231,24 +217,28 @@ def paired_difference(
     a, b, y = (np.array([values[i] for i in kept], dtype=np.float64) for values in (pred_a, pred_b, human))
     group = _codes(groups, kept)
     n_groups = int(group.max(initial=-1)) + 1
-    unit = _Unit(level, group, _system_codes(level, systems, kept))
+    system = _system_codes(level, systems, kept)
+    of_a, of_b = (Measure(level, x, y, group, system) for x in (a, b))
 
     def difference(weights: Floats) -> Floats:
-        return np.asarray(unit.coefficients(a, y, weights)[:, 3] - unit.coefficients(b, y, weights)[:, 3])
+        return np.asarray(of_a(weights)[:, 3] - of_b(weights)[:, 3])
 
     delta = float(difference(np.ones((1, n_groups)))[0])
     interval, p = None, None
     if not np.isnan(delta) and n_groups > 1 and resamples:
         rng = np.random.default_rng(seed)
-        interval = _interval(difference(_draws(rng, n_groups, resamples)), confidence)
+        interval = percentile_interval(bootstrap(difference, n_groups, resamples, rng, len(kept)), confidence)
         # Both predictions of every example, one of them weighted 0: a swap is a change of weights.
-        both = _Unit(level, np.concatenate([group, group + n_groups]), np.tile(unit.system, 2))
         x2, y2 = np.concatenate([_standard(a), _standard(b)]), np.tile(y, 2)
-        swap = rng.integers(0, 2, (resamples, n_groups)).astype(np.float64)
-        first = both.coefficients(x2, y2, np.hstack([1 - swap, swap]))[:, 3]
-        second = both.coefficients(x2, y2, np.hstack([swap, 1 - swap]))[:, 3]
-        swapped = np.nan_to_num(np.abs(first - second), nan=np.inf)
-        p = float((1 + np.sum(swapped >= abs(delta) - _TOLERANCE)) / (1 + resamples))
+        both = Measure(level, x2, y2, np.concatenate([group, group + n_groups]), np.tile(system, 2))
+
+        def swapped(count: int) -> Floats:
+            swap = rng.integers(0, 2, (count, n_groups)).astype(np.float64)
+            first, second = (both(np.hstack(sides))[:, 3] for sides in ((1 - swap, swap), (swap, 1 - swap)))
+            return np.nan_to_num(np.abs(first - second), nan=np.inf)
+
+        extreme = _in_parts(swapped, resamples, 2 * len(kept)) >= abs(delta) - TOLERANCE
+        p = float((1 + np.sum(extreme)) / (1 + resamples))
     return Difference(
         None if np.isnan(delta) else delta, interval, p, len(kept), n_groups, level, resamples, seed, confidence
     )
@@ -258,7 +248,7 @@ def _standard(values: Floats) -> Floats:
     return np.asarray((values - values.mean()) / values.std())
 
 
-def _codes(groups: Sequence[str] | None, kept: NDArray[np.intp]) -> NDArray[np.intp]:
+def _codes(groups: Sequence[str] | None, kept: Indices) -> Indices:
     if groups is None:
         return np.arange(len(kept))
     # Numbered by name, so that the order of rows does not change what is drawn for which document.
@@ -267,7 +257,7 @@ def _codes(groups: Sequence[str] | None, kept: NDArray[np.intp]) -> NDArray[np.i
     return np.array([number[name] for name in names], dtype=np.intp)
 
 
-def _system_codes(level: Level, systems: Sequence[str | None] | None, kept: NDArray[np.intp]) -> NDArray[np.intp]:
+def _system_codes(level: Level, systems: Sequence[str | None] | None, kept: Indices) -> Indices:
     if level != "system":
         return np.zeros(len(kept), dtype=np.intp)
     if systems is None or any(systems[i] is None for i in kept):
@@ -275,12 +265,31 @@ def _system_codes(level: Level, systems: Sequence[str | None] | None, kept: NDAr
     return _codes([str(system) for system in systems], kept)
 
 
-def _draws(rng: np.random.Generator, n_groups: int, resamples: int) -> Floats:
-    """How often each document is drawn, shape (resamples, documents)."""
-    return rng.multinomial(n_groups, np.full(n_groups, 1 / n_groups), resamples).astype(np.float64)
+def bootstrap(
+    measure: Callable[[Floats], Floats], n_groups: int, resamples: int, rng: np.random.Generator, n: int
+) -> Floats:
+    """A statistic of resamples of whole documents, shape (resamples, ...); empty with fewer than two documents.
+
+    Args:
+        measure: The statistic, from how often each document is drawn, shape (draws, documents).
+        n_groups: Documents.
+        resamples: How many.
+        rng: What draws.
+        n: Examples: memory is limited accordingly.
+    """
+    if n_groups < 2:
+        return measure(np.ones((1, n_groups)))[:0]
+    even = np.full(n_groups, 1 / n_groups)
+    return _in_parts(lambda count: measure(rng.multinomial(n_groups, even, count).astype(np.float64)), resamples, n)
 
 
-def _interval(values: Floats, confidence: float) -> Interval | None:
+def _in_parts(of: Callable[[int], Floats], count: int, n: int) -> Floats:
+    step = max(16, _CELLS // max(n, 1))
+    return np.concatenate([of(min(step, count - start)) for start in range(0, count, step)] or [of(0)])
+
+
+def percentile_interval(values: Floats, confidence: float) -> Interval | None:
+    """The middle part of the values that are defined; None where most are not."""
     defined = values[~np.isnan(values)]
     if 2 * len(defined) <= len(values):
         return None
@@ -288,108 +297,93 @@ def _interval(values: Floats, confidence: float) -> Interval | None:
     return float(low), float(high)
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    """What is correlated at a level, and how it changes when documents are weighted.
+class Measure:
+    """Pearson, Spearman, Kendall and their mean at a level, as a function of how often each document is drawn.
 
-    ``group`` and ``system`` number the document and the system of every example.
-    """
-
-    level: Level
-    group: NDArray[np.intp]
-    system: NDArray[np.intp]
-
-    def coefficients(self, x: Floats, y: Floats, weights: Floats) -> Floats:
-        """Pearson, Spearman, Kendall and their mean, shape (draws, 4), for weights of shape (draws, documents)."""
-        if len(x) < 2 or not len(weights):
-            return np.full((len(weights), 4), np.nan)
-        if self.level == "document":
-            within = self._within(x, y)
-            defined = ~np.isnan(within[:, 3])
-            total = weights @ defined
-            with np.errstate(invalid="ignore"):
-                return np.asarray((weights @ np.nan_to_num(within)) / np.where(total > 0, total, np.nan)[:, None])
-        step = max(1, _CELLS // len(x))
-        parts = [self._pooled(x, y, weights[i : i + step][:, self.group]) for i in range(0, len(weights), step)]
-        return np.concatenate(parts)
-
-    def _pooled(self, x: Floats, y: Floats, weights: Floats) -> Floats:
-        if self.level == "system":
-            members = (self.system[:, None] == np.arange(self.system.max() + 1)).astype(np.float64)
-            total = weights @ members
-            with np.errstate(invalid="ignore"):
-                x_mean, y_mean = ((weights * values) @ members / total for values in (x, y))
-            present = total > 0
-            return np.array([_row(a[p], b[p]) for a, b, p in zip(x_mean, y_mean, present, strict=True)])
-        return weighted_coefficients(x, y, weights)
-
-    def _within(self, x: Floats, y: Floats) -> Floats:
-        order = np.argsort(self.group, kind="stable")
-        parts = np.split(order, np.flatnonzero(np.diff(self.group[order])) + 1)
-        return np.array([_row(x[part], y[part]) for part in parts])
-
-    def count(self, x: Floats, y: Floats) -> int:
-        """How many units the coefficients are over."""
-        if self.level == "document":
-            return int(np.sum(~np.isnan(self._within(x, y)[:, 3]))) if len(x) else 0
-        return len(set(self.system.tolist())) if self.level == "system" and len(x) else len(x)
-
-
-def weighted_coefficients(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """Pearson, Spearman, Kendall's tau-b and their mean of resamples of the same pairs, shape (resamples, 4).
-
-    Each equals the coefficient of the pairs written out as often as their weight says; NaN where it is not defined.
+    Called with weights of shape (draws, documents), it returns shape (draws, 4); NaN where they are not defined.
 
     Args:
-        x: One side of the pairs, shape (n,).
-        y: The other side, shape (n,).
-        weights: How often each pair occurs, whole numbers, shape (resamples, n).
+        level: See ``Agreement``.
+        x, y: The two sides, finite, shape (n,).
+        group, system: The numbers of the document and of the system of every example, from 0, shape (n,).
+        documents: How many there are, when the last may have no example.
+
+    Attributes:
+        units: What the coefficients are over: see ``Agreement``.
     """
-    (x_code, x_ranks, x_ties), (y_code, y_ranks, y_ties) = (_weighted_ranks(values, weights) for values in (x, y))
-    concordant = np.zeros(len(weights))
-    single = weights.astype(np.float32)  # exact: sums of whole numbers below 2**24
-    step = max(1, _CELLS // len(x))
-    for start in range(0, len(x), step):
-        part = slice(start, start + step)
-        signs = np.sign(x_code[:, None] - x_code[part]) * np.sign(y_code[:, None] - y_code[part])
-        concordant += np.einsum("ri,ri->r", single @ signs.astype(np.float32), weights[:, part]) / 2
-    total = weights.sum(axis=1)
-    pairs = total * (total - 1) / 2
-    x_scaled, y_scaled = (np.broadcast_to(v / max(np.abs(v).max(), 1e-300), weights.shape) for v in (x, y))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        linear = _weighted_pearson(x_scaled, y_scaled, weights)
-        ranked = _weighted_pearson(x_ranks, y_ranks, weights)
-        ordered = concordant / np.sqrt(pairs - x_ties) / np.sqrt(pairs - y_ties)
-    three = np.column_stack([linear, ranked, ordered])
-    three = np.clip(three, -1.0, 1.0)
-    three[_constant_rows(x, weights) | _constant_rows(y, weights)] = np.nan
-    return np.column_stack([three, three.mean(axis=1)])
+
+    def __init__(self, level: Level, x: Floats, y: Floats, group: Indices, system: Indices, documents: int = 0) -> None:
+        self._level, self._x, self._y, self._group, self._system = level, x, y, group, system
+        if level == "document":
+            self._within = _within(x, y, group, documents)
+            self.units = int(np.sum(~np.isnan(self._within[:, 3])))
+        elif level == "system":
+            self.units = len(np.unique(system))
+        else:
+            self._resampled = Resampled(x, y)
+            self.units = len(x)
+
+    def __call__(self, weights: Floats) -> Floats:
+        if len(self._x) < 2 or not len(weights):
+            return np.full((len(weights), 4), np.nan)
+        if self._level == "document":
+            total = weights @ ~np.isnan(self._within[:, 3])
+            with np.errstate(invalid="ignore"):
+                return np.asarray((weights @ np.nan_to_num(self._within)) / np.where(total > 0, total, np.nan)[:, None])
+        if self._level == "system":
+            return self._over_systems(weights)
+        return self._resampled(np.ascontiguousarray(weights.T)[self._group])
+
+    def _over_systems(self, weights: Floats) -> Floats:
+        # Documents by systems: sums of both sides, and how many examples there are.
+        cell = self._group * (int(self._system.max()) + 1) + self._system
+        shape = (weights.shape[1], int(self._system.max()) + 1)
+        sums = (np.bincount(cell, v, shape[0] * shape[1]).reshape(shape) for v in (self._x, self._y, None))
+        x, y, n = (weights @ sum_ for sum_ in sums)
+        present = n > 0
+        x, y = (np.divide(v, n, out=np.zeros_like(v), where=present) for v in (x, y))
+        step = max(1, 8 * _CELLS // x.shape[1] ** 2)
+        parts = [slice(start, start + step) for start in range(0, len(x), step)]
+        # Means that differ only by the rounding of their sums are equal.
+        return np.concatenate([rowwise_coefficients(x[p], y[p], present[p], close=TOLERANCE) for p in parts])
 
 
-def _weighted_ranks(values: Floats, weights: Floats) -> tuple[NDArray[np.intp], Floats, Floats]:
-    """The order of the values as whole numbers; their mean ranks, and the number of tied pairs, in each resample."""
-    unique, code = np.unique(values, return_inverse=True)
-    order = np.argsort(code, kind="stable")
-    starts = np.searchsorted(code[order], np.arange(len(unique)))
-    occupied = np.add.reduceat(weights[:, order], starts, axis=1)
-    ranks = np.cumsum(occupied, axis=1) - occupied / 2
-    return code, ranks[:, code], np.sum(occupied * (occupied - 1) / 2, axis=1)
+def _within(x: Floats, y: Floats, group: Indices, documents: int) -> Floats:
+    """The coefficients within each document, shape (documents, 4)."""
+    size = np.bincount(group, minlength=documents)
+    order = np.argsort(group, kind="stable")
+    start = np.cumsum(size) - size
+    found = np.full((len(size), 4), np.nan)
+    for document in np.flatnonzero(size > _LONG):
+        part = order[start[document] : start[document] + size[document]]
+        found[document] = coefficients(x[part], y[part])
+    short = np.flatnonzero((size > 1) & (size <= _LONG))
+    short = short[np.argsort(size[short], kind="stable")]
+    while len(short):
+        # Documents of similar size together, as many as memory allows for the longest among them.
+        count = len(short)
+        while count > 1 and (
+            count * size[short[count - 1]] ** 2 > _CELLS or size[short[count - 1]] > 2 * size[short[0]]
+        ):
+            count = (count + 1) // 2
+        part, short = short[:count], short[count:]
+        place = np.arange(size[part].max())
+        present = place < size[part][:, None]
+        index = order[np.minimum(start[part][:, None] + place, len(order) - 1)]
+        found[part] = rowwise_coefficients(x[index], y[index], present)
+    return found
 
 
-def _weighted_pearson(x: Floats, y: Floats, weights: Floats) -> Floats:
-    total = weights.sum(axis=1)
-    x, y = (v - (np.einsum("ri,ri->r", weights, v) / total)[:, None] for v in (x, y))
-    across, x_square, y_square = (np.einsum("ri,ri,ri->r", weights, a, b) for a, b in ((x, y), (x, x), (y, y)))
-    return np.asarray(across / np.sqrt(x_square) / np.sqrt(y_square))
+def holm(ps: Sequence[float | None]) -> list[float | None]:
+    """P-values corrected for their number (Holm, 1979), in the same order; None stays None and does not count.
 
-
-def _constant_rows(values: Floats, weights: Floats) -> NDArray[np.bool_]:
-    present = weights > 0
-    high, low = np.where(present, values, -np.inf).max(axis=1), np.where(present, values, np.inf).min(axis=1)
-    return np.asarray(~(high - low > _TOLERANCE * np.maximum(np.abs(high), np.abs(low))))
-
-
-def _row(x: Floats, y: Floats) -> list[float]:
-    three = [coefficient(x, y) for coefficient in (pearson, spearman, kendall)]
-    defined = [value for value in three if value is not None]
-    return [*defined, sum(defined) / 3] if len(defined) == 3 else [np.nan] * 4
+    Each is what it would have to be below for all differences found at that level to be right with that certainty:
+    the i-th smallest of m is multiplied by m - i + 1, and never falls below the one before it.
+    """
+    known = sorted((p, i) for i, p in enumerate(ps) if p is not None)
+    corrected: list[float | None] = [None] * len(ps)
+    highest = 0.0
+    for rank, (p, i) in enumerate(known):
+        highest = max(highest, min(1.0, p * (len(known) - rank)))
+        corrected[i] = highest
+    return corrected

@@ -16,7 +16,7 @@ ROWS = st.lists(st.tuples(VALUE | st.none(), VALUE, st.sampled_from("abc")), min
 
 
 def by_definition(rows: list[tuple[float, float]], tie: float) -> float | None:
-    """Equation 6 of Deutsch, Foster and Freitag (2023): (concordant + tied on both sides) / all pairs."""
+    """Deutsch, Foster and Freitag (2023): (concordant + tied on both sides) / all pairs."""
     right = []
     for (x, y), (other_x, other_y) in itertools.combinations(rows, 2):
         tied = abs(x - other_x) <= tie

@@ -19,7 +19,7 @@ from active_critic.reliability import human_ceiling, krippendorff_alpha
 HANNA = Path(__file__).parents[2] / "shared" / "datasets" / "peers" / "hanna.jsonl.gz"
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 X = None
-# Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), section C: four observers, twelve units.
+# Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), sections C and D: four observers, twelve units.
 CANONICAL = [
     [1, 2, 3, 3, 2, 1, 4, 1, 2, X, X, X],
     [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, X, 3],

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from active_critic.cli import fit, lm, quickstart, score, show
+from active_critic.cli import agreement, fit, lm, quickstart, score, show
 from active_critic.cli._common import Session
 
 EXIT_CODES = """\b
@@ -63,6 +63,7 @@ app.command("quickstart")(quickstart.quickstart)
 app.command("fit")(fit.fit)
 app.command("score")(score.score)
 app.command("show")(show.show)
+app.command("agreement")(agreement.agreement)
 app.add_typer(lm.app)
 
 

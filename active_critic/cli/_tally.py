@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MOST_REASONS = 20
 """Kinds of reasons that are told apart; the rest are counted together."""
 MOST_COMPARED = 5_000
-"""Items that agreement is computed from at most, drawn at random: the time grows with their square."""
+"""Items that agreement is computed from at most, drawn at random: a thousand resamples of them take seconds."""
 RESAMPLES = 1000
 FEW = 10
 """Fewer items than this say nothing about agreement."""

@@ -1,0 +1,111 @@
+"""What ``active-critic agreement`` found, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from active_critic.report import agreement_table, plain
+
+_LEVELS = {"dataset": "over all examples", "document": "within documents", "system": "over systems"}
+
+
+def agreement_account(document: Mapping[str, Any]) -> RenderableType:
+    """The document of ``agreement --json`` as tables and sentences."""
+    parts: list[RenderableType] = []
+    for result in document["results"]:
+        heading = f"{plain(result['human'])}, {_LEVELS[result['level']]}"
+        parts += [Text(heading, style="bold"), _figures(result)]
+        parts += [Text(plain(sentence)) for sentence in _words(result)]
+        if any(entry["difference"] for entry in result["columns"]):
+            parts += [Text(""), *_differences(result)]
+        parts.append(Text(""))
+    for left in document["left_out"]:
+        text = f"Left out: {left['human']}, {left['level']} level: {left['reason']}"
+        parts.append(Text(plain(text)))
+    compared = sum(entry["difference"] is not None for result in document["results"] for entry in result["columns"])
+    if compared:
+        parts.append(
+            Text(
+                f"p: paired permutation of whole documents, {document['resamples']:,} times, seed {document['seed']}; "
+                f"corrected: by Holm, for all {compared} comparisons above.",
+                style="dim",
+            )
+        )
+    return Group(*parts)
+
+
+def _figures(result: Mapping[str, Any]) -> RenderableType:
+    entries = result["columns"]
+    more = {
+        "pairwise accuracy": [_share(entry["pairwise_accuracy"]["accuracy"]) for entry in entries],
+        "  no tie calibration": [_share(entry["pairwise_accuracy"]["uncalibrated"]) for entry in entries],
+        "MAE": [_distance(entry["mae"]) for entry in entries],
+        "RMSE": [_distance(entry["rmse"]) for entry in entries],
+    }
+    if result["level"] == "document":
+        more["documents averaged"] = [f"{e['figures']['units']:,} of {e['figures']['groups']:,}" for e in entries]
+    if result["level"] == "system":
+        more["systems"] = [f"{entry['figures']['units']:,}" for entry in entries]
+    return agreement_table({plain(entry["column"]): entry["figures"] for entry in entries}, more=more)
+
+
+def _share(value: float | None) -> str:
+    return "not defined" if value is None else f"{value:.3f}"
+
+
+def _distance(value: float | None) -> str:
+    return "other scale" if value is None else f"{value:.3f}"
+
+
+def _words(result: Mapping[str, Any]) -> list[str]:
+    words = []
+    scale, entries = result["scale"], result["columns"]
+    if any(entry["mae"] is not None for entry in entries):
+        words.append(f"MAE and RMSE take predictions to be on the human scale {scale}, where all of them lie in it.")
+    elif scale is not None:
+        words.append(f"Predictions are not all on the human scale {scale}, so there is no MAE or RMSE.")
+    else:
+        words.append("The human scale is not known (--scale LOW..HIGH), so there is no MAE or RMSE.")
+    for entry in entries:
+        figures, name = entry["figures"], repr(entry["column"])
+        without = figures["total"] - figures["n"]
+        if without:
+            odd = f" (first: {entry['first_not_numeric']})" if entry["first_not_numeric"] else ""
+            words.append(
+                f"{name}: {without:,} of {figures['total']:,} rows have no prediction and do not count: "
+                f"{entry['missing']:,} missing, {entry['not_numeric']:,} not a number{odd}."
+            )
+        if entry["documents_skipped"]:
+            words.append(
+                f"{name}: {entry['documents_skipped']:,} of {figures['groups']:,} documents have one example only, or "
+                "do not vary on one side, and are skipped."
+            )
+        if entry["pairwise_accuracy"]["sampled"]:
+            words.append(f"{name}: {entry['pairwise_accuracy']['pairs']:,} pairs, drawn at random, were compared.")
+        if (figures["mean"] or 0) < 0:
+            words.append(f"{name} falls where people's scores rise; pairwise accuracy takes more to be better.")
+    return words
+
+
+def _differences(result: Mapping[str, Any]) -> list[RenderableType]:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    first = result["columns"][0]["column"]
+    for column in (f"compared with {plain(first)}", "difference of the mean of 3", "p", "corrected", "examples"):
+        table.add_column(column, overflow="fold")
+    for entry in result["columns"][1:]:
+        found = entry["difference"]
+        delta, interval = found["delta"], found["interval"]
+        said = "not defined" if delta is None else f"{delta:+.3f}"
+        said += f" [{interval[0]:+.3f}, {interval[1]:+.3f}]" if interval else ""
+        cells = [_p(found["p"]), _p(found["p_holm"]), f"{found['n']:,}"]
+        table.add_row(Text(plain(entry["column"])), Text(said), *map(Text, cells))
+    return [table]
+
+
+def _p(p: float | None) -> str:
+    return "-" if p is None else f"{p:.4f}"

@@ -1,0 +1,341 @@
+"""``active-critic agreement``: any column of numbers against people, without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from active_critic.cli import _common as common
+
+if TYPE_CHECKING:
+    from active_critic.columns import Predictions, Table
+    from active_critic.records import Scale
+    from active_critic.stats import Level
+
+FEW = 10
+"""Fewer examples, documents or systems than this say little."""
+
+
+class Levels(StrEnum):
+    """What coefficients are over."""
+
+    DATASET = "dataset"
+    DOCUMENT = "document"
+    SYSTEM = "system"
+    ALL = "all"
+
+
+def agreement(
+    scored: Annotated[Path, typer.Argument(metavar="SCORED", help="A file with both columns, as `fit` reads them.")],
+    human: Annotated[
+        str, typer.Option("--human", metavar="COLUMN", help="What people said; `scores.*` for every aspect in turn.")
+    ],
+    predicted: Annotated[
+        str,
+        typer.Option("--predicted", metavar="COLUMN", help="What is judged; `scores.fluency` leads into an object."),
+    ],
+    other: Annotated[
+        list[str] | None,
+        typer.Option("--other", metavar="COLUMN", help="A further column, compared with --predicted. May be repeated."),
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", metavar="COLUMN", help="The document of each row. Usual names are found.")
+    ] = None,
+    system: Annotated[
+        str | None, typer.Option("--system", metavar="COLUMN", help="The system of each row. Usual names are found.")
+    ] = None,
+    level: Annotated[Levels, typer.Option("--level", help="What the coefficients are over.")] = Levels.DATASET,
+    scale: Annotated[
+        str | None, typer.Option("--scale", metavar="LOW..HIGH", help="The human scale. Default: inferred, and said.")
+    ] = None,
+    resamples: Annotated[int, typer.Option("--resamples", metavar="N", min=0, help="Of the documents.")] = 1000,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of resampling.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    quiet: common.Quiet = False,
+) -> None:
+    """How well a column of numbers agrees with people, and how columns compare.
+
+    No model is used. Rows without a usable prediction are counted and do not count as anything.
+    """
+    from active_critic.columns import Table
+    from active_critic.data import COLUMNS
+    from active_critic.records import Scale
+
+    columns = [predicted, *(other or [])]
+    for name in columns:
+        if name == human:
+            raise typer.BadParameter(f"{name!r} is the human column; it agrees with itself")
+    if len(set(columns)) < len(columns):
+        raise typer.BadParameter("a column is named twice")
+    known = None if scale is None else Scale.parse(scale)
+    named = [name for name in (human, *columns, group, system) if name is not None]
+    usual = [name for kind in ("group", "system", "source") for name in COLUMNS[kind]]
+    job = _Job(Table(scored, named, usual), resamples, seed, known)
+    job.find_groups(group, {human, *columns})
+    job.find_systems(system, {human, *columns})
+    levels: list[Level] = ["dataset", "document", "system"] if level == "all" else [level.value]  # type: ignore[list-item]
+    # A star in a column's own name is no pattern.
+    starred = "*" in human and human not in job.table
+    for aspect in job.table.matching(human) if starred else [None]:
+        names = [c if aspect is None or c in job.table else c.replace("*", aspect) for c in (human, *columns)]
+        for one in levels:
+            job.measure(names[0], names[1:], one, only=aspect is None and len(levels) == 1)
+    job.finish()
+    document = {
+        "file": str(scored),
+        "rows": len(job.table),
+        "human": human,
+        "predicted": predicted,
+        "other": other or [],
+        "group": job.group_column,
+        "system": job.system_column,
+        "resamples": resamples,
+        "seed": seed,
+        "results": job.results,
+        "left_out": job.left_out,
+        "notes": job.notes,
+    }
+    if as_json:
+        from active_critic.files import json_text
+
+        typer.echo(json_text(document))
+        return
+    from active_critic.cli._agreement_view import agreement_account
+
+    common.show_notes(job.notes, quiet=quiet)
+    common.console(stderr=False).print(agreement_account(document))
+
+
+@dataclass
+class _Job:
+    """One run: what is read, and what is found."""
+
+    table: Table
+    resamples: int
+    seed: int
+    scale: Scale | None
+    groups: Sequence[str] | None = None
+    group_column: str | None = None
+    systems: Sequence[str | None] | None = None
+    system_column: str | None = None
+    results: list[dict[str, Any]] = field(default_factory=list)
+    left_out: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    _problem: Exception | None = None
+
+    def find_groups(self, asked: str | None, taken: set[str]) -> None:
+        """The document of every row: from the column asked for, else a usual one, else the source."""
+        from active_critic.errors import DataError
+
+        column = asked or self._usual("group", taken)
+        if column is not None:
+            names = self.table.names(column)
+            if None in names:
+                row = self.table.rows[names.index(None)]
+                remedy = "fill it in, or name another column with --group"
+                raise DataError(f"no document is named; {remedy}", path=self.table.path, row=row, column=column)
+        else:
+            column = self._usual("source", taken)
+            if column is None:
+                self.notes.append(
+                    "no column names the document (--group), so every row counts as a document of its own"
+                )
+                return
+            names = self.table.digests(column)
+            # Rows without a source have nothing in common.
+            names = tuple(name or f"row {row}" for name, row in zip(names, self.table.rows, strict=True))
+        self.groups, self.group_column = [str(name) for name in names], column
+        if asked is None:
+            self.notes.append(f"rows with the same {column!r} count as one document; --group COLUMN for another")
+        if len(set(self.groups)) == 1:
+            self.notes.append("all rows belong to one document, so there are no intervals and no p-values")
+
+    def find_systems(self, asked: str | None, taken: set[str]) -> None:
+        """The system of every row, where there is a column for it."""
+        column = asked or self._usual("system", taken)
+        if column is not None:
+            self.systems, self.system_column = self.table.names(column), column
+
+    def _usual(self, kind: str, taken: set[str]) -> str | None:
+        from active_critic.data import COLUMNS
+
+        return next((name for name in COLUMNS[kind] if name in self.table.columns and name not in taken), None)
+
+    def measure(self, human: str, columns: Sequence[str], level: Level, *, only: bool) -> None:
+        """One human column at one level; what cannot be measured is an error if it is all that was asked for."""
+        from active_critic.errors import DataError
+
+        try:
+            self._measure(human, columns, level)
+        except DataError as problem:
+            if only:
+                raise
+            self._problem = self._problem or problem
+            self.left_out.append({"human": human, "level": level, "reason": str(problem)})
+
+    def finish(self) -> None:
+        """Correct the p-values for their number.
+
+        Raises:
+            DataError: Nothing could be measured.
+        """
+        from active_critic.stats import holm
+
+        if self._problem is not None and not self.results:
+            raise self._problem
+        compared = [c["difference"] for r in self.results for c in r["columns"] if c["difference"] is not None]
+        for difference, p in zip(compared, holm([d["p"] for d in compared]), strict=True):
+            difference["p_holm"] = p
+
+    def _measure(self, human: str, columns: Sequence[str], level: Level) -> None:
+        scores = self.table.human(human)
+        self._check(human, scores, level)
+        scale = self._scale(human, scores)
+        predictions = [self.table.predictions(name) for name in columns]
+        first = predictions[0]
+        found = [self._column(prediction, scores, level, scale) for prediction in predictions]
+        self._check_first(first, found[0], level)
+        for prediction, entry in zip(predictions[1:], found[1:], strict=True):
+            if entry["figures"]["mean"] is None:
+                self.notes.append(f"{prediction.name!r}: {_why_undefined(prediction, level)}")
+            entry["difference"] = self._difference(prediction, first, scores, level)
+        self.results.append(
+            {"human": human, "level": level, "scale": None if scale is None else str(scale), "columns": found}
+        )
+
+    def _check(self, human: str, scores: Sequence[float], level: Level) -> None:
+        from active_critic.errors import DataError
+
+        def refuse(message: str, column: str | None = None) -> None:
+            raise DataError(message, path=self.table.path, column=column)
+
+        if len(scores) < 2:
+            refuse("there is only one row, and agreement needs at least two")
+        if len(set(scores)) == 1:
+            refuse(f"all {len(scores)} human scores are {scores[0]:g}: nothing can agree with that", human)
+        if level == "document":
+            if self.groups is None:
+                refuse("agreement within documents needs the document of each row; name its column with --group")
+            elif len(set(self.groups)) < 2:
+                refuse("there is only one document, and document level needs at least two; use --level dataset")
+        if level == "system":
+            if self.systems is None:
+                refuse("agreement over systems needs the system of each row; name its column with --system")
+            elif None in self.systems:
+                row = self.table.rows[self.systems.index(None)]
+                message = "no system is named, and system level needs it in every row; --system names another column"
+                raise DataError(message, path=self.table.path, row=row, column=self.system_column)
+            elif len(set(self.systems)) < 2:
+                message = f"the only system is {str(self.systems[0])[:40]!r}, and system level needs at least two"
+                refuse(f"{message}; use --level dataset or document", self.system_column)
+
+    def _check_first(self, prediction: Predictions, entry: dict[str, Any], level: Level) -> None:
+        from active_critic.errors import DataError
+
+        if entry["figures"]["mean"] is None:
+            raise DataError(_why_undefined(prediction, level), path=self.table.path, column=prediction.name)
+        units = entry["figures"]["units"]
+        if units < FEW:
+            what = {"dataset": "examples", "document": "documents", "system": "systems"}[level]
+            extreme = "; of two, a correlation is -1 or 1" if units == 2 and level != "document" else ""
+            self.notes.append(f"only {units} {what} at {level} level, which says little{extreme}")
+
+    def _scale(self, human: str, scores: Sequence[float]) -> Scale | None:
+        from active_critic.data import USUAL_SCALES
+        from active_critic.errors import DataError
+
+        if self.scale is not None:
+            for row, score in zip(self.table.rows, scores, strict=True):
+                if score not in self.scale:
+                    message = f"{score:g} lies outside the scale {self.scale}; correct it or the scale"
+                    raise DataError(message, path=self.table.path, row=row, column=human)
+            return self.scale
+        return next((s for s in USUAL_SCALES if min(scores) in s and max(scores) in s), None)
+
+    def _column(
+        self, prediction: Predictions, scores: Sequence[float], level: Level, scale: Scale | None
+    ) -> dict[str, Any]:
+        from active_critic import accuracy, stats
+
+        figures = stats.agreement(
+            prediction.values,
+            scores,
+            self.groups,
+            level=level,
+            systems=self.systems,
+            resamples=self.resamples,
+            seed=self.seed,
+        )
+        given = [value for value in prediction.values if value is not None]
+        shared = scale is not None and bool(given) and all(value in scale for value in given)
+        # The documents of the rows that count: others cannot have been constant.
+        documents = figures.groups - figures.units if level == "document" else None
+        return {
+            "column": prediction.name,
+            "figures": figures.to_dict(),
+            "missing": prediction.missing,
+            "not_numeric": prediction.not_numeric,
+            "first_not_numeric": prediction.odd,
+            "documents_skipped": documents,
+            "mae": accuracy.mae(prediction.values, scores) if shared else None,
+            "rmse": accuracy.rmse(prediction.values, scores) if shared else None,
+            "pairwise_accuracy": self._pairwise(prediction.values, scores, level).to_dict(),
+            "difference": None,
+        }
+
+    def _pairwise(self, values: Sequence[float | None], scores: Sequence[float], level: Level) -> Any:
+        from active_critic.accuracy import pairwise_accuracy
+
+        if level != "system" or self.systems is None:
+            groups = self.groups if level == "document" else None
+            return pairwise_accuracy(values, scores, groups, seed=self.seed)
+        members: dict[str, list[tuple[float, float]]] = {}
+        for name, value, score in zip(self.systems, values, scores, strict=True):
+            if value is not None:
+                members.setdefault(str(name), []).append((value, score))
+        means = [[_mean([pair[side] for pair in pairs]) for pairs in members.values()] for side in (0, 1)]
+        return pairwise_accuracy(means[0], means[1], seed=self.seed)
+
+    def _difference(
+        self, prediction: Predictions, first: Predictions, scores: Sequence[float], level: Level
+    ) -> dict[str, Any]:
+        from active_critic.stats import paired_difference
+
+        found = paired_difference(
+            prediction.values,
+            first.values,
+            scores,
+            self.groups,
+            level=level,
+            systems=self.systems,
+            resamples=self.resamples,
+            seed=self.seed,
+        )
+        return {"to": first.name, **found.to_dict(), "p_holm": None}
+
+
+def _mean(values: Sequence[float]) -> float:
+    import math
+
+    return math.fsum(values) / len(values)
+
+
+def _why_undefined(prediction: Predictions, level: Level) -> str:
+    given = [value for value in prediction.values if value is not None]
+    rows = len(prediction.values)
+    if len(given) < 2:
+        odd = f" (the first that is no number: {prediction.odd})" if prediction.odd else ""
+        return f"{len(given)} of {rows} rows hold a number{odd}, and agreement needs at least two"
+    if len(set(given)) == 1:
+        return f"all {len(given)} predictions are {given[0]:g}: a constant agrees with nobody, in no coefficient"
+    reasons: dict[str, Callable[[], str]] = {
+        "document": lambda: "in no document do predictions and human scores both vary; use --level dataset",
+        "system": lambda: "the systems' means do not vary on both sides, or there is only one system with predictions",
+        "dataset": lambda: "the human scores of the rows with a prediction are all equal",
+    }
+    return reasons[level]()

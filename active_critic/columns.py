@@ -1,0 +1,242 @@
+"""Columns of numbers from any file that the loaders read, nested ones included; what is no number is counted."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from active_critic.errors import DataError
+from active_critic.files import NUMBER, BadRow, iter_records
+
+_MISSING = {"", "nan", "na", "n/a", "null", "none"}
+_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """A column of predictions, each a finite number or None.
+
+    Attributes:
+        name: The column, as it was asked for.
+        values: In the order of the rows.
+        missing: Rows that say nothing: no such cell, blank, null or not a number by their own account (NaN).
+        not_numeric: Rows that hold something else than a finite number.
+        odd: The first of these, for people: ``'good' (row 3)``; None without any.
+    """
+
+    name: str
+    values: tuple[float | None, ...]
+    missing: int
+    not_numeric: int
+    odd: str | None
+
+
+class Table:
+    """Some columns of a file.
+
+    Args:
+        path: The file.
+        wanted: Names of columns. A dotted name leads into JSON objects (``scores.fluency``), also where a CSV cell
+            holds one; a column whose own name has the dots comes first. One star stands for every name at its place
+            (see ``matching``).
+        usual: Further columns that are kept where they are there.
+
+    Raises:
+        DataError: The file or one of its rows cannot be read.
+        MissingExtra: A Parquet file, and pyarrow is not installed.
+    """
+
+    def __init__(self, path: str | Path, wanted: Iterable[str], usual: Iterable[str] = ()) -> None:
+        self.path = str(path)
+        heads, names = tuple(wanted), set(usual)
+        self.rows: list[int] = []
+        """The place of each record in the file, as error messages give it."""
+        self.columns: dict[str, None] = {}
+        self._records: list[dict[str, Any]] = []
+        for item in iter_records(path):
+            if isinstance(item, BadRow):
+                raise item.error(self.path)
+            row, record = item
+            self.columns.update(dict.fromkeys(record))
+            # Texts that nobody asks for are not kept: what matters is a few numbers a row.
+            kept = {c: v for c, v in record.items() if c in names or any(h == c or _under(h, c) for h in heads)}
+            self.rows.append(row)
+            self._records.append(kept)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __contains__(self, name: str) -> bool:
+        return self._keys(name) is not None
+
+    def human(self, name: str) -> tuple[float, ...]:
+        """A column in which every row must hold a number.
+
+        Raises:
+            DataError: There is no such column, or a row holds no finite number; naming both.
+        """
+        numbers = []
+        for row, cell in zip(self.rows, self._cells(name), strict=True):
+            number = to_number(cell)
+            if number is None:
+                wrong = "the human score is missing" if is_missing(cell) else f"{_short(cell)} is not a finite number"
+                remedy = "every row needs one: correct it, or leave out the row"
+                raise DataError(f"{wrong}; {remedy}", path=self.path, row=row, column=name)
+            numbers.append(number)
+        return tuple(numbers)
+
+    def predictions(self, name: str) -> Predictions:
+        """A column in which rows may hold no number: they are counted, and are never 0.
+
+        Raises:
+            DataError: There is no such column.
+        """
+        cells = self._cells(name)
+        values = tuple(map(to_number, cells))
+        blank = sum(map(is_missing, cells))
+        odd = next(
+            (i for i, (v, c) in enumerate(zip(values, cells, strict=True)) if v is None and not is_missing(c)), None
+        )
+        said = None if odd is None else f"{_short(cells[odd])} (row {self.rows[odd]})"
+        return Predictions(name, values, blank, values.count(None) - blank, said)
+
+    def names(self, name: str) -> tuple[str | None, ...]:
+        """A column of names, None where the cell is blank.
+
+        Raises:
+            DataError: There is no such column, or a cell holds a list or an object.
+        """
+        found = []
+        for row, cell in zip(self.rows, self._cells(name), strict=True):
+            if isinstance(cell, Mapping | list | tuple):
+                raise DataError(f"{_short(cell)} is no name", path=self.path, row=row, column=name)
+            blank = cell is None or cell != cell or not str(cell).strip()
+            whole = isinstance(cell, float) and cell.is_integer()
+            found.append(None if blank else str(int(cell) if whole else cell))
+        return tuple(found)
+
+    def digests(self, name: str) -> tuple[str | None, ...]:
+        """As ``names``, for long texts: a short digest that is equal where the texts are."""
+        return tuple(
+            None if text is None else hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+            for text in self.names(name)
+        )
+
+    def matching(self, pattern: str) -> tuple[str, ...]:
+        """What the star in a pattern stands for, in the order in which it first occurs.
+
+        Raises:
+            DataError: Nothing, or there is more than one star.
+        """
+        before, _, after = pattern.partition("*")
+        if "*" in after:
+            raise DataError(f"{pattern!r} has more than one star; use one", path=self.path)
+        found = {name[len(before) : len(name) - len(after)]: None for name in self._all() if _fits(name, before, after)}
+        if not found:
+            raise DataError(f"no column is like {pattern!r}; {self._there(pattern)}", path=self.path)
+        return tuple(found)
+
+    def _all(self) -> dict[str, None]:
+        """Every column, and every name inside of objects, with the way there."""
+        names = dict.fromkeys(self.columns)
+        for record in self._records:
+            for column, cell in record.items():
+                inside = _object(cell)
+                if inside is not None:
+                    names.update(dict.fromkeys(_paths(inside, column)))
+        return names
+
+    def _cells(self, name: str) -> list[Any]:
+        keys = self._keys(name)
+        if keys is None:
+            raise DataError(f"there is no column {name!r}; {self._there(name)}", path=self.path)
+        return [_follow(record, keys) for record in self._records]
+
+    def _keys(self, name: str) -> tuple[str, ...] | None:
+        return next((keys for record in self._records if (keys := _resolve(record, name)) is not None), None)
+
+    def _there(self, name: str) -> str:
+        names = [*self._all()]
+        head = name.partition(".")[0]
+        near = difflib.get_close_matches(name, names, n=1) or difflib.get_close_matches(head, self.columns, n=1)
+        inside = [other for other in names if other not in self.columns and other.startswith(f"{head}.")]
+        listed = inside or [*self.columns]
+        shown = ", ".join(repr(other[:60]) for other in listed[:_SHOWN]) + (" and more" if len(listed) > _SHOWN else "")
+        said = f"did you mean {near[0]!r}? " if near else ""
+        return f"{said}{f'In {head!r} there are' if inside else 'The columns are'} {shown}"
+
+
+def to_number(cell: Any) -> float | None:
+    """A finite number, or None for anything else."""
+    if isinstance(cell, bool) or not (
+        isinstance(cell, int | float) or (isinstance(cell, str) and NUMBER.fullmatch(cell))
+    ):
+        return None
+    try:
+        number = float(cell)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell says that there is nothing."""
+    return cell is None or str(cell).strip().casefold() in _MISSING
+
+
+def _under(name: str, column: str) -> bool:
+    return name.startswith(f"{column}.") or ("*" in name and column.startswith(name.partition("*")[0]))
+
+
+def _fits(name: str, before: str, after: str) -> bool:
+    return name.startswith(before) and name.endswith(after) and len(name) > len(before) + len(after)
+
+
+def _short(cell: Any) -> str:
+    return repr(cell if isinstance(cell, int | float) else str(cell)[:40])
+
+
+def _object(cell: Any) -> Mapping[str, Any] | None:
+    if isinstance(cell, str) and cell.lstrip().startswith("{"):
+        try:
+            cell = json.loads(cell)
+        except (ValueError, RecursionError):
+            return None
+    return cell if isinstance(cell, Mapping) else None
+
+
+def _paths(inside: Mapping[str, Any], way: str) -> Iterable[str]:
+    for name, cell in inside.items():
+        yield f"{way}.{name}"
+        if isinstance(cell, Mapping):
+            yield from _paths(cell, f"{way}.{name}")
+
+
+def _resolve(record: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
+    """The keys that lead to a name in this record; names may have dots of their own, and the whole name comes first."""
+    if name in record:
+        return (name,)
+    parts = name.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        head = ".".join(parts[:cut])
+        inside = _object(record.get(head))
+        found = None if inside is None else _resolve(inside, ".".join(parts[cut:]))
+        if found is not None:
+            return head, *found
+    return None
+
+
+def _follow(record: Mapping[str, Any], keys: Sequence[str]) -> Any:
+    cell: Any = record
+    for key in keys:
+        inside = _object(cell)
+        if inside is None:
+            return None
+        cell = inside.get(key)
+    return cell

@@ -1,0 +1,205 @@
+"""How far people agree among themselves: Krippendorff's alpha, and the ceiling that this sets for any evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from active_critic.correlation import Floats, Indices
+from active_critic.errors import DataError
+from active_critic.stats import Interval, Level, Measure, bootstrap, percentile_interval
+
+Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
+Ratings = Sequence[Sequence[float | None]] | Floats
+
+_CELLS = 1_000_000
+
+
+def krippendorff_alpha(ratings: Ratings, level: Measurement = "interval") -> float | None:
+    """Krippendorff's alpha: 1 is perfect agreement, 0 what chance would give, below 0 systematic disagreement.
+
+    Alpha = 1 - observed / expected disagreement over pairs of ratings (Krippendorff, "Computing Krippendorff's
+    Alpha-Reliability", 2011). Items with fewer than two ratings do not count.
+
+    Args:
+        ratings: One row an annotator, one column an item, shape (annotators, items); None or NaN where there is none.
+        level: What a distance between two ratings is: ``"nominal"``, whether they differ; ``"ordinal"``, how many
+            ratings lie between them; ``"interval"``, their difference; ``"ratio"``, their difference over their sum.
+
+    Returns:
+        Alpha, or None where it is not defined: no item with two ratings, or all ratings equal.
+
+    Raises:
+        ValueError: Rows of different lengths, an unknown level, an infinite rating, or one below 0 at the ratio level.
+    """
+    table = _table(ratings)
+    if level not in {"nominal", "ordinal", "interval", "ratio"}:
+        raise ValueError(f"{level!r} is no level of measurement; they are nominal, ordinal, interval and ratio")
+    table = table[:, (~np.isnan(table)).sum(axis=0) > 1]
+    there = ~np.isnan(table)
+    values = table[there]
+    if not len(values):
+        return None
+    unique, count = np.unique(values, return_counts=True)
+    if len(unique) == 1:
+        return None
+    if level == "ordinal":
+        # Ordinal distances are interval distances of mean ranks.
+        ranks = np.cumsum(count) - count / 2
+        table[there] = ranks[np.searchsorted(unique, values)]
+        unique = ranks
+    elif level == "ratio" and unique[0] < 0:
+        raise ValueError(f"the ratio level has no ratings below 0, and there is {unique[0]:g}")
+    raters = there.sum(axis=0)
+    if level in {"ordinal", "interval"}:
+        middle = float(np.average(unique, weights=count))
+        shifted = np.where(there, table - middle, 0.0)
+        within = raters * (shifted**2).sum(axis=0) - shifted.sum(axis=0) ** 2
+        n = len(values)
+        total = n * float(count @ (unique - middle) ** 2) - float(count @ (unique - middle)) ** 2
+    else:
+        within = np.zeros(len(raters))
+        for one in range(len(table)):
+            for other in range(one):
+                both = there[one] & there[other]
+                within[both] += _distance(table[one, both], table[other, both], level)
+        n, step = len(values), max(1, _CELLS // len(unique))
+        total = 0.0
+        for start in range(0, len(unique), step):
+            part = slice(start, start + step)
+            total += float(count[part] @ _distance(unique[part, None], unique, level) @ count) / 2
+    observed, expected = float((within / (raters - 1)).sum()) / n, total / (n * (n - 1))
+    return 1.0 - observed / expected
+
+
+def _distance(one: Floats, other: Floats, level: Measurement) -> Floats:
+    if level == "nominal":
+        return np.asarray(one != other, dtype=np.float64)
+    both = one + other
+    return np.asarray(np.divide(one - other, both, out=np.zeros_like(both), where=both > 0) ** 2)
+
+
+def _table(ratings: Ratings) -> Floats:
+    lengths = {len(row) for row in ratings}
+    if len(lengths) > 1:
+        raise ValueError(f"every annotator needs as many places as there are items, not {sorted(lengths)}")
+    rows = [[np.nan if value is None else value for value in row] for row in ratings]
+    table = np.array(rows, dtype=np.float64).reshape(len(rows), max(lengths, default=0))
+    if np.isinf(table).any():
+        raise ValueError("ratings must be finite numbers")
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """How well one annotator agrees with the mean of the others, on average over the annotators.
+
+    An evaluator that does as well against the mean of all has reached what one more person would.
+
+    Attributes:
+        pearson, spearman, kendall: Means over the annotators for whom they are defined, -1 to 1; None for none.
+        mean: The mean of the three.
+        pearson_interval, spearman_interval, kendall_interval, mean_interval: Percentile bootstrap intervals over
+            documents, the same documents for every annotator; None as in ``Agreement``.
+        each: The mean of the three of each annotator, or None.
+        n: Ratings that have another one of the same item beside them.
+        items: Items with at least two ratings.
+        level, groups, resamples, seed, confidence: As in ``Agreement``.
+    """
+
+    pearson: float | None
+    spearman: float | None
+    kendall: float | None
+    mean: float | None
+    pearson_interval: Interval | None
+    spearman_interval: Interval | None
+    kendall_interval: Interval | None
+    mean_interval: Interval | None
+    each: tuple[float | None, ...]
+    n: int
+    items: int
+    level: Level
+    groups: int
+    resamples: int
+    seed: int
+    confidence: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain JSON values."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+
+def human_ceiling(
+    ratings: Ratings,
+    groups: Sequence[str] | None = None,
+    *,
+    level: Level = "dataset",
+    systems: Sequence[str | None] | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> Ceiling:
+    """Each annotator against the mean of the rest.
+
+    Args:
+        ratings: One row an annotator, one column an item, shape (annotators, items); None or NaN where there is none.
+        groups: The document of each item; without them every item is a document of its own.
+        level: As for ``stats.agreement``.
+        systems: The system of each item, needed at system level.
+        resamples: As for ``stats.agreement``.
+        seed: As for ``stats.agreement``.
+        confidence: As for ``stats.agreement``.
+
+    Raises:
+        DataError: System level without systems.
+        ValueError: Fewer than two annotators, rows of different lengths, or an infinite rating.
+    """
+    table = _table(ratings)
+    if len(table) < 2:
+        raise ValueError(f"a ceiling needs at least two annotators, not {len(table)}")
+    if level == "system" and (systems is None or None in systems):
+        raise DataError("agreement at system level needs the system of every example; name its column (system=NAME)")
+    there = ~np.isnan(table)
+    used = np.flatnonzero(there.sum(axis=0) > 1)
+    table, there = table[:, used], there[:, used]
+    kept = used.tolist()
+    group = np.arange(len(kept)) if groups is None else _codes([groups[i] for i in kept])
+    system = _codes(["" if systems is None else str(systems[i]) for i in kept])
+    n_groups = int(group.max(initial=-1)) + 1
+    others = np.where(there, table, 0.0)
+    measures = []
+    for own, rated in zip(table, there, strict=True):
+        rest = (others.sum(axis=0) - np.where(rated, own, 0.0)) / np.maximum(there.sum(axis=0) - rated, 1)
+        measures.append(Measure(level, own[rated], rest[rated], group[rated], system[rated], documents=n_groups))
+
+    def average(weights: Floats) -> Floats:
+        found = np.stack([measure(weights) for measure in measures])
+        defined = (~np.isnan(found)).sum(axis=0)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.nansum(found, axis=0) / np.where(defined > 0, defined, np.nan))
+
+    whole = np.ones((1, n_groups))
+    points = [None if np.isnan(value) else float(value) for value in average(whole)[0]]
+    each = [float(measure(whole)[0, 3]) for measure in measures]
+    drawn = bootstrap(average, n_groups, resamples, np.random.default_rng(seed), int(there.sum()))
+    intervals = [None if points[i] is None else percentile_interval(drawn[:, i], confidence) for i in range(4)]
+    return Ceiling(
+        *(points[0], points[1], points[2], points[3]),
+        *(intervals[0], intervals[1], intervals[2], intervals[3]),
+        each=tuple(None if np.isnan(value) else value for value in each),
+        n=int(there.sum()),
+        items=len(kept),
+        level=level,
+        groups=n_groups,
+        resamples=resamples,
+        seed=seed,
+        confidence=confidence,
+    )
+
+
+def _codes(names: Sequence[str]) -> Indices:
+    number = {name: i for i, name in enumerate(sorted(set(names)))}
+    return np.array([number[name] for name in names], dtype=np.intp)

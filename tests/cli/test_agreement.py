@@ -1,0 +1,314 @@
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest_cli import refuse, rows, write
+from scipy import stats as scipy_stats
+
+SHARED = Path(__file__).parents[3] / "shared" / "datasets"
+SETS = ("bagel", "hanna", "openmeva_roc", "qags_cnn", "qags_xsum", "sfres", "summeval", "topical_chat")
+MOST_COLUMNS = 12
+QUICK = ("--resamples", 50)
+
+
+def records(n: int = 24, **more) -> list[dict]:
+    rng = np.random.default_rng(1)
+    return [
+        {
+            "doc_id": f"d{i // 4}",
+            "system": f"s{i % 4}",
+            "overall": float(human := 1 + i * 7 % 5),
+            "score": round(float(human + rng.normal()), 3),
+            "poor": round(float(rng.normal()), 3),
+            "scores": {"fluency": float(1 + i % 3), "tone": float(human)},
+            "preds": {
+                "m.1": {"x": float(i)},
+                "p:fluency": float(i % 5),
+                "p:tone": None if i % 6 else 2.0 + i,
+                "q:tone": i,
+            },
+            **more,
+        }
+        for i in range(n)
+    ]
+
+
+@pytest.fixture
+def scored(tmp_path) -> Path:
+    return write(tmp_path / "scored.jsonl", records())
+
+
+def go(run, path, *options, human="overall", predicted="score"):
+    return run("agreement", path, "--human", human, "--predicted", predicted, *options, opener=refuse)
+
+
+def by_scipy(pred, human) -> list[float] | None:
+    if len(pred) < 2 or np.ptp(pred) == 0 or np.ptp(human) == 0:
+        return None
+    return [of(pred, human).statistic for of in (scipy_stats.pearsonr, scipy_stats.spearmanr, scipy_stats.kendalltau)]
+
+
+def grouped(pred, human, names) -> list[tuple[list[float], list[float]]]:
+    parts: dict = {}
+    for x, y, name in zip(pred, human, names, strict=True):
+        parts.setdefault(name, ([], []))
+        parts[name][0].append(x)
+        parts[name][1].append(y)
+    return list(parts.values())
+
+
+def expected(level, pred, human, groups, systems) -> tuple[list[float] | None, int]:
+    kept = [i for i, value in enumerate(pred) if value is not None]
+    pred, human, groups, systems = ([column[i] for i in kept] for column in (pred, human, groups, systems))
+    if level == "dataset":
+        return by_scipy(pred, human), len(pred)
+    if level == "document":
+        found = [three for part in grouped(pred, human, groups) if (three := by_scipy(*part)) is not None]
+        return (list(np.mean(found, axis=0)) if found else None), len(found)
+    means = [[math.fsum(side) / len(side) for side in part] for part in grouped(pred, human, systems)]
+    return by_scipy(*map(list, zip(*means, strict=True))), len(means)
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the shared data sets are not here")
+@pytest.mark.parametrize("name", SETS)
+def test_figures_equal_scipys_on_the_shared_data_sets(run, tmp_path, name) -> None:
+    texts = SHARED / f"{name}.jsonl"
+    raw = texts.read_bytes() if texts.exists() else gzip.decompress(Path(f"{texts}.gz").read_bytes())
+    length = {row["id"]: len(row["response"]) for row in map(json.loads, raw.splitlines())}
+    lines = gzip.decompress((SHARED / "peers" / f"{name}.jsonl.gz").read_bytes()).splitlines()
+    data = [{**row, "length": length[row["id"]], "constant": 1} for row in map(json.loads, lines)]
+    peers = [*data[0]["preds"]]
+    peers = peers[:: 1 + len(peers) // MOST_COLUMNS]
+    columns = ["length", "constant", *(f"preds.{peer}" for peer in peers)]
+    others = [part for column in columns[1:] for part in ("--other", column)]
+    done = go(
+        run,
+        write(tmp_path / "d.jsonl", data),
+        *(*others, "--level", "all", "--resamples", 0, "--json"),
+        predicted="length",
+    )
+    assert done.code == 0, done.err
+    results = {result["level"]: result for result in done.document["results"]}
+    single = name.startswith("qags")  # one text a document, no systems
+    assert set(results) == ({"dataset"} if single else {"dataset", "document", "system"})
+    assert {left["level"] for left in done.document["left_out"]} == ({"document", "system"} if single else set())
+    human, groups, systems = ([row[column] for row in data] for column in ("overall", "doc_id", "system"))
+    for level, result in results.items():
+        for column, entry in zip(columns, result["columns"], strict=True):
+            pred = [row["preds"][column[6:]] if column.startswith("preds.") else row[column] for row in data]
+            three, units = expected(level, pred, human, groups, systems)
+            figures = entry["figures"]
+            ours = [figures[coefficient] for coefficient in ("pearson", "spearman", "kendall")]
+            assert ours == ([None] * 3 if three is None else pytest.approx(three, abs=1e-12)), (level, column)
+            if level != "system":
+                assert figures["units"] == units
+            assert figures["n"] == sum(value is not None for value in pred)
+            assert entry["missing"] == len(pred) - figures["n"]
+            assert (three is None) == (figures["mean"] is None)
+
+
+def test_the_document_says_everything(run, scored) -> None:
+    found = go(run, scored, "--other", "poor", "--level", "all", *QUICK, "--json").document
+    assert (found["rows"], found["group"], found["system"], found["seed"]) == (24, "doc_id", "system", 0)
+    assert [result["level"] for result in found["results"]] == ["dataset", "document", "system"]
+    assert found["left_out"] == []
+    first, second = found["results"][0]["columns"]
+    assert first["column"] == "score"
+    assert first["difference"] is None
+    assert second["difference"]["to"] == "score"
+    assert second["difference"]["delta"] < 0
+    assert 0 < second["difference"]["p"] <= second["difference"]["p_holm"] <= 1
+    low, high = first["figures"]["mean_interval"]
+    assert low <= first["figures"]["mean"] <= high
+    assert found["results"][1]["columns"][0]["documents_skipped"] == 0
+    assert found == go(run, scored, "--other", "poor", "--level", "all", *QUICK, "--json").document
+
+
+def test_holm_is_over_the_whole_table(run, scored) -> None:
+    options = ("--other", "poor", "--other", "preds.m.1.x", "--level", "all", *QUICK, "--json")
+    found = go(run, scored, *options).document
+    compared = [c["difference"] for r in found["results"] for c in r["columns"] if c["difference"]]
+    assert len(compared) == 6
+    smallest = min(compared, key=lambda difference: difference["p"])
+    assert smallest["p_holm"] == pytest.approx(min(1, 6 * smallest["p"]))
+
+
+def test_a_readable_account(run, scored) -> None:
+    shown = go(run, scored, "--other", "poor", "--level", "document", *QUICK)
+    assert shown.code == 0
+    for words in (
+        *("overall, within documents", "Pearson", "pairwise accuracy", "documents averaged", "6 of 6", "24 of 24"),
+        *("compared with score", "50 resamples, seed 0", "corrected: by Holm", "so there is no MAE or RMSE"),
+    ):
+        assert words in shown.out
+    assert "rows with the same 'doc_id' count as one document" in shown.err
+    assert go(run, scored, "--quiet").err == ""
+
+
+def test_distances_only_on_a_shared_scale(run, tmp_path) -> None:
+    data = [{"overall": 1 + i % 5, "near": 1 + (i + 1) % 5, "far": 10 * i} for i in range(10)]
+    path = write(tmp_path / "d.jsonl", data)
+    found = go(run, path, "--other", "far", *QUICK, "--json", predicted="near").document["results"][0]
+    near, far = found["columns"]
+    assert found["scale"] == "1..5"
+    assert near["mae"] == pytest.approx(1.6)
+    assert near["rmse"] == pytest.approx(2.0)
+    assert far["mae"] is far["rmse"] is None
+    shown = go(run, path, "--other", "far", *QUICK, predicted="near").out
+    assert "other scale" in shown
+    assert "take predictions to be on the human scale 1..5" in shown
+    assert go(run, path, "--scale", "1..100", "--json", predicted="far").document["results"][0]["scale"] == "1..100"
+    outside = go(run, path, "--scale", "1..4", predicted="near")
+    assert outside.code == 3
+    assert "row 5, column 'overall': 5 lies outside the scale 1..4" in outside.err
+
+
+def test_rows_without_a_prediction_are_counted_and_never_0(run, tmp_path) -> None:
+    data = records()
+    full = write(tmp_path / "full.jsonl", data[3:])
+    for row, cell in zip(data, (None, "good", ""), strict=False):
+        row["score"] = cell
+    holes = write(tmp_path / "holes.jsonl", data)
+    found = go(run, holes, *QUICK, "--json").document["results"][0]["columns"][0]
+    assert (found["missing"], found["not_numeric"], found["first_not_numeric"]) == (2, 1, "'good' (row 2)")
+    assert (found["figures"]["n"], found["figures"]["total"]) == (21, 24)
+    without = go(run, full, *QUICK, "--json").document["results"][0]["columns"][0]
+    assert found["figures"]["kendall"] == pytest.approx(without["figures"]["kendall"], abs=1e-12)
+    said = (
+        "'score': 3 of 24 rows have no prediction and do not count: 2 missing, 1 not a number (first: 'good' (row 2))"
+    )
+    assert said in go(run, holes, *QUICK).out
+
+
+def test_constant_documents_are_skipped_counted_and_said(run, tmp_path) -> None:
+    data = [{**row, "score": 1.0 if row["doc_id"] == "d2" else row["score"]} for row in records()]
+    path = write(tmp_path / "d.jsonl", data)
+    entry = go(run, path, "--level", "document", *QUICK, "--json").document["results"][0]["columns"][0]
+    assert (entry["documents_skipped"], entry["figures"]["units"]) == (1, 5)
+    assert "'score': 1 of 6 documents have one example only" in go(run, path, "--level", "document", *QUICK).out
+
+
+def test_every_aspect_at_once(run, scored, tmp_path) -> None:
+    found = go(run, scored, *QUICK, "--json", human="scores.*", predicted="preds.p:*").document
+    assert [result["human"] for result in found["results"]] == ["scores.fluency", "scores.tone"]
+    assert [result["columns"][0]["column"] for result in found["results"]] == ["preds.p:fluency", "preds.p:tone"]
+    partly = go(run, scored, *QUICK, "--json", human="scores.*", predicted="preds.q:*")
+    assert partly.code == 0
+    assert [result["human"] for result in partly.document["results"]] == ["scores.tone"]
+    assert [left["human"] for left in partly.document["left_out"]] == ["scores.fluency"]
+    assert "no column 'preds.q:fluency'" in partly.document["left_out"][0]["reason"]
+    assert go(run, scored, human="scores.*", predicted="preds.z:*").code == 3
+    # A star in a column's own name is no pattern.
+    starred = write(
+        tmp_path / "s.jsonl", [{**row, "S*": row["score"], "scores.*": i % 3} for i, row in enumerate(records())]
+    )
+    found = go(run, starred, *QUICK, "--json", human="scores.*", predicted="S*").document
+    assert [result["human"] for result in found["results"]] == ["scores.*"]
+    # One prediction for all of them.
+    assert len(go(run, scored, *QUICK, "--json", human="scores.*").document["results"]) == 2
+
+
+def test_documents_are_found_in_the_source_where_nothing_else_names_them(run, tmp_path) -> None:
+    data = [{"source": f"s{i // 4}", "overall": 1 + i % 4, "score": i} for i in range(16)]
+    found = go(run, write(tmp_path / "d.jsonl", data), *QUICK, "--json").document
+    assert found["group"] == "source"
+    assert found["results"][0]["columns"][0]["figures"]["groups"] == 4
+    bare = [{"overall": 1 + i % 4, "score": i} for i in range(16)]
+    found = go(run, write(tmp_path / "b.jsonl", bare), *QUICK, "--json").document
+    assert found["results"][0]["columns"][0]["figures"]["groups"] == 16
+    assert "every row counts as a document of its own" in found["notes"][0]
+
+
+def test_a_csv_of_the_score_verb_and_other_formats(run, tmp_path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("doc,human,auto\n" + "".join(f"d{i // 3},{1 + i % 4},{i}\n" for i in range(12)))
+    done = go(run, path, "--group", "doc", *QUICK, "--json", human="human", predicted="auto")
+    assert done.document["results"][0]["columns"][0]["figures"]["groups"] == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "said"),
+    [
+        ({}, {"predicted": "scor"}, "there is no column 'scor'; did you mean 'score'?"),
+        ({}, {"human": "scores.fluently"}, "did you mean 'scores.fluency'?"),
+        ({}, {"more": ["--group", "doc"]}, "there is no column 'doc'"),
+        ({}, {"more": ["--other", "poore"]}, "did you mean 'poor'?"),
+        ({"overall": "fine"}, {}, "row 1, column 'overall': 'fine' is not a finite number; every row needs one"),
+        ({"overall": None}, {}, "row 1, column 'overall': the human score is missing"),
+        ({"overall": 3}, {}, "all 24 human scores are 3: nothing can agree with that"),
+        ({"score": 3}, {}, "column 'score': all 24 predictions are 3: a constant agrees with nobody"),
+        ({"score": "x"}, {}, "0 of 24 rows hold a number (the first that is no number: 'x' (row 1))"),
+        ({"doc_id": "d"}, {"more": ["--level", "document"]}, "there is only one document"),
+        ({"doc_id": ""}, {}, "row 1, column 'doc_id': no document is named"),
+        ({"system": "s"}, {"more": ["--level", "system"]}, "the only system is 's'"),
+        ({"system": None}, {"more": ["--level", "system"]}, "row 1, column 'system': no system is named"),
+    ],
+)
+def test_what_cannot_be_measured_is_said_and_is_3(run, tmp_path, change, options, said) -> None:
+    more = options.pop("more", [])
+    done = go(run, write(tmp_path / "d.jsonl", records(**change)), *more, **options)
+    assert done.code == 3
+    assert said in done.err
+    assert done.out == ""
+
+
+def test_levels_need_their_columns(run, tmp_path) -> None:
+    bare = write(tmp_path / "d.jsonl", [{"overall": i % 5 + 1, "score": i} for i in range(10)])
+    for level, option in (("document", "--group"), ("system", "--system")):
+        done = go(run, bare, "--level", level)
+        assert done.code == 3
+        assert f"name its column with {option}" in done.err
+    single = write(tmp_path / "s.jsonl", [{"g": i, "overall": i % 5 + 1, "score": i} for i in range(10)])
+    done = go(run, single, "--level", "document", "--group", "g")
+    assert done.code == 3
+    assert "in no document do predictions and human scores both vary" in done.err
+    assert "there is only one row" in go(run, write(tmp_path / "1.jsonl", [{"overall": 1, "score": 2}])).err
+    # With every level asked for, what can be measured is, and the rest is said.
+    done = go(run, bare, "--level", "all", *QUICK)
+    assert done.code == 0
+    assert "Left out: overall, system level" in done.out
+
+
+def test_one_document_has_no_interval_and_that_is_said(run, tmp_path) -> None:
+    done = go(run, write(tmp_path / "d.jsonl", records(doc_id="d")), "--other", "poor", "--json")
+    first, second = done.document["results"][0]["columns"]
+    assert first["figures"]["mean"] is not None
+    assert first["figures"]["mean_interval"] is None
+    assert second["difference"]["p"] is second["difference"]["p_holm"] is None
+    assert any(
+        "only one document" in n or "one document, so there are no intervals" in n for n in done.document["notes"]
+    )
+
+
+def test_another_column_that_is_constant_is_said_and_does_not_stop_the_rest(run, tmp_path) -> None:
+    done = go(run, write(tmp_path / "d.jsonl", records(poor=1)), "--other", "poor", *QUICK)
+    assert done.code == 0
+    assert "all 24 predictions are 1" in done.err
+    assert "not defined" in done.out
+
+
+def test_usage(run, scored) -> None:
+    assert run("agreement", scored).code == 2
+    assert go(run, scored, predicted="overall").code == 2
+    assert go(run, scored, "--other", "score").code == 2
+    assert go(run, scored, "--level", "word").code == 2
+    assert "no column 'preds.p:*'" in go(run, scored, predicted="preds.p:*").err
+    assert go(run, "nope.jsonl").code == 3
+
+
+def test_names_cannot_drive_the_terminal(run, tmp_path) -> None:
+    name = "sc\x1b[2Jore"
+    data = [{**row, name: row["score"]} for row in records()]
+    shown = go(run, write(tmp_path / "d.jsonl", data), "--other", "poor", *QUICK, predicted=name)
+    assert shown.code == 0
+    assert "\x1b" not in shown.out + shown.err
+
+
+def test_examples_with_texts_are_read_as_they_are(run, tmp_path) -> None:
+    data = [{**row, "mine": i % 3} for i, row in enumerate(rows())]
+    assert go(run, write(tmp_path / "d.jsonl", data), *QUICK, human="rating", predicted="mine").code == 0
