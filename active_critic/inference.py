@@ -27,6 +27,13 @@ STOP_AFTER = 5
 DEFAULT_CONTEXT = 8192
 """Tokens assumed for a model whose context window is not known."""
 
+QUALITIES = (
+    " Criteria are qualities that every response of this task has more or less of, such as accuracy, relevance, "
+    "clarity, fluency, completeness, naturalness or engagement; they are never topics that the texts are about. No two "
+    "criteria have the same name."
+)
+"""Said when criteria have to be asked for again: small models take topics for criteria, and repeat themselves."""
+
 _Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=3, max_length=300)]
 _Paragraph = Annotated[str, StringConstraints(strip_whitespace=True, max_length=500)]
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -124,6 +131,18 @@ class ProposeCriteria(dspy.Signature):  # type: ignore[misc]
     proposal: FirstCriteria = dspy.OutputField()
 
 
+class NameCriteria(dspy.Signature):  # type: ignore[misc]
+    """Name the qualities by which people judge responses of this task.
+
+    Give 4 to 10 criteria, each a short name and one sentence that says what a response scored high on it is like.
+    Criteria are qualities that every response has more or less of, such as accuracy, relevance, clarity, fluency,
+    completeness, naturalness or engagement, never topics of the texts. No two have the same name.
+    """
+
+    task: str = dspy.InputField()
+    named: CriteriaSet = dspy.OutputField()
+
+
 class ObserveScores(dspy.Signature):  # type: ignore[misc]
     """Check criteria and observations against new examples that people scored.
 
@@ -162,6 +181,7 @@ class Inferred:
         task_batches: Mini-batches read for the task description (0 when it was given).
         criteria_batches: Mini-batches read for the criteria (0 when they were given).
         shortened: Texts that were shortened because a batch of five would not have fitted.
+        remarks: Steps that the model could not do even when asked again, and what was done instead.
     """
 
     task_description: str
@@ -169,6 +189,7 @@ class Inferred:
     task_batches: int
     criteria_batches: int
     shortened: int
+    remarks: tuple[str, ...] = ()
 
 
 def infer(
@@ -208,6 +229,7 @@ def infer(
     say = progress or (lambda _: None)
     ask = _Asker(lm)
     task_batches = criteria_batches = 0
+    remarks: list[str] = []
     if task_description is None:
         observations: list[str] = []
         streak = 0
@@ -225,8 +247,18 @@ def infer(
     if criteria is None:
         criteria_batches = 1
         say(f"reading batch 1 of {len(dealt)} for the criteria")
-        first = ask(ProposeCriteria, "proposal", FirstCriteria, task=task_description, examples=shown(0))
-        found, observations, streak = first.criteria, [first.observations], 0
+        streak = 0
+        try:
+            first = ask(ProposeCriteria, "proposal", FirstCriteria, task=task_description, examples=shown(0))
+            found, observations = first.criteria, [first.observations]
+        except UnreadableReply:
+            # A very small model is led astray by what the examples are about, even in its own description of the task;
+            # the kind of task, which comes first there, it can still manage.
+            kind = task_description.split(". ")[0]
+            found, observations = ask(NameCriteria, "named", CriteriaSet, task=kind).criteria, []
+            remarks.append(
+                f"{lm.name} could not infer criteria from the first examples; it began from the task description alone"
+            )
         for number in range(1, len(dealt)):
             criteria_batches += 1
             say(f"reading batch {criteria_batches} of {len(dealt)} for the criteria")
@@ -246,16 +278,21 @@ def infer(
                 continue  # nothing new was seen, so there is nothing to refine by
             streak = 0
             observations.append(notes.observations)
-            found = ask(
-                RefineCriteria,
-                "refined",
-                CriteriaSet,
-                task=task_description,
-                criteria=_listed(found),
-                new_observations=notes.observations,
-            ).criteria
+            try:
+                found = ask(
+                    RefineCriteria,
+                    "refined",
+                    CriteriaSet,
+                    task=task_description,
+                    criteria=_listed(found),
+                    new_observations=notes.observations,
+                ).criteria
+            except UnreadableReply:
+                remarks.append(
+                    f"{lm.name} could not refine the criteria after batch {criteria_batches}; they were kept"
+                )
         criteria = [Criterion(name=c.name, definition=c.definition) for c in found]
-    return Inferred(task_description, tuple(criteria), task_batches, criteria_batches, texts.shortened)
+    return Inferred(task_description, tuple(criteria), task_batches, criteria_batches, texts.shortened, tuple(remarks))
 
 
 def batches(examples: Sequence[Example], seed: int, size: int = BATCH_SIZE) -> list[list[Example]]:
@@ -323,15 +360,26 @@ class _Asker:
                 return kind.model_validate(getattr(answer, field))
             except (AdapterParseError, ValidationError) as problem:
                 reply = str(problem.lm_response or "") if isinstance(problem, AdapterParseError) else str(problem)
-                why = " ".join(str(problem.__cause__ or problem).split())[:300]
+                why = _reason(problem)
                 complaint = (
                     f"\n\nAn earlier answer could not be used ({why}). Answer with one JSON object of that form."
                 )
+                if issubclass(kind, _Named):
+                    complaint += QUALITIES
         raise UnreadableReply(
             f"{self.lm.name} did not answer in the form asked for ({signature.__name__}), nor when asked again: {why}. "
             f"It said: {reply[:500]!r}. Try a larger model, or give your own --task and --criteria.",
             reply=reply,
         )
+
+
+def _reason(problem: Exception) -> str:
+    """What was wrong with a reply, without quoting it: a small model would write the same again."""
+    cause = problem if isinstance(problem, ValidationError) else problem.__cause__
+    if isinstance(cause, ValidationError):
+        first = cause.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}".strip(": ")
+    return " ".join(str(cause or problem).split())[:300]
 
 
 def _joined(observations: Sequence[str]) -> str:

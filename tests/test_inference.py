@@ -48,7 +48,7 @@ class Model:
         def reply(turns: list[Turn]) -> str:
             nonlocal times
             head, last = turns[0][1], turns[-1][1]
-            kind = next(k for k in ("summary", "proposal", "refined", "notes") if f"`{k}`" in head)
+            kind = next(k for k in ("summary", "proposal", "named", "refined", "notes") if f"`{k}`" in head)
             if kind == "notes":
                 kind = "check" if "`criteria`" in head else "observe"
             self.asked.append((kind, last))
@@ -222,11 +222,28 @@ def test_criteria_that_will_not_do_are_asked_for_once_more(bad: Any, why: str, c
     stubborn = Model(criteria=lambda _: bad, can=can)
     with pytest.raises(UnreadableReply) as caught:
         infer(examples(5), stubborn.lm, scale=SCALE, task_description="Poems.")
-    assert stubborn.counts == {"proposal": 2}
-    assert "ProposeCriteria" in str(caught.value)
+    assert stubborn.counts == {"proposal": 2, "named": 2}
+    assert "NameCriteria" in str(caught.value)
     assert "--criteria" in str(caught.value)
-    assert json.loads(caught.value.reply)["proposal"]["criteria"] == bad
+    assert json.loads(caught.value.reply)["named"]["criteria"] == bad
     assert caught.value.reply[:400] in str(caught.value)
+
+
+def test_a_model_that_cannot_infer_criteria_from_examples_starts_from_the_task_and_that_is_said() -> None:
+    model = Model(criteria=lambda time: proposed(*NAMES[:2]) if time < 2 else proposed(*NAMES[:4]))
+    found = infer(examples(5), model.lm, scale=SCALE, task_description="Poems. Short ones.")
+    assert model.counts == {"proposal": 2, "named": 1}
+    assert [c.name for c in found.criteria] == list(NAMES[:4])
+    assert len(found.remarks) == 1
+    assert "from the task description alone" in found.remarks[0]
+
+
+def test_criteria_that_cannot_be_refined_are_kept_and_that_is_said() -> None:
+    model = Model(criteria=lambda time: proposed(*NAMES[:4]) if time == 0 else proposed(*NAMES[:2]))
+    found = infer(examples(10), model.lm, scale=SCALE, task_description="Poems.")
+    assert model.counts == {"proposal": 1, "check": 1, "refined": 2}
+    assert [c.name for c in found.criteria] == list(NAMES[:4])
+    assert "could not refine" in found.remarks[0]
 
 
 @given(st.lists(st.sampled_from([*NAMES, *map(str.lower, NAMES), " Tone", "Tone "]), min_size=1, max_size=12))

@@ -107,6 +107,7 @@ class ActiveCritic(Evaluator):
             max_batches=self.max_batches,
             progress=(lambda said: progress(said, 0, 0)) if progress else None,
         )
+        notes += inferred.remarks
         if inferred.shortened:
             notes.append(
                 f"{inferred.shortened} texts were shortened for task inference (the first two thirds and the last "
