@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from active_critic.correlation import Floats, Indices
+from active_critic.correlation import Floats, Indices, aligned
 
 MOST_PAIRS = 2_000_000
 """Pairs that pairwise accuracy is computed from at most; of more, so many are drawn at random."""
@@ -30,19 +30,9 @@ def rmse(pred: Sequence[float | None], human: Sequence[float]) -> float | None:
 
 
 def _distances(pred: Sequence[float | None], human: Sequence[float]) -> Floats:
-    x, y = _numbers(pred, human)
+    x, y = aligned(pred, human)
     kept = np.isfinite(x)
     return np.asarray(x[kept] - y[kept])
-
-
-def _numbers(pred: Sequence[float | None], human: Sequence[float]) -> tuple[Floats, Floats]:
-    if len(pred) != len(human):
-        raise ValueError(f"{len(pred)} predictions for {len(human)} human scores")
-    x = np.array([np.nan if value is None else value for value in pred], dtype=np.float64)
-    y = np.asarray(human, dtype=np.float64)
-    if not np.isfinite(y).all():
-        raise ValueError("human scores must be finite numbers")
-    return x, y
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +84,7 @@ def pairwise_accuracy(
     Raises:
         ValueError: Lists of different lengths, or human scores that are not finite.
     """
-    x, y = _numbers(pred, human)
+    x, y = aligned(pred, human)
     kept = np.flatnonzero(np.isfinite(x))
     names = ["" if groups is None else groups[i] for i in kept.tolist()]
     number = {name: i for i, name in enumerate(sorted(set(names)))}

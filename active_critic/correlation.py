@@ -259,3 +259,18 @@ def rowwise_coefficients(x: Floats, y: Floats, present: NDArray[np.bool_], *, cl
 def _cosine(a: Floats, b: Floats) -> Floats:
     across, a_square, b_square = (np.einsum("ri,ri->r", one, other) for one, other in ((a, b), (a, a), (b, b)))
     return np.asarray(across / np.sqrt(a_square) / np.sqrt(b_square))
+
+
+def aligned(pred: Sequence[float | None], human: Sequence[float]) -> tuple[Floats, Floats]:
+    """Predictions and human scores as arrays of one length; a missing prediction is NaN.
+
+    Raises:
+        ValueError: Lists of different lengths, or human scores that are not finite.
+    """
+    if len(pred) != len(human):
+        raise ValueError(f"{len(pred)} predictions for {len(human)} human scores")
+    x = np.array([np.nan if value is None else value for value in pred], dtype=np.float64)
+    y = np.asarray(human, dtype=np.float64)
+    if not np.isfinite(y).all():
+        raise ValueError("human scores must be finite numbers")
+    return x, y

@@ -17,6 +17,7 @@ from active_critic.correlation import (
     Floats,
     Indices,
     Resampled,
+    aligned,
     coefficients,
     kendall,
     pearson,
@@ -60,12 +61,7 @@ def q(pred: Sequence[float | None], human: Sequence[float]) -> float:
 
 
 def _pairs(pred: Sequence[float | None], human: Sequence[float]) -> tuple[Floats, Floats, Indices]:
-    if len(pred) != len(human):
-        raise ValueError(f"{len(pred)} predictions for {len(human)} human scores")
-    x = np.array([np.nan if value is None else value for value in pred], dtype=np.float64)
-    y = np.asarray(human, dtype=np.float64)
-    if not np.isfinite(y).all():
-        raise ValueError("human scores must be finite numbers")
+    x, y = aligned(pred, human)
     kept = np.flatnonzero(np.isfinite(x))
     return x[kept], y[kept], kept
 

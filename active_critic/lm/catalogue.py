@@ -140,5 +140,6 @@ def find(name: str) -> Model:
     listed = "; ".join(f"{model.name} ({', '.join(model.aliases)})" for model in CATALOGUE)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise UnknownModel(
-        f"no embedded model is called {name!r}.{hint} Known: {listed}. A GGUF file of your own is given by its path."
+        f"no embedded model is called {name!r}.{hint} Known: {listed}. A GGUF file of your own is given by its path, a "
+        "provider's model as provider/model, for example openai/gpt-4.1-mini."
     )
