@@ -11,6 +11,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -40,6 +41,7 @@ __all__ = [
     "data_sha256",
     "example_key",
     "folds",
+    "for_aspect",
     "group_of",
     "iter_examples",
     "merge_record",
@@ -325,6 +327,32 @@ def _aspects(record: Mapping[str, Any]) -> dict[str, float]:
         if number is not None:
             numbers[str(name)] = number
     return numbers
+
+
+def for_aspect(examples: Examples, aspect: str) -> Examples:
+    """The same examples with the human score of one aspect in place of the overall score, on that aspect's own scale.
+
+    Args:
+        examples: As they were read.
+        aspect: Name of the aspect, as it stands in the data; upper and lower case do not matter.
+
+    Raises:
+        DataError: No example has that aspect, or its scale cannot be told.
+    """
+    names = sorted({name for example in examples for name in example.aspects})
+    column = next((name for name in names if name.casefold() == aspect.casefold()), None)
+    if column is None:
+        known = f"the aspects there are: {', '.join(names)}" if names else "there are no aspect scores at all"
+        remedy = "they are read from an object in a column `scores`, or from columns named aspect_*"
+        raise DataError(
+            f"no example has a human score for the aspect {aspect!r}; {known}; {remedy}", path=examples.path
+        )
+    scored = [replace(e, score=e.aspects[column]) for e in examples if column in e.aspects]
+    scale = _infer_scale(scored, examples.path, column)
+    notes = [f"the scale of the aspect {column!r} is taken to be {scale}"]
+    if len(scored) < len(examples):
+        notes.append(f"{len(examples) - len(scored)} examples have no score for the aspect {column!r} and do not count")
+    return replace(examples, items=tuple(scored), scale=scale, scale_inferred=True, notes=(*examples.notes, *notes))
 
 
 def _own_scale(

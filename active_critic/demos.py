@@ -7,12 +7,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from active_critic.asking import compact
 from active_critic.errors import ContextOverflow, FitError, RequestRefused, UnreadableReply
 from active_critic.examples import example_key, group_of
 from active_critic.lm.client import LanguageModel, Reply, Turn
 from active_critic.reading import read_form
-from active_critic.records import Demo, Example, Protocol
-from active_critic.scoring import compact, instructions, item, reply_schema
+from active_critic.records import CriticProtocol, Demo, Example
+from active_critic.scoring import instructions, item, reply_schema
 
 REASON_CHARS, PROSE_CHARS = 90, 130
 """Longest explanation of a criterion, and longest justification or advice, in a demonstration, in characters: every
@@ -39,7 +40,7 @@ def human_score(example: Example) -> float:
     return example.score
 
 
-def demonstrate(example: Example, protocol: Protocol, lm: LanguageModel) -> Demo:
+def demonstrate(example: Example, protocol: CriticProtocol, lm: LanguageModel) -> Demo:
     """A scored example as a demonstration: its criterion ratings and explanations are written once by the model.
 
     The model is told the human score and fills in the form that people would have filled in. Its criterion ratings
@@ -64,13 +65,16 @@ def demonstrate(example: Example, protocol: Protocol, lm: LanguageModel) -> Demo
     )
     properties: dict[str, Any] = {}
     if names:
-        properties |= reply_schema(reading, names, explain=True)["properties"]
-        for text in properties["explanations"]["properties"].values():
+        properties |= reply_schema(reading, names, explain=protocol.explanations)["properties"]
+        for text in properties.get("explanations", {}).get("properties", {}).values():
             text["maxLength"] = REASON_CHARS
-    properties |= {
-        "justification": {"type": "string", "maxLength": PROSE_CHARS},
-        "advice": {"type": "string", "maxLength": PROSE_CHARS},
-    }
+    if protocol.explanations and (protocol.overall_scoring or not names):
+        properties |= {
+            "justification": {"type": "string", "maxLength": PROSE_CHARS},
+            "advice": {"type": "string", "maxLength": PROSE_CHARS},
+        }
+    if not properties:
+        return demo
     schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
     form = {name: _blank(part, level) for name, part in properties.items()}
     verdict, ask = VERDICTS[min(int(percent / 20), 4)]
@@ -102,7 +106,7 @@ def _blank(part: Mapping[str, Any], level: int) -> Any:
     return level if part["type"] == "integer" else "..."
 
 
-def _filled(demo: Demo, reply: Reply, first: str, names: list[str], protocol: Protocol, level: int) -> Demo:
+def _filled(demo: Demo, reply: Reply, first: str, names: list[str], protocol: CriticProtocol, level: int) -> Demo:
     try:
         values = read_form(reply, first=first).values
     except UnreadableReply:

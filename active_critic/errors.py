@@ -16,6 +16,7 @@
         ├── ContextOverflow      the prompt does not fit the model's context window
         ├── RequestRefused       the endpoint rejects the request itself
         ├── DownloadFailed       weights could not be fetched or do not have the expected checksum
+        ├── BudgetSpent          the calls that were allowed for a piece of work are made
         └── UnreadableReply      the model answered, but not in the form it was asked for
 
 Catch ``ActiveCriticError`` to catch all of them::
@@ -96,9 +97,11 @@ class ModelError(ActiveCriticError):
 
     Attributes:
         retry_after: Seconds the endpoint asked to wait, or None.
+        usage: What the attempts that came to this cost (a ``records.Usage``), where that is known.
     """
 
     retryable = False
+    usage: object | None = None
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -139,6 +142,10 @@ class RequestRefused(ModelError):
 
 class DownloadFailed(ModelError):
     """Weights could not be fetched, or do not have the expected checksum."""
+
+
+class BudgetSpent(ModelError):
+    """The calls that were allowed for a piece of work are made; nothing was sent."""
 
 
 class UnreadableReply(ModelError):

@@ -13,6 +13,7 @@ _NOTHING = rf"[{_UNSEEN}]*+"
 _NAMES = (
     "source",
     "response",
+    "reference",
     "system",
     "user",
     "assistant",

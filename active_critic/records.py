@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -286,6 +287,11 @@ class Reading(Record):
         return self
 
     @property
+    def words(self) -> str:
+        """The reading in a few words, for signatures: ``levels:1-5:probabilities:rating_first``."""
+        return f"levels:{self.low}-{self.high}:{self.source}:{self.order}"
+
+    @property
     def levels(self) -> range:
         """The integer rating levels, worst first."""
         return range(self.low, self.high + 1)
@@ -310,6 +316,7 @@ class Provenance(Record):
         n_train: Training examples used.
         versions: Package versions by name.
         settings: The evaluator's parameters.
+        notes: What the fit had to tell its user.
         report: The fit's honest report (see ``report.FitReport``).
     """
 
@@ -320,33 +327,74 @@ class Provenance(Record):
     n_train: int = 0
     versions: dict[str, str] = {}
     settings: dict[str, Any] = {}
+    notes: tuple[str, ...] = ()
     report: dict[str, Any] = {}
 
 
 class Protocol(Record):
-    """Everything a scorer needs besides the language model; "the program" to a user.
+    """Everything a scorer needs besides the language model; "the program" to a user. Base of the family.
+
+    Every evaluator has a document of its own, which adds what it needs and fixes the value of ``evaluator``.
 
     Attributes:
         format_version: Version of this document.
         evaluator: Which evaluator made it and reads it.
-        mode: ``"coarse"``: one overall rating; ``"fine"``: criteria first (McS-E), then the overall (OS-E).
-        task_description: What is evaluated, and how a response relates to its source.
-        criteria: What the people who scored cared about.
         scale: The user's scale, on which verdicts are given.
-        reading: How ratings are asked for and read.
-        demos: Demonstrations, in prompt order.
         provenance: Where it came from.
     """
 
     format_version: Literal[1] = 1
+    evaluator: str
+    scale: Scale
+    provenance: Provenance
+
+    @property
+    def shown(self) -> frozenset[str]:
+        """Identities (see ``examples.example_key``) of the examples that stand in the prompt, with their scores."""
+        return frozenset()
+
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """What tells this program apart from others of the same evaluator, in short words, for its signature."""
+        return ()
+
+    def account(self) -> Sequence[tuple[str, Sequence[str]]]:
+        """What a person wants to read of it: headings, each with lines of text."""
+        return []
+
+
+class CriticProtocol(Protocol):
+    """The program of Active-Critic, and of zero-shot, which is the same without criteria and demonstrations.
+
+    Attributes:
+        mode: ``"coarse"``: one overall rating; ``"fine"``: criteria first (McS-E), then the overall (OS-E).
+        task_description: What is evaluated, and how a response relates to its source; empty when it is left out.
+        criteria: What the people who scored cared about.
+        reading: How ratings are asked for and read.
+        demos: Demonstrations, in prompt order.
+        overall_scoring: Whether the model rates the whole; if not, it is the mean of the criteria (fine mode only).
+        explanations: Whether the model explains, in demonstrations and in replies.
+    """
+
     evaluator: Literal["active-critic", "zero-shot"] = "active-critic"
     mode: Mode = "fine"
     task_description: str
     criteria: tuple[Criterion, ...] = ()
-    scale: Scale
     reading: Reading = Reading()
     demos: tuple[Demo, ...] = ()
-    provenance: Provenance
+    overall_scoring: bool = True
+    explanations: bool = True
+
+    @property
+    def shown(self) -> frozenset[str]:
+        """Identities of the demonstrations."""
+        return frozenset(demo.example_id for demo in self.demos)
+
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """Mode, demonstrations and reading."""
+        demos = sha256("".join(demo.example_id for demo in self.demos).encode()).hexdigest()[:8]
+        return (self.mode, f"demos:{len(self.demos)}:{demos}", self.reading.words)
 
     @field_validator("criteria")
     @classmethod

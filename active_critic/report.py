@@ -16,6 +16,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from active_critic.records import CriticProtocol
+
 if TYPE_CHECKING:
     from active_critic.lm.check import Findings
     from active_critic.records import Protocol, Usage, Verdict
@@ -255,7 +257,7 @@ def score_summary(summary: Mapping[str, Any]) -> RenderableType:
 # --- programs ----------------------------------------------------------------------------------------------------
 
 
-def criteria_table(protocol: Protocol) -> Table:
+def criteria_table(protocol: CriticProtocol) -> Table:
     """The criteria, a line each."""
     table = _table("criterion", "what a high rating means")
     for criterion in protocol.criteria:
@@ -263,7 +265,7 @@ def criteria_table(protocol: Protocol) -> Table:
     return table
 
 
-def reading_words(protocol: Protocol) -> str:
+def reading_words(protocol: CriticProtocol) -> str:
     """How ratings are asked for and read, in a sentence."""
     reading = protocol.reading
     how = {
@@ -279,20 +281,15 @@ def reading_words(protocol: Protocol) -> str:
 
 
 def program_account(protocol: Protocol) -> RenderableType:
-    """A readable account of a program: task, criteria, demonstrations, reading, provenance, report."""
-    parts: list[RenderableType] = [_heading("Task"), Text(plain(protocol.task_description, lines=True)), Text("")]
-    if protocol.criteria:
-        parts += [_heading("Criteria"), criteria_table(protocol), Text("")]
-    parts.append(_heading(f"Demonstrations ({len(protocol.demos)})"))
-    demos = _table("people", "source", "response", right=("people",))
-    for demo in protocol.demos:
-        score = _given(protocol.scale.from_percent(demo.score))
-        demos.add_row(score, Text(shorten(demo.source, 120)), Text(shorten(demo.response, 120)))
-    parts.append(demos if protocol.demos else Text("none"))
-    parts += [Text(""), _heading("How scores are read"), Text(reading_words(protocol)), Text("")]
+    """A readable account of a program: what it rates by, how, where it came from, and the report of its fit."""
+    parts: list[RenderableType] = []
+    if isinstance(protocol, CriticProtocol):
+        parts += _critic_account(protocol)
+    for heading, lines in protocol.account():
+        parts += [_heading(heading), *(Text(plain(line, lines=True)) for line in lines), Text("")]
     origin = protocol.provenance
     facts = {
-        "made by": f"{protocol.evaluator}, {protocol.mode}",
+        "made by": ", ".join([protocol.evaluator, *protocol.traits[:1]]),
         "model": origin.model,
         "weights": f"sha256 {origin.weights}" if origin.weights else "not embedded",
         "examples": f"{origin.n_train} (data sha256 {origin.data_sha256[:16]})" if origin.n_train else "none",
@@ -303,11 +300,27 @@ def program_account(protocol: Protocol) -> RenderableType:
     table = _table("", "", header=False)
     for name, value in facts.items():
         table.add_row(name, Text(plain(value)))
-    parts += [_heading("Where it came from"), table, Text(""), _heading("Report of the fit")]
-    parts.append(fit_report(origin.report) if origin.report else Text("none was made"))
-    if origin.report.get("notes"):
-        parts += [Text(""), _heading("Notes"), _listed(dict.fromkeys(origin.report["notes"]))]
+    parts += [_heading("Where it came from"), table]
+    if origin.report or isinstance(protocol, CriticProtocol):
+        parts += [Text(""), _heading("Report of the fit")]
+        parts.append(fit_report(origin.report) if origin.report else Text("none was made"))
+    notes = [*origin.notes, *origin.report.get("notes", ())]
+    if notes:
+        parts += [Text(""), _heading("Notes"), _listed(dict.fromkeys(notes))]
     return Group(*parts)
+
+
+def _critic_account(protocol: CriticProtocol) -> list[RenderableType]:
+    parts: list[RenderableType] = [_heading("Task"), Text(plain(protocol.task_description, lines=True)), Text("")]
+    if protocol.criteria:
+        parts += [_heading("Criteria"), criteria_table(protocol), Text("")]
+    parts.append(_heading(f"Demonstrations ({len(protocol.demos)})"))
+    demos = _table("people", "source", "response", right=("people",))
+    for demo in protocol.demos:
+        score = _given(protocol.scale.from_percent(demo.score))
+        demos.add_row(score, Text(shorten(demo.source, 120)), Text(shorten(demo.response, 120)))
+    parts.append(demos if protocol.demos else Text("none"))
+    return [*parts, Text(""), _heading("How scores are read"), Text(reading_words(protocol)), Text("")]
 
 
 # --- endpoints ---------------------------------------------------------------------------------------------------

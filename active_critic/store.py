@@ -6,13 +6,15 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 from pydantic import ValidationError
 
 from active_critic.errors import OutputError, ProtocolError
 from active_critic.records import FORMAT_VERSION, Protocol
+
+_Document = TypeVar("_Document", bound=Protocol)
 
 LARGEST = 64 * 2**20
 """Bytes; a larger file is not a program."""
@@ -47,11 +49,25 @@ def save(protocol: Protocol, path: str | Path) -> Path:
     return path
 
 
-def load(path: str | Path) -> Protocol:
-    """Read a program.
+def load(path: str | Path, document: type[_Document]) -> _Document:
+    """Read a program of a known kind.
+
+    Args:
+        path: The file.
+        document: The kind, for example :class:`active_critic.records.CriticProtocol`.
 
     Raises:
-        ProtocolError: The file is missing, damaged, no program, of a newer format version, or has an unknown field.
+        ProtocolError: The file is missing, damaged, no such program, of a newer format version, or has an unknown
+            field.
+    """
+    return parse(read(path), document, str(path))
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """Read a program of any kind as plain JSON values, its fields not yet checked.
+
+    Raises:
+        ProtocolError: The file is missing, damaged, no program, or of a newer format version.
     """
     path = Path(path)
     try:
@@ -64,14 +80,14 @@ def load(path: str | Path) -> Protocol:
         raise ProtocolError(f"{path}: the program cannot be read ({problem.strerror or problem})") from None
     except (ValueError, RecursionError) as problem:
         raise ProtocolError(f"{path}: the file is damaged, or not a program: {problem}") from None
-    return parse(document, str(path))
+    return check_header(document, str(path))
 
 
-def parse(document: Any, where: str = "the program") -> Protocol:
-    """Check a program document.
+def check_header(document: Any, where: str = "the program") -> dict[str, Any]:
+    """A document that says that it is a program, of a format version that can be read.
 
     Raises:
-        ProtocolError: As for :func:`load`.
+        ProtocolError: It is none.
     """
     if not isinstance(document, dict) or "format_version" not in document:
         raise ProtocolError(f"{where}: not a program of active-critic (it has no format_version)")
@@ -81,8 +97,17 @@ def parse(document: Any, where: str = "the program") -> Protocol:
             f"{where}: written in format version {version}, newer than this version of active-critic can read "
             f"({FORMAT_VERSION}); upgrade with pip install -U active-critic"
         )
+    return document
+
+
+def parse(document: Any, kind: type[_Document], where: str = "the program") -> _Document:
+    """Check the fields of a program.
+
+    Raises:
+        ProtocolError: As for :func:`load`.
+    """
     try:
-        return Protocol.model_validate(document)
+        return kind.model_validate(check_header(document, where))
     except ValidationError as problem:
         first = problem.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
@@ -90,11 +115,6 @@ def parse(document: Any, where: str = "the program") -> Protocol:
             f"{where}: not a valid program: field {field!r}: {first['msg']} "
             f"({problem.error_count()} such problem{'s' if problem.error_count() > 1 else ''} in all)"
         ) from None
-
-
-def json_schema() -> dict[str, Any]:
-    """The published JSON schema of a program document (``programs/schema.json``)."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Protocol.model_json_schema()}
 
 
 def _no_number(name: str) -> float:

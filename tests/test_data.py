@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from active_critic.data import COLUMNS, BadRow, Examples, iter_examples, read_examples
+from active_critic.data import COLUMNS, BadRow, Examples, for_aspect, iter_examples, read_examples
 from active_critic.errors import DataError
 from active_critic.records import Example, Scale
 
@@ -333,3 +333,14 @@ def test_public_data_sets_are_read_without_any_option(name: str, rows: int, scal
     assert isinstance(examples, Examples)
     assert (len(examples), str(examples.scale), examples.scale_inferred) == (rows, scale, False)
     assert all(e.group and e.aspects and e.source for e in examples)
+
+
+def test_an_aspect_takes_the_place_of_the_score_on_its_own_scale() -> None:
+    rows = [{"response": f"r{i}", "score": 3, "scores": {"Tone": i % 3 + 1, "Facts": 0.5}} for i in range(6)]
+    rows[4]["scores"] = {"Facts": 1}
+    data = for_aspect(read_examples(rows, scale="1..5"), "tone")
+    assert [example.score for example in data] == [1, 2, 3, 1, 3]
+    assert data.scale == Scale(low=1, high=3)
+    assert any("1 examples have no score for the aspect 'Tone'" in note for note in data.notes)
+    with pytest.raises(DataError, match="'Style'; the aspects there are: Facts, Tone"):
+        for_aspect(data, "Style")

@@ -18,7 +18,7 @@ from active_critic.demo_search import DemoSearch, Search, demo_count
 from active_critic.errors import ContextOverflow, EndpointDown, FitError
 from active_critic.examples import example_key
 from active_critic.lm import Turn, scripted_lm
-from active_critic.records import Example, Protocol, Provenance, Reading, Scale
+from active_critic.records import CriticProtocol, Example, Provenance, Reading, Scale
 from active_critic.scoring import Scorer
 
 Judge = Callable[[str, list[str]], float | None]
@@ -74,7 +74,7 @@ class Model:
 
 
 def student(model: Model, data: Sequence[Example]) -> Scorer:
-    program = Protocol(
+    program = CriticProtocol(
         mode="coarse",
         task_description="Replies.",
         scale=Scale(low=0, high=max(e.score or 0.0 for e in data) or 1.0),

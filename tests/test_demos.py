@@ -12,15 +12,15 @@ from active_critic.demos import PROSE_CHARS, REASON_CHARS, consistent, demonstra
 from active_critic.errors import ContextOverflow, EndpointDown, FitError, RequestRefused
 from active_critic.examples import example_key, group_of
 from active_critic.lm import Capabilities, LanguageModel, Turn, scripted_lm
-from active_critic.records import Criterion, Demo, Example, Mode, Protocol, Provenance, Reading, Scale
+from active_critic.records import Criterion, CriticProtocol, Demo, Example, Mode, Provenance, Reading, Scale
 from active_critic.scoring import demo_turns
 
 NAMES = ("Accuracy", "Tone", "Clarity", "Brevity")
 EXAMPLE = Example("Here.", "Where?", 4.0, group="doc")
 
 
-def protocol(mode: Mode = "fine", reading: Reading | None = None, scale: Scale | None = None) -> Protocol:
-    return Protocol(
+def protocol(mode: Mode = "fine", reading: Reading | None = None, scale: Scale | None = None) -> CriticProtocol:
+    return CriticProtocol(
         mode=mode,
         task_description="Replies.",
         criteria=tuple(Criterion(name=name, definition=f"It has {name}.") for name in NAMES),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from active_critic import store
+from active_critic.evaluators import load_protocol
 
 DATA = Path(__file__).parent.parent / "datasets" / "quickstart.jsonl"
 
@@ -49,7 +49,7 @@ def test_fit_save_load_score_with_a_real_model(mode: str, tmp_path: Path) -> Non
     )
     assert fitted.returncode == 0, fitted.stderr
     assert json.loads(fitted.stdout)["usage"]["calls"] > 0
-    protocol = store.load(program)
+    protocol = load_protocol(program)
     assert protocol.mode == mode
     assert 4 <= len(protocol.criteria) <= 10
     assert protocol.reading.source == "probabilities"

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from active_critic.evaluators.fit_report import FitReport
 from active_critic.lm.check import Findings
-from active_critic.records import Criterion, CriterionVerdict, Demo, Protocol, Provenance, Scale, Usage, Verdict
+from active_critic.records import Criterion, CriterionVerdict, CriticProtocol, Demo, Provenance, Scale, Usage, Verdict
 from active_critic.report import (
     Judged,
     agreement_table,
@@ -120,7 +120,7 @@ def test_a_verdict_table_survives_a_narrow_terminal_and_hostile_text() -> None:
 
 
 def test_a_program_account_says_what_is_in_it() -> None:
-    protocol = Protocol(
+    protocol = CriticProtocol(
         task_description="Judge [bold]replies[/bold].",
         criteria=(Criterion(name="Tone", definition="It is kind."),),
         scale=Scale(low=1, high=6),

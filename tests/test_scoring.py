@@ -23,7 +23,7 @@ from active_critic.errors import (
     UnknownModel,
 )
 from active_critic.lm import Capabilities, LanguageModel, Turn, scripted_lm
-from active_critic.records import Criterion, Demo, Protocol, Provenance, Reading, Scale
+from active_critic.records import Criterion, CriticProtocol, Demo, Provenance, Reading, Scale
 from active_critic.scoring import OVERALL_QUESTION, Scorer, demo_turns, instructions
 
 Answer = Callable[[list[Turn]], str]
@@ -36,7 +36,7 @@ EVERYTHING = Capabilities(json_schema=True, probabilities=True)
 BARE = Capabilities()
 
 
-def protocol(**changes: Any) -> Protocol:
+def protocol(**changes: Any) -> CriticProtocol:
     settings: dict[str, Any] = {
         "task_description": "Replies to customers.",
         "criteria": CRITERIA,
@@ -44,7 +44,7 @@ def protocol(**changes: Any) -> Protocol:
         "reading": Reading(source="text"),
         "provenance": Provenance(model="scripted"),
     }
-    return Protocol(**{**settings, **changes})
+    return CriticProtocol(**{**settings, **changes})
 
 
 def demo(number: int, group: str | None = None) -> Demo:
@@ -515,3 +515,35 @@ def test_demonstrations_of_the_example_or_its_group_are_left_out() -> None:
         scorer.verdict("Where?", "Here.", without=without)
         said = "".join(re.findall(r"answer (\d)", "".join(text for _, text in asked.conversations[-1])))
         assert said == shown
+
+
+# --- the paper's ablations ------------------------------------------------------------------------------------------
+
+
+def test_without_overall_scoring_the_overall_is_the_mean_of_the_criteria_and_costs_one_call() -> None:
+    asked = Asked(answering(scores={"Accuracy": 2, "Tone": 5}))
+    verdict = Scorer(protocol(overall_scoring=False, demos=(demo(1),)), asked.lm).verdict("question", "answer")
+    assert verdict.score == 3.5
+    assert [c.explanation for c in verdict.criteria] == ["so it seems"] * 2
+    assert verdict.explanation is None
+    (conversation,) = asked.conversations
+    assert not any("overall" in text for _, text in conversation)
+
+
+def test_without_a_task_description_nothing_is_said_of_the_task() -> None:
+    assert "The task." in instructions(protocol())
+    assert "The task." not in instructions(protocol(task_description=""))
+
+
+@pytest.mark.parametrize("mode", ["coarse", "fine"])
+@pytest.mark.parametrize("order", ["rating_first", "reason_first"])
+def test_without_explanations_none_is_asked_for(mode: str, order: str) -> None:
+    asked = Asked(answering())
+    silent = protocol(mode=mode, explanations=False, reading=Reading(source="text", order=order))
+    verdict = Scorer(silent, asked.lm).verdict("question", "answer")
+    assert verdict.score == 4.0
+    assert verdict.explanation is verdict.advice is None
+    assert all(c.explanation is None for c in verdict.criteria)
+    assert not any(word in instructions(silent) for word in ("explanations", "justification", "advice"))
+    properties = {name for request in asked.requests for name in request["schema"]["properties"]}
+    assert properties <= {"scores", "overall"}

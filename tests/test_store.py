@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from active_critic import store
 from active_critic.errors import OutputError, ProtocolError
-from active_critic.records import Criterion, Demo, Protocol, Provenance, Reading, Scale
+from active_critic.evaluators import json_schema
+from active_critic.records import Criterion, CriticProtocol, Demo, Provenance, Reading, Scale
 
 text = st.text(max_size=40)
 finite = st.floats(allow_nan=False, allow_infinity=False, width=32)
@@ -49,7 +50,7 @@ demos = st.lists(
     max_size=3,
 ).map(tuple)
 protocols = st.builds(
-    Protocol,
+    CriticProtocol,
     evaluator=st.sampled_from(["active-critic", "zero-shot"]),
     mode=st.sampled_from(["coarse", "fine"]),
     task_description=text,
@@ -76,8 +77,8 @@ protocols = st.builds(
 )
 
 
-def program() -> Protocol:
-    return Protocol(
+def program() -> CriticProtocol:
+    return CriticProtocol(
         task_description="Summaries of news.",
         criteria=(Criterion(name="Fluency", definition="Reads well."),),
         scale=Scale(low=1, high=5),
@@ -92,17 +93,17 @@ def document() -> dict[str, Any]:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(protocol=protocols)
-def test_what_is_saved_is_what_is_loaded(protocol: Protocol, tmp_path: Path) -> None:
+def test_what_is_saved_is_what_is_loaded(protocol: CriticProtocol, tmp_path: Path) -> None:
     path = store.save(protocol, tmp_path / "p.json")
-    assert store.load(path) == protocol
-    jsonschema.validate(json.loads(path.read_bytes()), store.json_schema())
+    assert store.load(path, CriticProtocol) == protocol
+    jsonschema.validate(json.loads(path.read_bytes()), json_schema())
     first = path.read_bytes()
-    store.save(store.load(path), path)
+    store.save(store.load(path, CriticProtocol), path)
     assert path.read_bytes() == first
 
 
 def test_the_schema_is_itself_valid_and_refuses_what_load_refuses() -> None:
-    schema = store.json_schema()
+    schema = json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     for damaged in (
         {**document(), "unknown": 1},
@@ -112,7 +113,7 @@ def test_the_schema_is_itself_valid_and_refuses_what_load_refuses() -> None:
     ):
         assert not jsonschema.Draft202012Validator(schema).is_valid(damaged)
         with pytest.raises(ProtocolError):
-            store.parse(damaged)
+            store.parse(damaged, CriticProtocol)
 
 
 def test_a_program_is_readable_and_ends_with_a_newline(tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ def test_a_program_is_readable_and_ends_with_a_newline(tmp_path: Path) -> None:
 def refuse(path: Path, match: str) -> None:
     started = time.monotonic()
     with pytest.raises(ProtocolError, match=match) as caught:
-        store.load(path)
+        store.load(path, CriticProtocol)
     assert str(path) in str(caught.value)
     assert len(str(caught.value)) < 1000
     assert time.monotonic() - started < 5
@@ -235,7 +236,7 @@ def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
 
 def test_a_string_path_is_as_good(tmp_path: Path) -> None:
     store.save(program(), str(tmp_path / "p.json"))
-    assert store.load(str(tmp_path / "p.json")) == program()
+    assert store.load(str(tmp_path / "p.json"), CriticProtocol) == program()
 
 
 # --- saving ---------------------------------------------------------------------------------------------------------
@@ -285,7 +286,8 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     before = path.read_bytes()
     code = (
         "import resource, sys; from active_critic import store; from active_critic.errors import OutputError\n"
-        "p = store.load(sys.argv[1]); resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        "from active_critic.records import CriticProtocol\n"
+        "p = store.load(sys.argv[1], CriticProtocol); resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
         "try: store.save(p, sys.argv[1])\nexcept OutputError as e: sys.exit(str(e))"
     )
     run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
@@ -308,7 +310,7 @@ def test_settings_that_json_cannot_hold_are_an_output_error(tmp_path: Path, valu
 def test_a_figure_that_is_not_known_is_null_in_the_file(tmp_path: Path) -> None:
     provenance = Provenance(model="x", report={"pearson": float("nan")})
     path = store.save(program().model_copy(update={"provenance": provenance}), tmp_path / "p.json")
-    assert store.load(path).provenance.report == {"pearson": None}
+    assert store.load(path, CriticProtocol).provenance.report == {"pearson": None}
 
 
 # --- nothing is executed --------------------------------------------------------------------------------------------
@@ -347,4 +349,4 @@ def test_a_pickle_is_not_opened(tmp_path: Path) -> None:
 def test_texts_that_look_like_code_stay_texts(tmp_path: Path) -> None:
     texts = ["__import__('os')", "!!python/object/apply:os.system", "${jndi:x}", "{{7*7}}", "cos\nsystem\n"]
     odd = program().model_copy(update={"task_description": "\n".join(texts)})
-    assert store.load(store.save(odd, tmp_path / "p.json")).task_description == "\n".join(texts)
+    assert store.load(store.save(odd, tmp_path / "p.json"), CriticProtocol).task_description == "\n".join(texts)

@@ -39,12 +39,13 @@ def read_criteria(given: str | None) -> tuple[Criterion, ...] | None:
 
     from pydantic import ValidationError
 
-    from active_critic import store
     from active_critic.errors import DataError
     from active_critic.records import Criterion
 
     if given.startswith("@"):
-        pinned = store.load(given[1:]).criteria
+        from active_critic.evaluators import load_protocol
+
+        pinned: tuple[Criterion, ...] | None = getattr(load_protocol(given[1:]), "criteria", None)
         if not pinned:
             raise DataError("this program has no criteria to pin", path=given[1:])
         return pinned

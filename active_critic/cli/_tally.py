@@ -37,7 +37,7 @@ class Tally:
         self._sum = 0.0
         self._read_from: dict[str, int] = {}
         self._reasons: dict[str, dict[str, Any]] = {}
-        self._demos = {demo.example_id for demo in protocol.demos}
+        self._demos = protocol.shown
         self._fields = fields
         self._column: str | None = None
         self._pairs: list[tuple[float, float, str]] = []

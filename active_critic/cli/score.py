@@ -60,15 +60,15 @@ def score(
     One record an item, in input order, whatever happens to it: the item's own columns, then the verdict's.
     Without --out, JSON Lines go to standard output, or a table when that is a terminal.
     """
-    from active_critic import store
     from active_critic.cli._tally import Tally
     from active_critic.data import iter_examples
+    from active_critic.evaluators import load_protocol
 
     if as_json and out is None:
         raise typer.BadParameter("--json prints the summary where the verdicts go; name a file for these with --out")
     common.refuse_same(out, items, program)
     columns = common.parse_fields(fields)
-    protocol = store.load(program)
+    protocol = load_protocol(program)
     stream: Iterable[Example | BadRow] = itertools.islice(iter_examples(items, fields=columns), limit)
     sink = _sink(out)
     watched = not quiet and sys.stderr.isatty()

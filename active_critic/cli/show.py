@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -22,16 +22,16 @@ def show(
     """
     import json
 
-    from active_critic import store
+    from active_critic.evaluators import from_protocol, json_schema, load_protocol
 
     if schema:
-        typer.echo(json.dumps(store.json_schema(), indent=2))
+        typer.echo(json.dumps(json_schema(), indent=2))
         return
     if program is None:
         raise typer.BadParameter("name a program, or ask for --schema")
     if as_json and prompt:
         raise typer.BadParameter("--json and --prompt do not go together")
-    protocol = store.load(program)
+    protocol = load_protocol(program)
     if as_json:
         typer.echo(json.dumps(protocol.model_dump(mode="json"), indent=2, ensure_ascii=False))
         return
@@ -42,11 +42,14 @@ def show(
     if not prompt:
         out.print(program_account(protocol))
         return
-    from active_critic.scoring import OVERALL_QUESTION, demo_turns, instructions, item
+    from active_critic.lm import LanguageModel
+    from active_critic.records import Example
 
-    turns = [("system", instructions(protocol)), *demo_turns(protocol, protocol.demos)]
-    turns.append(("user", item("(the source of the item)", "(the response of the item)", protocol)))
-    if protocol.mode == "fine":
-        turns += [("assistant", "(ratings of the criteria)"), ("user", OVERALL_QUESTION)]
-    for role, text in turns:
-        out.print(f"--- {role} ---\n{plain(text, lines=True)}\n", soft_wrap=True)
+    def unasked(request: object) -> Any:
+        raise AssertionError(f"showing a prompt asks nothing: {request}")
+
+    placeholder = Example("(the response of the item)", "(the source of the item)", reference="(its reference)")
+    judge = from_protocol(protocol, LanguageModel(protocol.provenance.model, unasked), journal=None).judge()
+    for question in judge.questions:
+        for role, text in judge.turns(question, placeholder):
+            out.print(f"--- {role} ---\n{plain(text, lines=True)}\n", soft_wrap=True)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from active_critic import store
+from active_critic.errors import ProtocolError
 from active_critic.evaluators.active_critic import ActiveCritic
-from active_critic.evaluators.base import Evaluator, Progress
+from active_critic.evaluators.base import Evaluator, JournalPath, Progress
 from active_critic.evaluators.surface import SurfaceFloor
 from active_critic.evaluators.zero_shot import ZeroShot
 from active_critic.records import Protocol, Scale
 
 __all__ = ["ActiveCritic", "Evaluator", "SurfaceFloor", "ZeroShot", "fit", "from_protocol", "load"]
+
+EVALUATORS: tuple[type[Evaluator], ...] = (ZeroShot, ActiveCritic)
+"""Every evaluator of this package."""
 
 
 def fit(
@@ -38,7 +46,7 @@ def fit(
     return ActiveCritic(lm, **settings).fit(examples, fields=fields, scale=scale, progress=progress)
 
 
-def load(path: str | Path, lm: Any = None, *, journal: str | Path | Literal["default"] | None = "default") -> Evaluator:
+def load(path: str | Path, lm: Any = None, *, journal: JournalPath = "default") -> Evaluator:
     """Load a saved program; nothing in it is executed, and the model is opened only when something is scored.
 
     Args:
@@ -48,18 +56,38 @@ def load(path: str | Path, lm: Any = None, *, journal: str | Path | Literal["def
         journal: Where replies are kept; see :class:`Evaluator`.
 
     Raises:
-        ProtocolError: The file is missing, damaged, no program, or of a newer format version.
+        ProtocolError: The file is missing, damaged, no program, of a newer format version, or of an evaluator that
+            is not one of this package's (load such a one with its own ``load``).
     """
-    return from_protocol(store.load(path), lm, journal=journal)
+    return from_protocol(load_protocol(path), lm, journal=journal)
 
 
-def from_protocol(
-    protocol: Protocol, lm: Any = None, *, journal: str | Path | Literal["default"] | None = "default"
-) -> Evaluator:
+def load_protocol(path: str | Path) -> Protocol:
+    """Read the program of any evaluator of this package.
+
+    Raises:
+        ProtocolError: As for :func:`load`.
+    """
+    document = store.read(path)
+    kind = document.get("evaluator")
+    known = {evaluator.kind: evaluator for evaluator in EVALUATORS}
+    if not isinstance(kind, str) or kind not in known:
+        raise ProtocolError(
+            f"{path}: a program of the evaluator {str(kind)[:40]!r}, which is none of {', '.join(known)}; "
+            "read it with the load() of the evaluator that wrote it"
+        )
+    return store.parse(document, known[kind].document, str(path))
+
+
+def from_protocol(protocol: Protocol, lm: Any = None, *, journal: JournalPath = "default") -> Evaluator:
     """The evaluator that a program belongs to, ready to score."""
-    kinds: dict[str, type[Evaluator]] = {"active-critic": ActiveCritic, "zero-shot": ZeroShot}
-    evaluator = kinds[protocol.evaluator](lm if lm is not None else protocol.provenance.model, journal=journal)
-    if isinstance(evaluator, ActiveCritic):
-        evaluator.mode = protocol.mode
-    evaluator.protocol_ = protocol
-    return evaluator
+    kind = next(evaluator for evaluator in EVALUATORS if evaluator.kind == protocol.evaluator)
+    return kind.from_protocol(protocol, lm, journal=journal)
+
+
+def json_schema() -> dict[str, Any]:
+    """The published JSON schema of program documents (``programs/schema.json``)."""
+    documents = dict.fromkeys(evaluator.document for evaluator in EVALUATORS)
+    family: Any = functools.reduce(operator.or_, documents)
+    adapter: TypeAdapter[Any] = TypeAdapter(family)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **adapter.json_schema()}

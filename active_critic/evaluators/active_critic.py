@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, Self
 
 from active_critic.data import read_examples
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, demo_count
 from active_critic.errors import FitError
-from active_critic.evaluators.base import Evaluator, Progress, default_reading, scale_of, versions
+from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, default_reading, scale_of
+from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.fit_report import FitReport, make_report
-from active_critic.examples import check_examples, data_sha256
+from active_critic.examples import check_examples
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
-from active_critic.records import Criterion, Mode, Order, Protocol, Provenance, Scale, Usage
+from active_critic.records import Criterion, CriticProtocol, Mode, Order, Protocol, Scale
 from active_critic.scoring import Scorer
+
+UNTOLD = "It is not known what the task is; the examples have to show it."
+"""What stage 1 is told in place of a task description when that is left out."""
 
 
 class ActiveCritic(Evaluator):
@@ -31,11 +34,14 @@ class ActiveCritic(Evaluator):
         sampling: How demonstrations are drawn: ``"stratified"`` over the human scores, or ``"uniform"``.
         search: ``"race"``: clearly worse candidates stop early; ``"full"``: every candidate sees every example, as in
             the paper.
-        task_description: Your own; None: inferred.
+        task_description: Your own; None: inferred; False: the model is not told what the task is (the ablation "without
+            task description").
         criteria: Your own; None: inferred.
         max_batches: Mini-batches of five examples read at most, for the task and for the criteria each.
         order: ``"rating_first"`` or ``"reason_first"`` (the paper's); None: the first where the model gives token
             probabilities, else the second.
+        overall_scoring: False: the overall is the mean of the criteria ("without OS-E"); fine mode only.
+        explanations: False: the model explains nothing, neither in demonstrations nor in replies.
         report: Whether to measure the fit on held-out folds, against zero-shot and the surface floor.
         seed: Of batches, candidates, folds and resampling.
         journal: Where replies are kept; see ``Evaluator``.
@@ -47,6 +53,7 @@ class ActiveCritic(Evaluator):
     """
 
     kind = "active-critic"
+    document = CriticProtocol
 
     def __init__(
         self,
@@ -57,13 +64,15 @@ class ActiveCritic(Evaluator):
         demos: int | None = None,
         sampling: Sampling = "stratified",
         search: Literal["race", "full"] = "race",
-        task_description: str | None = None,
+        task_description: str | Literal[False] | None = None,
         criteria: Sequence[Criterion] | Mapping[str, str] | None = None,
         max_batches: int = MAX_BATCHES,
         order: Order | None = None,
+        overall_scoring: bool = True,
+        explanations: bool = True,
         report: bool = True,
         seed: int = 0,
-        journal: str | Path | Literal["default"] | None = "default",
+        journal: JournalPath = "default",
     ) -> None:
         super().__init__(lm, journal=journal)
         self.mode: Mode = mode
@@ -75,6 +84,8 @@ class ActiveCritic(Evaluator):
         self.criteria = criteria
         self.max_batches = max_batches
         self.order: Order | None = order
+        self.overall_scoring = overall_scoring
+        self.explanations = explanations
         self.report = report
         self.seed = seed
         self.report_: FitReport | None = None
@@ -102,7 +113,7 @@ class ActiveCritic(Evaluator):
             model,
             scale=user_scale,
             seed=self.seed,
-            task_description=self.task_description,
+            task_description=UNTOLD if self.task_description is False else self.task_description,
             criteria=criteria,
             max_batches=self.max_batches,
             progress=(lambda said: progress(said, 0, 0)) if progress else None,
@@ -114,30 +125,15 @@ class ActiveCritic(Evaluator):
                 "third of their share of the context window were kept); scoring sees them whole"
             )
         after_inference = model.usage
-        protocol = Protocol(
+        protocol = CriticProtocol(
             mode=self.mode,
-            task_description=inferred.task_description,
+            task_description="" if self.task_description is False else inferred.task_description,
             criteria=inferred.criteria,
             scale=user_scale,
             reading=default_reading(model, self.order),
-            provenance=Provenance(
-                model=model.name,
-                weights=model.weights,
-                seed=self.seed,
-                data_sha256=data_sha256(data),
-                n_train=len(data),
-                versions=versions(),
-                settings={
-                    "mode": self.mode,
-                    "candidates": self.candidates,
-                    "demos": self.demos,
-                    "sampling": self.sampling,
-                    "search": self.search,
-                    "max_batches": self.max_batches,
-                    "task_given": self.task_description is not None,
-                    "criteria_given": self.criteria is not None,
-                },
-            ),
+            overall_scoring=self.overall_scoring,
+            explanations=self.explanations,
+            provenance=self.provenance(data),
         )
         settings = DemoSearch(
             candidates=self.candidates,
@@ -174,8 +170,10 @@ class ActiveCritic(Evaluator):
         """Parameters that cannot be right, said before anything is paid for."""
         if self.candidates < 1:
             raise FitError(f"candidates must be at least 1 (the program without demonstrations), not {self.candidates}")
-        if self.task_description is not None and not self.task_description.strip():
+        if isinstance(self.task_description, str) and not self.task_description.strip():
             raise FitError("the task description is blank; write one, or leave it out to have it inferred")
+        if self.mode == "coarse" and not self.overall_scoring:
+            raise FitError("without overall scoring there is nothing left in coarse mode; use mode='fine'")
         if self.max_batches < 1:
             raise FitError(f"max_batches must be at least 1, not {self.max_batches}")
         choices = {
@@ -188,10 +186,16 @@ class ActiveCritic(Evaluator):
             if value not in allowed:
                 raise FitError(f"{name} must be one of {', '.join(map(str, allowed))}, not {value!r}")
 
-    @property
-    def usage(self) -> Usage:
-        """What the model has cost through this evaluator so far."""
-        return self.model.usage
+    @classmethod
+    def from_protocol(cls, protocol: Protocol, lm: Any = None, *, journal: JournalPath = "default") -> Self:
+        """See :meth:`Evaluator.from_protocol`; the mode is the program's."""
+        critic = super().from_protocol(protocol, lm, journal=journal)
+        critic.mode = critic.fitted.mode
+        return critic
+
+    def judge(self) -> Judge:
+        """What rates by the program; see :class:`Evaluator`."""
+        return CriticJudge(Scorer(self.fitted, self.model))
 
 
 def given_criteria(criteria: Sequence[Criterion] | Mapping[str, str] | None) -> list[Criterion] | None:
@@ -207,6 +211,7 @@ def given_criteria(criteria: Sequence[Criterion] | Mapping[str, str] | None) -> 
     try:
         if isinstance(criteria, Mapping):
             criteria = [Criterion(name=name, definition=definition) for name, definition in criteria.items()]
+        criteria = [Criterion(**c) if isinstance(c, dict) else c for c in criteria]  # as a program keeps them
     except ValidationError as problem:
         first = problem.errors()[0]
         raise FitError(f"a criterion is not usable: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None

@@ -1,23 +1,27 @@
-"""What every evaluator does: fit on scored examples, score one text or many, save."""
+"""What every evaluator does: fit on scored examples, score one text or many, save and load."""
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
+
+import orjson
 
 from active_critic import store
-from active_critic.errors import EndpointDown, FitError, RateLimited
-from active_critic.examples import Examples
+from active_critic.asking import PER_ITEM, why_unscored
+from active_critic.errors import EndpointDown, FitError, ModelError, RateLimited
+from active_critic.examples import Examples, data_sha256
 from active_critic.files import BadRow
 from active_critic.journal import Journal, default_path
 from active_critic.lm import LanguageModel, open_lm
-from active_critic.records import Example, Order, Protocol, Reading, Scale, Verdict
-from active_critic.scoring import Scorer
+from active_critic.lm.client import Turn
+from active_critic.records import Example, Order, Protocol, Provenance, Reading, Record, Scale, Usage, Verdict
 
 WINDOW = 256
 """Items read ahead, so that those with the same source can be scored one after the other."""
@@ -26,13 +30,47 @@ GIVE_UP_AFTER = 5
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is at most (0 when not known)."""
+JournalPath = str | Path | Literal["default"] | None
+"""Where replies are kept: a path, ``"default"`` (the user's data folder), or None to keep none."""
+
+
+class Judge(ABC):
+    """Scores examples by one program; safe to call from several threads.
+
+    What is asked about an example is one question or several that do not depend on each other. A run asks one
+    question about all the examples it has read ahead before it comes to the next, so that what a question always
+    begins with is read by the model once.
+
+    Attributes:
+        questions: Names of the questions.
+    """
+
+    questions: Sequence[str] = ("overall",)
+
+    def turns(self, question: str, example: Example) -> list[Turn]:
+        """The prompt of a question; empty where the model is not asked in words."""
+        del question, example
+        return []
+
+    @abstractmethod
+    def answer(self, question: str, example: Example, *, explain: bool) -> Any:
+        """Ask one question about one example.
+
+        Raises:
+            ModelError: There is no answer. One of ``asking.PER_ITEM`` leaves the example unscored; others end the run.
+        """
+
+    @abstractmethod
+    def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
+        """The verdict on an example from the answers to all questions about it."""
 
 
 class Evaluator(ABC):
-    """Judges texts by a protocol that ``fit`` makes and ``save`` writes.
+    """Judges texts by a program that ``fit`` makes and ``save`` writes.
 
     ``__init__`` only stores its parameters; ``fit`` returns the evaluator itself and a second ``fit`` forgets the
-    first; what fitting found ends in an underscore.
+    first; what fitting found ends in an underscore. An evaluator of your own derives from this class, names its
+    ``kind`` and its ``document``, and writes ``fit`` and ``judge``; ``check_evaluator`` tells whether it behaves.
 
     Args:
         lm: The language model, or whatever :func:`active_critic.lm.open_lm` takes; opened when first needed.
@@ -42,16 +80,66 @@ class Evaluator(ABC):
         protocol_: The program, once fitted or loaded.
     """
 
-    kind: str
+    kind: ClassVar[str]
+    """What its programs call it."""
+    document: ClassVar[type[Protocol]]
+    """The kind of program that it makes and reads."""
 
-    def __init__(
-        self, lm: LanguageModel | str | Any = "local", *, journal: str | Path | Literal["default"] | None = "default"
-    ) -> None:
+    def __init__(self, lm: LanguageModel | str | Any = "local", *, journal: JournalPath = "default") -> None:
         self.lm = lm
         self.journal = journal
-        self.protocol_: Protocol | None = None
+        self.protocol_: Any = None
         self._model: LanguageModel | None = None
         self._journal: Journal | None = None
+
+    @classmethod
+    def load(cls, path: str | Path, lm: Any = None, *, journal: JournalPath = "default") -> Self:
+        """Read a program that this kind of evaluator has saved; nothing in it is executed.
+
+        Args:
+            path: The file.
+            lm: The language model to score with; default: the one that the program was fitted with.
+            journal: Where replies are kept.
+
+        Raises:
+            ProtocolError: The file is missing, damaged, of a newer format version, or another evaluator's.
+        """
+        return cls.from_protocol(store.load(path, cls.document), lm, journal=journal)
+
+    @classmethod
+    def from_protocol(cls, protocol: Protocol, lm: Any = None, *, journal: JournalPath = "default") -> Self:
+        """The evaluator that a program belongs to, with the parameters that it was fitted with, ready to score."""
+        made = protocol.provenance
+        evaluator = cls(lm if lm is not None else made.model, journal=journal)
+        for name in evaluator.parameters():
+            if name in made.settings:
+                setattr(evaluator, name, made.settings[name])
+        evaluator.protocol_ = protocol
+        return evaluator
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the constructor, without the language model and the journal."""
+        names = [name for name in inspect.signature(type(self).__init__).parameters if name not in _NOT_SETTINGS]
+        return {name: getattr(self, name) for name in names}
+
+    def provenance(self, data: Examples, notes: Iterable[str] = (), *, model: bool = True) -> Provenance:
+        """Where a program fitted on these examples, now and with these parameters, comes from.
+
+        Args:
+            data: What it was fitted on.
+            notes: What the user should be told.
+            model: Whether a language model is involved.
+        """
+        return Provenance(
+            model=self.model.name if model else NO_MODEL,
+            weights=self.model.weights if model else None,
+            seed=getattr(self, "seed", 0),
+            data_sha256=data_sha256(data),
+            n_train=len(data),
+            versions=versions(),
+            settings={name: _plain(value) for name, value in self.parameters().items()},
+            notes=tuple(dict.fromkeys(notes)),
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -104,7 +192,7 @@ class Evaluator(ABC):
         """
 
     @property
-    def fitted(self) -> Protocol:
+    def fitted(self) -> Any:
         """The program.
 
         Raises:
@@ -115,16 +203,24 @@ class Evaluator(ABC):
         return self.protocol_
 
     @property
+    def usage(self) -> Usage:
+        """What the model has cost through this evaluator so far."""
+        return self.model.usage
+
+    @property
     def signature(self) -> str:
-        """Names everything that a score depends on: ``evaluator|mode|model|demos:sha|reading|seed|version``."""
-        program = self.fitted
-        demos = sha256("".join(demo.example_id for demo in program.demos).encode()).hexdigest()[:8]
-        reading = program.reading
-        return (
-            f"{program.evaluator}|{program.mode}|{program.provenance.model}"
-            f"|demos:{len(program.demos)}:{demos}|levels:{reading.low}-{reading.high}:{reading.source}:{reading.order}"
-            f"|seed:{program.provenance.seed}|v{program.provenance.versions.get('active-critic', '?')}"
-        )
+        """Names everything that a score depends on: ``evaluator|model|traits|program:sha|seed|version``."""
+        program: Protocol = self.fitted
+        origin = program.provenance
+        content = program.model_dump(mode="json", exclude={"provenance"})
+        digest = sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()[:8]
+        version = origin.versions.get("active-critic", "?")
+        parts = (program.evaluator, origin.model, *program.traits, f"program:{digest}", f"seed:{origin.seed}")
+        return "|".join([*parts, f"v{version}"])
+
+    @abstractmethod
+    def judge(self) -> Judge:
+        """What scores by the program. Made once for a run: what does not change from item to item belongs here."""
 
     def save(self, path: str | Path) -> Path:
         """Write the program as one JSON document, whole or not at all.
@@ -135,15 +231,17 @@ class Evaluator(ABC):
         """
         return store.save(self.fitted, path)
 
-    def score(self, response: str, source: str = "", *, explain: bool = True) -> Verdict:
+    def score(self, response: str, source: str = "", *, explain: bool = True, reference: str | None = None) -> Verdict:
         """Score one text on the user's scale.
 
         Args:
             response: The text to judge.
             source: What it was made from.
             explain: Also explain; the ratings are the same either way.
+            reference: A reference text, for evaluators that compare with one.
         """
-        return next(self.score_many([Example(response=response, source=source)], explain=explain))
+        example = Example(response=response, source=source, reference=reference)
+        return next(self.score_many([example], explain=explain))
 
     def score_many(
         self, items: Iterable[Example | BadRow], *, explain: bool = True, progress: Progress | None = None
@@ -160,42 +258,96 @@ class Evaluator(ABC):
         Raises:
             ModelError: The endpoint does not answer at all, or failed five times in a row.
         """
-        scorer = Scorer(self.fitted, self.model)
-        state = {"answered": False, "in a row": 0}
+        judge = self.judge()
+        run = _Run(judge, explain)
         done = 0
-
-        def one(entry: Example | BadRow) -> Verdict:
-            if isinstance(entry, BadRow):
-                return Verdict(unscored=entry.reason)
-            try:
-                verdict = scorer.verdict(entry.source, entry.response, explain=explain)
-            except (EndpointDown, RateLimited) as failure:
-                state["in a row"] += 1
-                if not state["answered"] or state["in a row"] >= GIVE_UP_AFTER:
-                    raise
-                return Verdict(unscored=str(failure))
-            state["answered"], state["in a row"] = True, 0
-            return verdict
-
         stream = iter(items)
-        with ThreadPoolExecutor(max(1, self.model.workers)) as pool:
+        with ThreadPoolExecutor(max(1, self._workers)) as pool:
             try:
                 while window := list(itertools.islice(stream, WINDOW)):
                     order = sorted(range(len(window)), key=lambda i: (_source(window[i]), i))
-                    verdicts: dict[int, Verdict] = {}
-                    for index, verdict in zip(order, pool.map(one, [window[i] for i in order]), strict=True):
-                        verdicts[index] = verdict
-                        done += 1
-                        if progress is not None:
-                            progress("scoring", done, 0)
-                    yield from (verdicts[i] for i in range(len(window)))
+                    jobs = [(question, index) for question in judge.questions for index in order]
+                    answers: dict[int, dict[str, Any]] = {index: {} for index in order}
+                    asked = pool.map(lambda job: run.ask(*job), [(q, window[i], answers[i]) for q, i in jobs])
+                    for count, _ in enumerate(asked, start=1):
+                        if progress is not None and count % len(judge.questions) == 0:
+                            progress("scoring", done + count // len(judge.questions), 0)
+                    done += len(window)
+                    yield from (run.verdict(entry, answers[i]) for i, entry in enumerate(window))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
+    @property
+    def _workers(self) -> int:
+        return self.model.workers
+
+
+class _Run:
+    """Asks a judge, and turns what goes wrong into reasons."""
+
+    def __init__(self, judge: Judge, explain: bool) -> None:
+        self.judge = judge
+        self.explain = explain
+        self.answered = False
+        self.in_a_row = 0
+
+    def ask(self, question: str, entry: Example | BadRow, answers: dict[str, Any]) -> None:
+        if isinstance(entry, BadRow) or not entry.response.strip():
+            return
+        if any(isinstance(answer, _Failed) for answer in answers.values()):
+            return  # one question without an answer leaves the item unscored: the others need not be paid for
+        try:
+            answers[question] = self.judge.answer(question, entry, explain=self.explain)
+        except PER_ITEM as problem:
+            answers[question] = _Failed(why_unscored(problem, entry.source, entry.response), problem)
+        except (EndpointDown, RateLimited) as problem:
+            self.in_a_row += 1
+            if not self.answered or self.in_a_row >= GIVE_UP_AFTER:
+                raise
+            answers[question] = _Failed(str(problem), problem)
+            return
+        self.answered, self.in_a_row = True, 0
+
+    def verdict(self, entry: Example | BadRow, answers: Mapping[str, Any]) -> Verdict:
+        if isinstance(entry, BadRow):
+            return Verdict(unscored=entry.reason)
+        if not entry.response.strip():
+            return Verdict(unscored="the response is empty")
+        usage = sum((a.usage for a in answers.values() if isinstance(getattr(a, "usage", None), Usage)), Usage())
+        for question in self.judge.questions:
+            answer = answers.get(question)
+            if isinstance(answer, _Failed):
+                where = f"{question}: " if len(self.judge.questions) > 1 else ""
+                return Verdict(unscored=where + answer.reason, usage=usage)
+        return self.judge.verdict(entry, answers)
+
+
+class _Failed:
+    """A question that has no answer."""
+
+    def __init__(self, reason: str, problem: ModelError) -> None:
+        self.reason = reason
+        self.usage = problem.usage
+
 
 def _source(entry: Example | BadRow) -> str:
     return "" if isinstance(entry, BadRow) else entry.source
+
+
+NO_MODEL = "none"
+"""What stands for the model in a program that needs none."""
+_NOT_SETTINGS = {"self", "lm", "journal"}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.model_dump(mode="json")
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(part) for part in value]
+    return value
 
 
 def default_reading(lm: LanguageModel, order: Order | None = None) -> Reading:

@@ -6,18 +6,19 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from active_critic.data import read_examples
-from active_critic.evaluators.base import Evaluator, Progress, default_reading, scale_of, versions
-from active_critic.examples import data_sha256
+from active_critic.evaluators.base import Evaluator, Judge, Progress, default_reading, scale_of, versions
+from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.lm import LanguageModel
-from active_critic.records import Protocol, Provenance, Reading, Scale
+from active_critic.records import CriticProtocol, Provenance, Reading, Scale
+from active_critic.scoring import Scorer
 
 INSTRUCTION = "Judge how good the response is as a response to its source."
 """All that zero-shot is told."""
 
 
-def zero_shot_protocol(lm: LanguageModel, scale: Scale, reading: Reading | None = None) -> Protocol:
+def zero_shot_protocol(lm: LanguageModel, scale: Scale, reading: Reading | None = None) -> CriticProtocol:
     """The zero-shot program for a model and a scale: no criteria, no demonstrations."""
-    return Protocol(
+    return CriticProtocol(
         evaluator="zero-shot",
         mode="coarse",
         task_description=INSTRUCTION,
@@ -31,6 +32,7 @@ class ZeroShot(Evaluator):
     """One rating from a plain instruction; the baseline that fitting has to beat. Arguments as for ``Evaluator``."""
 
     kind = "zero-shot"
+    document = CriticProtocol
 
     def fit(
         self,
@@ -44,6 +46,9 @@ class ZeroShot(Evaluator):
         del progress
         data = read_examples(examples, fields=fields, scale=scale)
         protocol = zero_shot_protocol(self.model, scale_of(data))
-        provenance = protocol.provenance.model_copy(update={"data_sha256": data_sha256(data), "n_train": len(data)})
-        self.protocol_ = protocol.model_copy(update={"provenance": provenance})
+        self.protocol_ = protocol.model_copy(update={"provenance": self.provenance(data, data.notes)})
         return self
+
+    def judge(self) -> Judge:
+        """What rates by the program; see :class:`Evaluator`."""
+        return CriticJudge(Scorer(self.fitted, self.model))

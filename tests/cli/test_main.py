@@ -114,7 +114,7 @@ def test_an_unexpected_error_is_1_and_shows_where(run, monkeypatch) -> None:
     def broken(*_: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("active_critic.store.load", broken)
+    monkeypatch.setattr("active_critic.store.read", broken)
     failed = run("show", "p.json")
     assert failed.code == 1
     assert "ZeroDivisionError: oops" in failed.err

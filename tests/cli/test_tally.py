@@ -5,9 +5,9 @@ import pytest
 from active_critic.cli import _tally
 from active_critic.cli._tally import Tally
 from active_critic.files import BadRow
-from active_critic.records import Example, Protocol, Provenance, Scale, Verdict
+from active_critic.records import CriticProtocol, Example, Provenance, Scale, Verdict
 
-PROTOCOL = Protocol(task_description="t", scale=Scale(low=1, high=5), provenance=Provenance(model="m"))
+PROTOCOL = CriticProtocol(task_description="t", scale=Scale(low=1, high=5), provenance=Provenance(model="m"))
 
 
 def test_only_a_random_part_of_many_items_is_compared(monkeypatch) -> None:

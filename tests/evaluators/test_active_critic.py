@@ -17,7 +17,7 @@ from active_critic.errors import DataError, EndpointDown, FitError
 from active_critic.evaluators import ActiveCritic, load
 from active_critic.evaluators.active_critic import given_criteria
 from active_critic.lm import Capabilities, LanguageModel, Turn, open_lm, scripted_lm
-from active_critic.records import Criterion, Example, Protocol, Scale
+from active_critic.records import Criterion, CriticProtocol, Example, Scale
 
 SMALL: dict[str, Any] = {"candidates": 4, "demos": 2, "journal": None}
 
@@ -31,7 +31,7 @@ def fitted(lm: LanguageModel | None = None, data: list[Example] | None = None, *
     return ActiveCritic(lm or simulated_lm(), **{**SMALL, **settings}).fit(data or examples(), scale="0..5")
 
 
-def what(critic: ActiveCritic) -> Protocol:
+def what(critic: ActiveCritic) -> CriticProtocol:
     """The program without the seconds that its fit took."""
     report = {k: v for k, v in critic.fitted.provenance.report.items() if k not in {"usage", "candidates"}}
     provenance = critic.fitted.provenance.model_copy(update={"report": report})
@@ -159,8 +159,8 @@ def test_given_criteria_and_task_are_kept() -> None:
     critic = fitted(simulated_lm(seen=seen), criteria=own, task_description="Rate my poems.")
     assert [(c.name, c.definition) for c in critic.fitted.criteria] == list(own.items())
     assert critic.fitted.task_description == "Rate my poems."
-    assert critic.fitted.provenance.settings["criteria_given"]
-    assert critic.fitted.provenance.settings["task_given"]
+    assert critic.fitted.provenance.settings["criteria"] == own
+    assert critic.fitted.provenance.settings["task_description"] == "Rate my poems."
     assert not any("`notes`" in turns[0][1] or "`proposal`" in turns[0][1] for turns in seen)
 
 
@@ -301,3 +301,39 @@ def test_the_scale_of_the_verdicts_is_the_users() -> None:
     data = [Example(e.response, e.source, (e.score or 0.0) * 20 - 50) for e in examples()]
     critic = ActiveCritic(simulated_lm(), **SMALL).fit(data, scale=Scale(low=-50, high=50))
     assert critic.score("word " * 24).score == pytest.approx(0.0, abs=0.1)
+
+
+# --- the paper's ablations --------------------------------------------------------------------------------------------
+
+
+def test_without_a_task_description_neither_criteria_nor_ratings_know_it() -> None:
+    seen: list[list[Turn]] = []
+    critic = fitted(simulated_lm(seen=seen), task_description=False, report=False)
+    assert critic.fitted.task_description == ""
+    assert not any("`summary`" in turns[0][1] for turns in seen)
+    assert not any("customer support" in text for turns in seen for _, text in turns)
+
+
+def test_without_overall_scoring_a_verdict_is_the_mean_of_its_criteria() -> None:
+    critic = fitted(overall_scoring=False, report=False)
+    verdict = critic.score("word " * 20, "question")
+    assert verdict.score == pytest.approx(sum(c.score for c in verdict.criteria) / len(verdict.criteria), abs=1e-3)
+    with pytest.raises(FitError, match="nothing left in coarse mode"):
+        fitted(mode="coarse", overall_scoring=False)
+
+
+@pytest.mark.parametrize("mode", ["coarse", "fine"])
+def test_without_explanations_demonstrations_carry_ratings_only(mode: str) -> None:
+    seen: list[list[Turn]] = []
+    critic = fitted(simulated_lm(seen=seen), mode=mode, explanations=False, report=False)
+    assert not any(demo.explanation or demo.advice or demo.explanations for c in critic.candidates_ for demo in c.demos)
+    written = [turns for turns in seen if "Fill in the form" in turns[-1][1]]
+    assert bool(written) == (mode == "fine")  # the criterion ratings of a demonstration still have to be found
+
+
+def test_a_saved_ablation_scores_the_same(tmp_path: Path) -> None:
+    critic = fitted(overall_scoring=False, explanations=False, task_description=False, report=False)
+    loaded = load(critic.save(tmp_path / "p.json"), simulated_lm(), journal=None)
+    assert verdicts(loaded) == verdicts(critic)
+    assert isinstance(loaded, ActiveCritic)
+    assert (loaded.overall_scoring, loaded.explanations, loaded.task_description) == (False, False, False)

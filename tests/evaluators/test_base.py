@@ -24,9 +24,9 @@ from active_critic.evaluators import ActiveCritic, Evaluator, ZeroShot, from_pro
 from active_critic.files import BadRow
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, Turn, scripted_lm
-from active_critic.records import Example, Protocol, Provenance, Reading, Scale, Verdict
+from active_critic.records import CriticProtocol, Example, Provenance, Reading, Scale, Verdict
 
-PROGRAM = Protocol(
+PROGRAM = CriticProtocol(
     evaluator="zero-shot",
     mode="coarse",
     task_description="Judge.",
@@ -250,7 +250,12 @@ def test_the_model_of_a_loaded_program_is_the_one_it_was_fitted_with_and_opened_
     path = scoring(judging(int)).save(tmp_path / "p.json")
     loaded = load(path)
     assert loaded.lm == "scripted"
-    assert loaded.signature == ("zero-shot|coarse|scripted|demos:0:e3b0c442|levels:0-100:text:rating_first|seed:0|v?")
+    reading = "levels:0-100:text:rating_first"
+    start, program, *end = loaded.signature.rsplit("|", 3)
+    assert start == f"zero-shot|scripted|coarse|demos:0:e3b0c442|{reading}"
+    assert (re.fullmatch(r"program:[0-9a-f]{8}", program) is not None, end) == (True, ["seed:0", "v?"])
+    other = PROGRAM.model_copy(update={"task_description": "Judge otherwise."})
+    assert from_protocol(other).signature != loaded.signature
 
 
 def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:

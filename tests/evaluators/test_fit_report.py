@@ -12,7 +12,7 @@ from active_critic.demo_search import DemoSearch, Search
 from active_critic.evaluators.fit_report import FOLDS, FitReport, held_out_predictions, make_report
 from active_critic.examples import folds, group_of
 from active_critic.lm import Turn, scripted_lm
-from active_critic.records import Criterion, Example, Protocol, Provenance, Reading, Scale, Usage, Verdict
+from active_critic.records import Criterion, CriticProtocol, Example, Provenance, Reading, Scale, Usage, Verdict
 from active_critic.scoring import Scorer
 from active_critic.stats import Agreement, Difference
 
@@ -34,7 +34,7 @@ def searching(data: list[Example], **settings: Any) -> tuple[Search, DemoSearch]
         assert "Fill in the form" in turns[-1][1], "nothing is to be scored here"
         return '{"justification": "fair", "advice": "more"}'
 
-    program = Protocol(
+    program = CriticProtocol(
         mode="coarse",
         task_description="Replies.",
         scale=SCALE,
@@ -163,7 +163,7 @@ def reported(n: int = 24, per_group: int = 1, seen: list[list[Turn]] | None = No
         return 1 + min(4.0, len(response.split()) / 4) if len(turns) > 3 else guess
 
     lm = simulated_lm(rate, seen=seen)
-    program = Protocol(
+    program = CriticProtocol(
         mode="coarse",
         task_description="Replies to customers.",
         criteria=(Criterion(name="Tone", definition="It is friendly."),),

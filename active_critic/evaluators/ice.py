@@ -1,0 +1,363 @@
+"""ICE: in-context examples only. A few scored texts stand in the prompt, and the model continues the pattern.
+
+Jain et al., "Multi-Dimensional Evaluation of Text Summarization with In-Context Learning", Findings of ACL 2023.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from pydantic import Field
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
+
+from active_critic.asking import (
+    MATERIAL,
+    Filled,
+    ask,
+    compact,
+    levels_words,
+    rating_sheet,
+    reading_notes,
+    shown_texts,
+)
+from active_critic.data import for_aspect, read_examples
+from active_critic.errors import FitError
+from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, default_reading, scale_of
+from active_critic.examples import Examples, check_examples, example_key, group_of
+from active_critic.lm import LanguageModel
+from active_critic.lm.client import Turn
+from active_critic.records import CriterionVerdict, Example, Protocol, Reading, Record, Scale, Usage, Verdict
+
+SHOTS = 4
+"""In-context examples, as in the paper (section 2.3)."""
+OVERALL = "overall"
+
+Input = Literal["source", "reference", "response"]
+ICESampling = Literal["uniform", "stratified"]
+
+INPUTS: Mapping[str, Input] = {
+    "consistency": "source",
+    "relevance": "reference",
+    "fluency": "response",
+    "coherence": "response",
+}
+"""What an aspect is judged against (section 2.2): the source, the reference, or nothing but the response itself."""
+
+
+class Shot(Record):
+    """An in-context example, with what its aspect needs to be judged and nothing else.
+
+    Attributes:
+        source, reference: Empty where the aspect does not need them.
+        response: The text that was scored.
+        score: The human score, as a percentage of its scale.
+        example_id: Identity of the example (see ``examples.example_key``).
+        group: The document it belongs to.
+    """
+
+    source: str = ""
+    reference: str = ""
+    response: str
+    score: float = Field(ge=0, le=100)
+    example_id: str
+    group: str
+
+
+class ICEAspect(Record):
+    """What is judged, against what, and the in-context examples.
+
+    Attributes:
+        name: The aspect, or ``"overall"``.
+        input: What is shown besides the response.
+        shots: In-context examples, in prompt order.
+    """
+
+    name: str
+    input: Input
+    shots: tuple[Shot, ...]
+
+
+class ICEProtocol(Protocol):
+    """The program of ICE.
+
+    Attributes:
+        reading: How ratings are asked for and read.
+        sampling: How the in-context examples were drawn.
+        aspects: One entry an aspect; a single one named ``"overall"`` for the overall score.
+    """
+
+    evaluator: Literal["ice"] = "ice"
+    reading: Reading
+    sampling: ICESampling
+    aspects: tuple[ICEAspect, ...] = Field(min_length=1)
+
+    @property
+    def shown(self) -> frozenset[str]:
+        """Identities of all in-context examples."""
+        return frozenset(shot.example_id for aspect in self.aspects for shot in aspect.shots)
+
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """Sampling, aspects, shots and reading."""
+        aspects = ",".join(aspect.name for aspect in self.aspects)
+        shots = ",".join(str(len(aspect.shots)) for aspect in self.aspects)
+        return (self.sampling, aspects, f"shots:{shots}", self.reading.words)
+
+    def account(self) -> Sequence[tuple[str, Sequence[str]]]:
+        """The in-context examples of every aspect."""
+        told = []
+        for aspect in self.aspects:
+            lines = [f"{shot.score:.0f} % of the scale: {shot.response[:160]}" for shot in aspect.shots]
+            told.append((f"In-context examples for {aspect.name} (shown with the {aspect.input})", lines))
+        return told
+
+
+@dataclass(frozen=True, slots=True)
+class _Rated:
+    filled: Filled
+    notes: tuple[str, ...]
+
+    @property
+    def usage(self) -> Usage:
+        return self.filled.usage
+
+
+class ICEJudge(Judge):
+    """One question an aspect: the in-context examples of that aspect, then the text."""
+
+    def __init__(self, protocol: ICEProtocol, lm: LanguageModel) -> None:
+        self.protocol = protocol
+        self.lm = lm
+        self.sheet = rating_sheet(protocol.reading)
+        self.questions = tuple(aspect.name for aspect in protocol.aspects)
+        self._aspects = {aspect.name: aspect for aspect in protocol.aspects}
+
+    def turns(self, question: str, example: Example) -> list[Turn]:
+        """Scored examples as earlier turns of the conversation; the example itself is never among them."""
+        aspect, reading = self._aspects[question], self.protocol.reading
+        whole = aspect.name == OVERALL
+        system = (
+            f"People rated texts for {'their quality as a whole' if whole else quoted_name(aspect.name)}. "
+            "Rate each text as they would; earlier ratings are theirs.\n\n"
+            f"{levels_words(reading)}\n\n{MATERIAL}\n\n"
+            f"Answer in this form, on one line: {compact(self.sheet.skeleton)}"
+        )
+        turns: list[Turn] = [("system", system)]
+        own = example_key(example)
+        for shot in aspect.shots:
+            if shot.example_id != own:
+                turns.append(("user", shown_texts(shot.source, shot.response, shot.reference)))
+                turns.append(("assistant", compact({"rating": reading.from_percent(shot.score)})))
+        texts = needed(example, aspect.input)
+        return [*turns, ("user", shown_texts(texts["source"], example.response, texts["reference"]))]
+
+    def answer(self, question: str, example: Example, *, explain: bool) -> _Rated:
+        """One rating; ICE gives no reasons."""
+        del explain
+        filled = ask(self.lm, self.turns(question, example), self.sheet, self.protocol.reading)
+        missing = self._aspects[question].input == "reference" and not (example.reference or "").strip()
+        notes = (f"{question} was judged without a reference: there is none",) if missing else ()
+        return _Rated(filled, notes)
+
+    def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
+        """The rating of the overall, or the mean of the aspects."""
+        del example
+        protocol = self.protocol
+        ratings = {name: answers[name].filled.ratings["rating"] for name in self.questions}
+        percent = {name: protocol.reading.to_percent(rating.value) for name, rating in ratings.items()}
+        scores = {name: round(protocol.scale.from_percent(value), 4) for name, value in percent.items()}
+        aspects = tuple(CriterionVerdict(name, scores[name]) for name in self.questions if name != OVERALL)
+        mean = sum(percent.values()) / len(percent)
+        notes = [note for name in self.questions for note in answers[name].notes]
+        read_from = {rating.read_from for rating in ratings.values()}
+        return Verdict(
+            score=round(protocol.scale.from_percent(mean), 4),
+            criteria=aspects,
+            read_from="text" if "text" in read_from else "probabilities",
+            notes=(*notes, *reading_notes(protocol.reading, ratings)),
+            usage=sum((answers[name].usage for name in self.questions), Usage()),
+        )
+
+
+class ICE(Evaluator):
+    """In-context examples only: no criteria, no instructions beyond the name of what is rated.
+
+    Args:
+        lm: The language model, or whatever :func:`active_critic.lm.open_lm` takes.
+        shots: In-context examples; each comes from another document.
+        sampling: ``"uniform"``: documents at random and one of each one's texts at random; ``"stratified"``: as many
+            equal parts of the scale as shots, one example from each (Appendix B).
+        aspects: Human scores of these aspects are imitated and their mean is the overall; None: the overall score.
+        inputs: What is shown besides the response, by aspect (``"overall"`` included): ``"source"``, ``"reference"`` or
+            ``"response"`` (nothing). Default: ``INPUTS``, and the source for everything else.
+        seed: Of the sampling.
+        journal: Where replies are kept; see ``Evaluator``.
+    """
+
+    kind = "ice"
+    document = ICEProtocol
+
+    def __init__(
+        self,
+        lm: LanguageModel | str | Any = "local",
+        *,
+        shots: int = SHOTS,
+        sampling: ICESampling = "uniform",
+        aspects: Sequence[str] | None = None,
+        inputs: Mapping[str, Input] | None = None,
+        seed: int = 0,
+        journal: JournalPath = "default",
+    ) -> None:
+        super().__init__(lm, journal=journal)
+        self.shots = shots
+        self.sampling: ICESampling = sampling
+        self.aspects = aspects
+        self.inputs = inputs
+        self.seed = seed
+
+    def fit(
+        self,
+        examples: Any,
+        *,
+        fields: Mapping[str, str] | None = None,
+        scale: Scale | str | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Draw the in-context examples; the model is asked nothing. See :meth:`Evaluator.fit`."""
+        del progress
+        self._check()
+        data = read_examples(examples, fields=fields, scale=scale)
+        notes = [*data.notes, *check_examples(data)]
+        user_scale = scale_of(data)
+        aspects = [self._aspect(data, name, notes) for name in (self.aspects or [OVERALL])]
+        self.protocol_ = ICEProtocol(
+            scale=user_scale,
+            reading=default_reading(self.model, "rating_first"),
+            sampling=self.sampling,
+            aspects=tuple(aspects),
+            provenance=self.provenance(data, notes),
+        )
+        return self
+
+    def judge(self) -> Judge:
+        """What rates by the program; see :class:`Evaluator`."""
+        return ICEJudge(self.fitted, self.model)
+
+    def _check(self) -> None:
+        if not isinstance(self.shots, int) or self.shots < 1:
+            raise FitError(f"shots must be a whole number of at least 1, not {self.shots!r}")
+        if self.sampling not in ("uniform", "stratified"):
+            raise FitError(f"sampling must be uniform or stratified, not {self.sampling!r}")
+        if isinstance(self.aspects, str) or (self.aspects is not None and not self.aspects):
+            raise FitError("aspects is a list of names; leave it out for the overall score")
+        if self.aspects is not None and len(set(self.aspects)) < len(self.aspects):
+            raise FitError(f"an aspect is named twice: {', '.join(self.aspects)}")
+        for name, shown in (self.inputs or {}).items():
+            if shown not in ("source", "reference", "response"):
+                raise FitError(f"the input for {name} must be source, reference or response, not {shown!r}")
+
+    def _aspect(self, data: Examples, name: str, notes: list[str]) -> ICEAspect:
+        scored = data if self.aspects is None else for_aspect(data, name)
+        notes += [note for note in scored.notes if note not in notes]
+        drawn = draw(scored, self.shots, self.sampling, random.Random(self.seed))  # noqa: S311
+        if len(drawn) < self.shots:
+            notes.append(
+                f"{len(drawn)} in-context examples for {name}, not {self.shots}: each comes from another document, and "
+                "there are no more"
+            )
+        shown = {**INPUTS, **(self.inputs or {})}.get(name.casefold() if name not in (self.inputs or {}) else name)
+        shown = shown or "source"
+        if shown == "reference" and not all((example.reference or "").strip() for example in drawn):
+            notes.append(f"{name} is judged against the source: not all in-context examples have a reference")
+            shown = "source"
+        if shown == "source" and not any(example.source.strip() for example in drawn):
+            shown = "response"
+        own = scale_of(scored)
+        shots = [
+            Shot(
+                **needed(example, shown),
+                response=example.response,
+                score=own.to_percent(_human(example)),
+                example_id=example_key(example),
+                group=group_of(example),
+            )
+            for example in drawn
+        ]
+        return ICEAspect(name=name, input=shown, shots=tuple(shots))
+
+
+def quoted_name(name: str) -> str:
+    """An aspect's name as it may stand in a prompt: it comes from the user's data."""
+    return " ".join(name.split())[:60]
+
+
+def needed(example: Example, shown: Input) -> dict[str, str]:
+    """The source and the reference of an example, empty where the aspect does not need them."""
+    return {
+        "source": example.source if shown == "source" else "",
+        "reference": (example.reference or "") if shown == "reference" else "",
+    }
+
+
+def _human(example: Example) -> float:
+    if example.score is None:
+        raise FitError(f"the example in row {example.row} has no human score")
+    return example.score
+
+
+def draw(data: Examples, shots: int, sampling: ICESampling, rng: random.Random) -> list[Example]:
+    """The in-context examples of one aspect, each from another document, as Appendix B draws them.
+
+    What is drawn depends on the texts and scores, not on the order of rows.
+
+    Args:
+        data: Scored examples.
+        shots: How many; fewer when there are fewer documents.
+        sampling: See :class:`ICE`.
+        rng: What draws.
+    """
+    members: dict[str, list[Example]] = {}
+    for example in sorted(data, key=lambda e: (example_key(e), _human(e))):
+        members.setdefault(group_of(example), []).append(example)
+    groups = sorted(members)
+    shots = min(shots, len(groups))
+    if sampling == "uniform":
+        drawn = [rng.choice(members[group]) for group in rng.sample(groups, shots)]
+    else:
+        drawn = _stratified([members[group] for group in groups], scale_of(data), shots, rng)
+    rng.shuffle(drawn)
+    return drawn
+
+
+def _stratified(documents: list[list[Example]], scale: Scale, shots: int, rng: random.Random) -> list[Example]:
+    """One example a part of the scale, all from different documents; where a part has none left, any document's.
+
+    The search for such an assignment is exhaustive: a maximum matching of parts to documents, among shuffled ones.
+    """
+    rng.shuffle(documents)
+    parts: list[list[list[Example]]] = [[[] for _ in documents] for _ in range(shots)]
+    for column, document in enumerate(documents):
+        for example in document:
+            parts[_part(scale.to_percent(_human(example)), shots)][column].append(example)
+    has = csr_array(np.array([[bool(there) for there in part] for part in parts], dtype=np.int8))
+    matched = maximum_bipartite_matching(has, perm_type="column")
+    drawn = [rng.choice(parts[row][column]) for row, column in enumerate(matched) if column >= 0]
+    taken = {int(column) for column in matched if column >= 0}
+    free = [column for column in range(len(documents)) if column not in taken]
+    # No complete assignment: a part of the scale at random, and any of its texts from a document not used yet.
+    while len(drawn) < shots:
+        row = rng.choice([r for r in range(shots) if any(parts[r][column] for column in free)])
+        column = rng.choice([column for column in free if parts[row][column]])
+        drawn.append(rng.choice(parts[row][column]))
+        free.remove(column)
+    return drawn
+
+
+def _part(percent: float, parts: int) -> int:
+    """Which of so many equal parts of the scale: [0, a], (a, 2a], ... as in the paper."""
+    return max(0, min(parts - 1, int(np.ceil(percent * parts / 100 - 1e-9)) - 1))

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from active_critic.asking import ask, rating_sheet, shown_texts
+from active_critic.errors import EndpointDown, UnreadableReply
+from active_critic.lm import Capabilities, Turn, scripted_lm
+from active_critic.records import Reading
+
+LEVELS = Reading()
+QUESTION: list[Turn] = [("user", "How good is it?")]
+
+
+def test_a_rating_is_the_expectation_over_the_levels() -> None:
+    lm = scripted_lm(lambda turns: '{"rating": 4}', levels=lambda turns: {"4": 0.75, "2": 0.25})
+    filled = ask(lm, QUESTION, rating_sheet(LEVELS), LEVELS)
+    assert filled.ratings["rating"].value == pytest.approx(3.5)
+    assert filled.usage.calls == 1
+
+
+def test_a_reply_that_cannot_be_read_is_asked_for_once_more_and_both_are_paid_for() -> None:
+    replies = iter(["I like it", '{"rating": 2}'])
+    seen: list[list[Turn]] = []
+
+    def answer(turns: list[Turn]) -> str:
+        seen.append(turns)
+        return next(replies)
+
+    filled = ask(scripted_lm(answer), QUESTION, rating_sheet(LEVELS), LEVELS)
+    assert filled.ratings["rating"].value == 2
+    assert filled.usage.calls == 2
+    assert seen[1][-2] == ("assistant", "I like it")
+    assert '{"rating": 3}' in seen[1][-1][1]
+
+
+def test_what_failed_twice_says_what_it_cost() -> None:
+    with pytest.raises(UnreadableReply) as caught:
+        ask(scripted_lm(lambda turns: '{"rating": 9}'), QUESTION, rating_sheet(LEVELS), LEVELS)
+    assert caught.value.usage.calls == 2  # type: ignore[attr-defined]
+
+
+def test_an_endpoint_that_fails_at_the_second_question_says_what_the_first_cost() -> None:
+    replies = iter(["nothing"])
+
+    def answer(turns: list[Turn]) -> str:
+        try:
+            return next(replies)
+        except StopIteration:
+            raise EndpointDown("gone") from None
+
+    with pytest.raises(EndpointDown) as caught:
+        ask(scripted_lm(answer), QUESTION, rating_sheet(LEVELS), LEVELS)
+    assert caught.value.usage.calls == 1  # type: ignore[attr-defined]
+
+
+def test_several_ratings_in_one_form() -> None:
+    lm = scripted_lm(lambda turns: json.dumps({"scores": {"Tone": 2, "Accuracy": 5}}))
+    filled = ask(lm, QUESTION, rating_sheet(LEVELS, ["Tone", "Accuracy"]), LEVELS)
+    assert {name: rating.value for name, rating in filled.ratings.items()} == {"Tone": 2, "Accuracy": 5}
+
+
+@pytest.mark.parametrize("order", ["rating_first", "reason_first"])
+def test_the_reason_stands_where_the_reading_says(order: str) -> None:
+    reading = Reading(source="text", order=order)
+    names = list(rating_sheet(reading, explain=True).schema["properties"])
+    assert names == (["rating", "reason"] if order == "rating_first" else ["reason", "rating"])
+    assert list(rating_sheet(reading).schema["properties"]) == ["rating"]
+
+
+def test_a_model_without_schemas_is_stopped_before_the_reason() -> None:
+    asked = []
+    lm = scripted_lm(lambda turns: '{"rating": 3, "reason": "so"}', capabilities=Capabilities())
+    plain = lm.ask
+    lm.ask = lambda *args, **how: asked.append(how["stop"]) or plain(*args, **how)  # type: ignore[method-assign,func-returns-value]
+    ask(lm, QUESTION, rating_sheet(Reading(source="text")), Reading(source="text"))
+    assert asked == [('"reason"',)]
+
+
+def test_texts_stand_between_marks_they_cannot_close() -> None:
+    shown = shown_texts("a </source> b", "c </response> d", "e </reference> f")
+    for name in ("source", "reference", "response"):
+        assert shown.count(f"</{name}>") == 1
+    assert shown_texts("", "only this") == "<response>\nonly this\n</response>"
