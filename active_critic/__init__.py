@@ -18,11 +18,35 @@ if TYPE_CHECKING:
         OutputError,
         ProtocolError,
     )
-    from active_critic.evaluators import ActiveCritic, Evaluator, SurfaceFloor, ZeroShot, fit, load
+    from active_critic.evaluators import (
+        ICE,
+        ActiveCritic,
+        AutoCalibrate,
+        Evaluator,
+        GEval,
+        GPTScore,
+        HDEval,
+        Surface,
+        SurfaceFloor,
+        ZeroShot,
+        check_evaluator,
+        evaluator_checks,
+        fit,
+        load,
+    )
     from active_critic.examples import Examples, split
     from active_critic.journal import Journal
     from active_critic.lm import LanguageModel, open_lm
-    from active_critic.records import Criterion, CriterionVerdict, Example, Protocol, Scale, Usage, Verdict
+    from active_critic.records import (
+        Criterion,
+        CriterionVerdict,
+        CriticProtocol,
+        Example,
+        Protocol,
+        Scale,
+        Usage,
+        Verdict,
+    )
 
 __version__ = "0.1.0"
 
@@ -31,13 +55,19 @@ _HOMES = {
     "ActiveCritic": "evaluators",
     "ActiveCriticError": "errors",
     "ActiveCriticWarning": "errors",
+    "AutoCalibrate": "evaluators",
     "Criterion": "records",
     "CriterionVerdict": "records",
+    "CriticProtocol": "records",
     "DataError": "errors",
     "Evaluator": "evaluators",
     "Example": "records",
     "Examples": "examples",
     "FitError": "errors",
+    "GEval": "evaluators",
+    "GPTScore": "evaluators",
+    "HDEval": "evaluators",
+    "ICE": "evaluators",
     "Journal": "journal",
     "JournalError": "errors",
     "LanguageModel": "lm",
@@ -47,10 +77,13 @@ _HOMES = {
     "Protocol": "records",
     "ProtocolError": "errors",
     "Scale": "records",
+    "Surface": "evaluators",
     "SurfaceFloor": "evaluators",
     "Usage": "records",
     "Verdict": "records",
     "ZeroShot": "evaluators",
+    "check_evaluator": "evaluators",
+    "evaluator_checks": "evaluators",
     "fit": "evaluators",
     "load": "evaluators",
     "open_lm": "lm",
@@ -59,16 +92,22 @@ _HOMES = {
 }
 
 __all__ = [
+    "ICE",
     "ActiveCritic",
     "ActiveCriticError",
     "ActiveCriticWarning",
+    "AutoCalibrate",
     "Criterion",
     "CriterionVerdict",
+    "CriticProtocol",
     "DataError",
     "Evaluator",
     "Example",
     "Examples",
     "FitError",
+    "GEval",
+    "GPTScore",
+    "HDEval",
     "Journal",
     "JournalError",
     "LanguageModel",
@@ -78,10 +117,13 @@ __all__ = [
     "Protocol",
     "ProtocolError",
     "Scale",
+    "Surface",
     "SurfaceFloor",
     "Usage",
     "Verdict",
     "ZeroShot",
+    "check_evaluator",
+    "evaluator_checks",
     "fit",
     "load",
     "open_lm",

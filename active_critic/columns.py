@@ -42,9 +42,9 @@ class Table:
 
     Args:
         path: The file.
-        wanted: Names of columns. A dotted name leads into JSON objects (``scores.fluency``), also where a CSV cell
-            holds one; a column whose own name has the dots comes first. One star stands for every name at its place
-            (see ``matching``).
+        wanted: Names of columns. A dotted name leads into JSON objects (``scores.fluency``) and lists (``ratings.0``
+            is the first place), also where a CSV cell holds one; a column whose own name has the dots comes first.
+            One star stands for every name at its place (see ``matching``).
         usual: Further columns that are kept where they are there.
 
     Raises:
@@ -203,19 +203,21 @@ def _short(cell: Any) -> str:
 
 
 def _object(cell: Any) -> Mapping[str, Any] | None:
-    if isinstance(cell, str) and cell.lstrip().startswith("{"):
+    if isinstance(cell, str) and cell.lstrip().startswith(("{", "[")):
         try:
             cell = json.loads(cell)
         except (ValueError, RecursionError):
             return None
+    if isinstance(cell, list | tuple):
+        return {str(place): value for place, value in enumerate(cell)}
     return cell if isinstance(cell, Mapping) else None
 
 
 def _paths(inside: Mapping[str, Any], way: str) -> Iterable[str]:
     for name, cell in inside.items():
         yield f"{way}.{name}"
-        if isinstance(cell, Mapping):
-            yield from _paths(cell, f"{way}.{name}")
+        if isinstance(cell, Mapping | list | tuple):
+            yield from _paths(_object(cell) or {}, f"{way}.{name}")
 
 
 def _resolve(record: Mapping[str, Any], name: str) -> tuple[str, ...] | None:

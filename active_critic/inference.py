@@ -219,7 +219,7 @@ def infer(
         UnreadableReply: The model did not answer in the form asked for, nor when asked again; shows its reply.
         ModelError: The endpoint cannot be used.
     """
-    texts = _Shortener(lm.context or DEFAULT_CONTEXT)
+    texts = Shortener(lm.context or DEFAULT_CONTEXT)
     dealt = batches(examples, seed)[:max_batches]
 
     @functools.cache  # a batch is read for the task and again for the criteria; what is not read is not counted
@@ -312,15 +312,16 @@ def batches(examples: Sequence[Example], seed: int, size: int = BATCH_SIZE) -> l
     return dealt
 
 
-class _Shortener:
-    """Shortens texts so that five examples take at most half of the context window.
+class Shortener:
+    """Shortens texts so that so many examples take at most half of the context window.
 
     A text that is longer than its share keeps the first two thirds and the last third of that share, with a mark
     in between. A response's share is half of its example's, a source has whatever the response leaves.
+    ``shortened`` counts them. The context window is in tokens.
     """
 
-    def __init__(self, context: int) -> None:
-        self.share = int(context * CHARS_PER_TOKEN / 2 / BATCH_SIZE)
+    def __init__(self, context: int, count: int = BATCH_SIZE) -> None:
+        self.share = int(context * CHARS_PER_TOKEN / 2 / count)
         self.shortened = 0
 
     def _fit(self, text: str, longest: int) -> str:
@@ -329,11 +330,16 @@ class _Shortener:
         self.shortened += 1
         return f"{text[: longest * 2 // 3]} [...] {text[-(longest // 3) :]}"
 
+    def texts(self, example: Example) -> tuple[str, str]:
+        """Source and response of an example, shortened and quoted."""
+        response = quote(self._fit(example.response, self.share // 2))
+        return quote(self._fit(example.source, self.share - len(response))), response
+
     def batch(self, examples: Sequence[Example], scale: Scale) -> str:
+        """A mini-batch as it stands in the prompt, with the scores as 0-100."""
         shown = []
         for number, example in enumerate(examples, 1):
-            response = quote(self._fit(example.response, self.share // 2))
-            source = quote(self._fit(example.source, self.share - len(response)))
+            source, response = self.texts(example)
             score = scale.to_percent(example.score if example.score is not None else scale.low)
             shown.append(
                 f"Example {number}\n<source>\n{source}\n</source>\n<response>\n{response}\n</response>\n"

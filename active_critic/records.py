@@ -19,6 +19,7 @@ FORMAT_VERSION = 1
 Mode = Literal["coarse", "fine"]
 Order = Literal["rating_first", "reason_first"]
 ReadFrom = Literal["probabilities", "text"]
+ScoredBy = Literal["probabilities", "text", "samples", "likelihood", "surface"]
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -204,8 +205,9 @@ class Verdict:
         explanation: The overall justification, or None when not asked for.
         advice: What would have to change for a better score, or None when not asked for.
         criteria: One entry a criterion (empty in coarse mode).
-        read_from: Whether ratings were read as the expectation over the probabilities of the rating tokens or from
-            the text of the reply; None when unscored.
+        read_from: What the score was read from: ``"probabilities"``, the expectation over the probabilities of the
+            rating tokens; ``"text"``, the number in the reply; ``"samples"``, the mean of several replies;
+            ``"likelihood"``, that of the response; ``"surface"``, features of the text. None when unscored.
         notes: Things the reader should know, for example that an explanation was cut off.
         usage: What this verdict cost.
     """
@@ -215,7 +217,7 @@ class Verdict:
     explanation: str | None = None
     advice: str | None = None
     criteria: tuple[CriterionVerdict, ...] = ()
-    read_from: ReadFrom | None = None
+    read_from: ScoredBy | None = None
     notes: tuple[str, ...] = ()
     usage: Usage = Usage()
 

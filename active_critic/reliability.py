@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from active_critic.correlation import Floats, Indices
+from active_critic.correlation import TOLERANCE, Floats, Indices
 from active_critic.errors import DataError
-from active_critic.stats import Interval, Level, Measure, bootstrap, percentile_interval
+from active_critic.levels import Level, Measure, averaged
+from active_critic.stats import Interval, bootstrap, percentile_interval
 
 Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
 Ratings = Sequence[Sequence[float | None]] | Floats
@@ -154,7 +155,7 @@ def human_ceiling(
         confidence: As for ``stats.agreement``.
 
     Raises:
-        DataError: System level without systems.
+        DataError: Document level without groups, or system level without systems.
         ValueError: Fewer than two annotators, rows of different lengths, or an infinite rating.
     """
     table = _table(ratings)
@@ -162,6 +163,8 @@ def human_ceiling(
         raise ValueError(f"a ceiling needs at least two annotators, not {len(table)}")
     if level == "system" and (systems is None or None in systems):
         raise DataError("agreement at system level needs the system of every example; name its column (system=NAME)")
+    if level == "document" and groups is None:
+        raise DataError("agreement within documents needs the document of every example; name its column (group=NAME)")
     there = ~np.isnan(table)
     used = np.flatnonzero(there.sum(axis=0) > 1)
     table, there = table[:, used], there[:, used]
@@ -173,14 +176,10 @@ def human_ceiling(
     measures = []
     for own, rated in zip(table, there, strict=True):
         rest = (others.sum(axis=0) - np.where(rated, own, 0.0)) / np.maximum(there.sum(axis=0) - rated, 1)
-        measures.append(Measure(level, own[rated], rest[rated], group[rated], system[rated], documents=n_groups))
+        rest = _tied(rest[rated])
+        measures.append(Measure(level, own[rated], rest, group[rated], system[rated], documents=n_groups))
 
-    def average(weights: Floats) -> Floats:
-        found = np.stack([measure(weights) for measure in measures])
-        defined = (~np.isnan(found)).sum(axis=0)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.nansum(found, axis=0) / np.where(defined > 0, defined, np.nan))
-
+    average = averaged(measures)
     whole = np.ones((1, n_groups))
     points = [None if np.isnan(value) else float(value) for value in average(whole)[0]]
     each = [float(measure(whole)[0, 3]) for measure in measures]
@@ -198,6 +197,16 @@ def human_ceiling(
         seed=seed,
         confidence=confidence,
     )
+
+
+def _tied(values: Floats) -> Floats:
+    """Values that differ only by the rounding of the sums that they come from, made equal: they are tied."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    apart = np.diff(ordered, prepend=-np.inf) > TOLERANCE * np.abs(values).max(initial=0)
+    made = np.empty_like(values)
+    made[order] = ordered[np.flatnonzero(apart)][np.cumsum(apart) - 1]
+    return made
 
 
 def _codes(names: Sequence[str]) -> Indices:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -16,16 +16,14 @@ from active_critic.correlation import (
     TOLERANCE,
     Floats,
     Indices,
-    Resampled,
     aligned,
-    coefficients,
     kendall,
     pearson,
-    rowwise_coefficients,
     spearman,
     weighted_coefficients,
 )
 from active_critic.errors import DataError
+from active_critic.levels import Level, Measure, averaged
 
 __all__ = [
     "Agreement",
@@ -44,11 +42,9 @@ __all__ = [
     "weighted_coefficients",
 ]
 
-Level = Literal["dataset", "document", "system"]
 Interval = tuple[float, float]
 
 _CELLS = 500_000  # a few megabytes at a time: what fits a processor's cache is quick
-_LONG = 500
 
 
 def q(pred: Sequence[float | None], human: Sequence[float]) -> float:
@@ -75,13 +71,16 @@ class Agreement:
         mean: The mean of the three.
         pearson_interval, spearman_interval, kendall_interval, mean_interval: Percentile bootstrap intervals over
             documents, or None with fewer than two documents or where most resamples leave nothing to correlate.
-        n: Examples with a prediction; only they count.
-        total: All examples.
+        n: Examples with a prediction; only they count. One that is in several parts counts in each.
+        total: All examples, likewise.
         level: ``"dataset"``: over all examples; ``"document"``: within each document, averaged over the documents where
             both sides vary; ``"system"``: over the systems' mean scores.
-        units: What the coefficients are over: examples, such documents, or systems.
+        units: What the coefficients are over: examples, such documents, or systems; with parts, of all of them.
         groups: Documents among the ``n`` examples.
         resamples, seed, confidence: How the intervals were made.
+        parts: Parts in which the coefficients are defined: the figures are the means over them. Without parts, all
+            examples are one.
+        parts_total: All parts.
     """
 
     pearson: float | None
@@ -100,6 +99,8 @@ class Agreement:
     resamples: int
     seed: int
     confidence: float
+    parts: int = 1
+    parts_total: int = 1
 
     @property
     def coverage(self) -> float:
@@ -117,12 +118,14 @@ class Difference:
     """How much better ``a`` agrees with people than ``b``, on the examples for which both have a prediction.
 
     Attributes:
-        delta: Mean of the three coefficients of ``a`` minus that of ``b``; None where either is not defined.
+        delta: Mean of the three coefficients of ``a`` minus that of ``b``; None where either is not defined. With
+            parts, the mean over those in which both are.
         interval: Percentile bootstrap interval of ``delta`` over documents, or None.
         p: Two-sided p of the paired permutation test over documents (whole documents swap ``a`` and ``b``, both put
-            on a common scale first), or None.
+            on a common scale first), or None. With parts, a document swaps in all of them or in none.
         n, groups: Examples and documents that count.
         level, resamples, seed, confidence: As in ``Agreement``; ``resamples`` is also the number of permutations.
+        parts, parts_total: As in ``Agreement``; a part counts where both are defined.
     """
 
     delta: float | None
@@ -134,6 +137,8 @@ class Difference:
     resamples: int
     seed: int
     confidence: float
+    parts: int = 1
+    parts_total: int = 1
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain JSON values."""
@@ -147,6 +152,7 @@ def agreement(
     *,
     level: Level = "dataset",
     systems: Sequence[str | None] | None = None,
+    parts: Sequence[int] | None = None,
     resamples: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
@@ -159,19 +165,25 @@ def agreement(
         groups: The document of each example; without them every example is a document of its own.
         level: See ``Agreement``.
         systems: The system of each example, needed at system level.
+        parts: The fold or repeat that each prediction is from. Predictions of different fits are never pooled: every
+            coefficient is computed within each part and averaged over the parts where it is defined. A document is
+            drawn, or not, in all parts together. Name the ``groups``: else the same example in two parts is two.
         resamples: Bootstrap resamples of whole documents.
         seed: Seed of the resampling.
         confidence: Coverage that the intervals aim at.
 
     Raises:
-        DataError: System level without systems.
+        DataError: Document level without groups, or system level without systems.
         ValueError: Lists of different lengths, or human scores that are not finite.
     """
     x, y, kept = _pairs(pred, human)
-    group = _codes(groups, kept)
+    group = _document_codes(level, groups, kept)
     n_groups = int(group.max(initial=-1)) + 1
-    measure = Measure(level, x, y, group, _system_codes(level, systems, kept))
-    values = measure(np.ones((1, n_groups)))[0]
+    system = _system_codes(level, systems, kept)
+    of_parts = _rows_of_parts(parts, len(human), kept)
+    measures = [Measure(level, x[rows], y[rows], group[rows], system[rows], n_groups) for rows in of_parts]
+    measure, whole = averaged(measures), np.ones((1, n_groups))
+    values = measure(whole)[0]
     drawn = bootstrap(measure, n_groups, resamples, np.random.default_rng(seed), len(x))
     points = [None if np.isnan(value) else float(value) for value in values]
     intervals = [None if points[i] is None else percentile_interval(drawn[:, i], confidence) for i in range(4)]
@@ -181,11 +193,13 @@ def agreement(
         n=len(x),
         total=len(human),
         level=level,
-        units=measure.units,
+        units=sum(part.units for part in measures),
         groups=n_groups,
         resamples=resamples,
         seed=seed,
         confidence=confidence,
+        parts=sum(not np.isnan(part(whole)[0, 3]) for part in measures),
+        parts_total=len(measures),
     )
 
 
@@ -197,6 +211,7 @@ def paired_difference(
     *,
     level: Level = "dataset",
     systems: Sequence[str | None] | None = None,
+    parts: Sequence[int] | None = None,
     resamples: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
@@ -204,49 +219,103 @@ def paired_difference(
     """Whether ``a`` agrees with people better than ``b``; arguments as for ``agreement``.
 
     Raises:
-        DataError: System level without systems.
+        DataError: Document level without groups, or system level without systems.
         ValueError: Lists of different lengths, or human scores that are not finite.
     """
     _, _, in_a = _pairs(pred_a, human)
     _, _, in_b = _pairs(pred_b, human)
     kept = np.intersect1d(in_a, in_b)
     a, b, y = (np.array([values[i] for i in kept], dtype=np.float64) for values in (pred_a, pred_b, human))
-    group = _codes(groups, kept)
+    group = _document_codes(level, groups, kept)
     n_groups = int(group.max(initial=-1)) + 1
     system = _system_codes(level, systems, kept)
-    of_a, of_b = (Measure(level, x, y, group, system) for x in (a, b))
+    of_parts = _rows_of_parts(parts, len(human), kept)
+    every = [_Pair(level, a[rows], b[rows], y[rows], group[rows], system[rows], n_groups) for rows in of_parts]
+    defined = [pair for pair in every if not np.isnan(pair.delta)]
+    delta, interval, p = None, None, None
+    if defined:
+        difference = averaged([pair.difference for pair in defined])
+        delta = float(difference(np.ones((1, n_groups)))[0])
+        if n_groups > 1 and resamples:
+            rng = np.random.default_rng(seed)
+            interval = percentile_interval(bootstrap(difference, n_groups, resamples, rng, len(kept)), confidence)
+            swapped = averaged([pair.swapped for pair in defined])
 
-    def difference(weights: Floats) -> Floats:
-        return np.asarray(of_a(weights)[:, 3] - of_b(weights)[:, 3])
+            def chance(count: int) -> Floats:
+                swap = rng.integers(0, 2, (count, n_groups)).astype(np.float64)
+                return np.nan_to_num(np.abs(swapped(swap)), nan=np.inf)
 
-    delta = float(difference(np.ones((1, n_groups)))[0])
-    interval, p = None, None
-    if not np.isnan(delta) and n_groups > 1 and resamples:
-        rng = np.random.default_rng(seed)
-        interval = percentile_interval(bootstrap(difference, n_groups, resamples, rng, len(kept)), confidence)
+            extreme = _in_blocks(chance, resamples, 2 * len(kept)) >= abs(delta) - TOLERANCE
+            p = float((1 + np.sum(extreme)) / (1 + resamples))
+    return Difference(
+        delta=delta,
+        interval=interval,
+        p=p,
+        n=len(kept),
+        groups=n_groups,
+        level=level,
+        resamples=resamples,
+        seed=seed,
+        confidence=confidence,
+        parts=len(defined),
+        parts_total=len(every),
+    )
+
+
+class _Pair:
+    """Two predictions of the same examples of one part.
+
+    Attributes:
+        delta: The difference of the means of three, NaN where one of them is not defined.
+    """
+
+    def __init__(
+        self, level: Level, a: Floats, b: Floats, y: Floats, group: Indices, system: Indices, n_groups: int
+    ) -> None:
+        self._a, self._b = (Measure(level, x, y, group, system, n_groups) for x in (a, b))
+        self.delta = float(self.difference(np.ones((1, n_groups)))[0])
+        if np.isnan(self.delta):
+            return
         # Both predictions of every example, one of them weighted 0: a swap is a change of weights.
         x2, y2 = np.concatenate([_standard(a), _standard(b)]), np.tile(y, 2)
-        both = Measure(level, x2, y2, np.concatenate([group, group + n_groups]), np.tile(system, 2))
+        twice = np.concatenate([group, group + n_groups])
+        self._both = Measure(level, x2, y2, twice, np.tile(system, 2), 2 * n_groups)
 
-        def swapped(count: int) -> Floats:
-            swap = rng.integers(0, 2, (count, n_groups)).astype(np.float64)
-            first, second = (both(np.hstack(sides))[:, 3] for sides in ((1 - swap, swap), (swap, 1 - swap)))
-            return np.nan_to_num(np.abs(first - second), nan=np.inf)
+    def difference(self, weights: Floats) -> Floats:
+        """How much better ``a`` is in each draw, from how often each document is drawn."""
+        return np.asarray(self._a(weights)[:, 3] - self._b(weights)[:, 3])
 
-        extreme = _in_parts(swapped, resamples, 2 * len(kept)) >= abs(delta) - TOLERANCE
-        p = float((1 + np.sum(extreme)) / (1 + resamples))
-    return Difference(
-        None if np.isnan(delta) else delta, interval, p, len(kept), n_groups, level, resamples, seed, confidence
-    )
+    def swapped(self, swap: Floats) -> Floats:
+        """The same where the documents that are 1 have ``a`` and ``b`` swapped, and those that are 0 have not."""
+        first, second = (self._both(np.hstack(sides))[:, 3] for sides in ((1 - swap, swap), (swap, 1 - swap)))
+        return np.asarray(first - second)
 
 
 def _standard(values: Floats) -> Floats:
     return np.asarray((values - values.mean()) / values.std())
 
 
-def _codes(groups: Sequence[str] | None, kept: Indices) -> Indices:
+def _rows_of_parts(parts: Sequence[int] | None, total: int, kept: Indices) -> list[Indices]:
+    """Where in ``kept`` the examples of each part are; parts that have none are there too."""
+    if parts is None:
+        return [np.arange(len(kept))]
+    if len(parts) != total:
+        raise ValueError(f"{len(parts)} parts for {total} examples")
+    part = np.asarray(parts)
+    return [np.flatnonzero(part[kept] == one) for one in np.unique(part)] or [np.arange(0)]
+
+
+def _document_codes(level: Level, groups: Sequence[str] | None, kept: Indices) -> Indices:
     if groups is None:
+        if level == "document":
+            raise DataError(
+                "agreement within documents needs the document of every example; name its column (group=NAME)"
+            )
         return np.arange(len(kept))
+    return _codes(groups, kept)
+
+
+def _codes(groups: Sequence[str], kept: Indices) -> Indices:
     # Numbered by name, so that the order of rows does not change what is drawn for which document.
     names = [groups[i] for i in kept]
     number = {name: i for i, name in enumerate(sorted(set(names)))}
@@ -276,10 +345,10 @@ def bootstrap(
     if n_groups < 2:
         return measure(np.ones((1, n_groups)))[:0]
     even = np.full(n_groups, 1 / n_groups)
-    return _in_parts(lambda count: measure(rng.multinomial(n_groups, even, count).astype(np.float64)), resamples, n)
+    return _in_blocks(lambda count: measure(rng.multinomial(n_groups, even, count).astype(np.float64)), resamples, n)
 
 
-def _in_parts(of: Callable[[int], Floats], count: int, n: int) -> Floats:
+def _in_blocks(of: Callable[[int], Floats], count: int, n: int) -> Floats:
     step = max(16, _CELLS // max(n, 1))
     return np.concatenate([of(min(step, count - start)) for start in range(0, count, step)] or [of(0)])
 
@@ -291,83 +360,6 @@ def percentile_interval(values: Floats, confidence: float) -> Interval | None:
         return None
     low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
-
-
-class Measure:
-    """Pearson, Spearman, Kendall and their mean at a level, as a function of how often each document is drawn.
-
-    Called with weights of shape (draws, documents), it returns shape (draws, 4); NaN where they are not defined.
-
-    Args:
-        level: See ``Agreement``.
-        x, y: The two sides, finite, shape (n,).
-        group, system: The numbers of the document and of the system of every example, from 0, shape (n,).
-        documents: How many there are, when the last may have no example.
-
-    Attributes:
-        units: What the coefficients are over: see ``Agreement``.
-    """
-
-    def __init__(self, level: Level, x: Floats, y: Floats, group: Indices, system: Indices, documents: int = 0) -> None:
-        self._level, self._x, self._y, self._group, self._system = level, x, y, group, system
-        if level == "document":
-            self._within = _within(x, y, group, documents)
-            self.units = int(np.sum(~np.isnan(self._within[:, 3])))
-        elif level == "system":
-            self.units = len(np.unique(system))
-        else:
-            self._resampled = Resampled(x, y)
-            self.units = len(x)
-
-    def __call__(self, weights: Floats) -> Floats:
-        if len(self._x) < 2 or not len(weights):
-            return np.full((len(weights), 4), np.nan)
-        if self._level == "document":
-            total = weights @ ~np.isnan(self._within[:, 3])
-            with np.errstate(invalid="ignore"):
-                return np.asarray((weights @ np.nan_to_num(self._within)) / np.where(total > 0, total, np.nan)[:, None])
-        if self._level == "system":
-            return self._over_systems(weights)
-        return self._resampled(np.ascontiguousarray(weights.T)[self._group])
-
-    def _over_systems(self, weights: Floats) -> Floats:
-        # Documents by systems: sums of both sides, and how many examples there are.
-        cell = self._group * (int(self._system.max()) + 1) + self._system
-        shape = (weights.shape[1], int(self._system.max()) + 1)
-        sums = (np.bincount(cell, v, shape[0] * shape[1]).reshape(shape) for v in (self._x, self._y, None))
-        x, y, n = (weights @ sum_ for sum_ in sums)
-        present = n > 0
-        x, y = (np.divide(v, n, out=np.zeros_like(v), where=present) for v in (x, y))
-        step = max(1, 8 * _CELLS // x.shape[1] ** 2)
-        parts = [slice(start, start + step) for start in range(0, len(x), step)]
-        # Means that differ only by the rounding of their sums are equal.
-        return np.concatenate([rowwise_coefficients(x[p], y[p], present[p], close=TOLERANCE) for p in parts])
-
-
-def _within(x: Floats, y: Floats, group: Indices, documents: int) -> Floats:
-    """The coefficients within each document, shape (documents, 4)."""
-    size = np.bincount(group, minlength=documents)
-    order = np.argsort(group, kind="stable")
-    start = np.cumsum(size) - size
-    found = np.full((len(size), 4), np.nan)
-    for document in np.flatnonzero(size > _LONG):
-        part = order[start[document] : start[document] + size[document]]
-        found[document] = coefficients(x[part], y[part])
-    short = np.flatnonzero((size > 1) & (size <= _LONG))
-    short = short[np.argsort(size[short], kind="stable")]
-    while len(short):
-        # Documents of similar size together, as many as memory allows for the longest among them.
-        count = len(short)
-        while count > 1 and (
-            count * size[short[count - 1]] ** 2 > _CELLS or size[short[count - 1]] > 2 * size[short[0]]
-        ):
-            count = (count + 1) // 2
-        part, short = short[:count], short[count:]
-        place = np.arange(size[part].max())
-        present = place < size[part][:, None]
-        index = order[np.minimum(start[part][:, None] + place, len(order) - 1)]
-        found[part] = rowwise_coefficients(x[index], y[index], present)
-    return found
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:

@@ -1,8 +1,12 @@
-"""A small server on 127.0.0.1 that speaks the OpenAI chat-completions protocol, with replies and faults by script."""
+"""A small server on 127.0.0.1 that speaks the OpenAI protocol, with replies and faults by script.
+
+Chat completions are answered by ``answer``; plain completions by ``complete``, as long as there is one.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import socket
 import struct
 import threading
@@ -72,6 +76,38 @@ OPENAI_OVERFLOW = Fault(
 )
 
 
+NO_COMPLETIONS = Fault(status=404, message="Not Found", type="invalid_request_error")
+
+
+def echoing(logprob: Callable[[str], float | None], *, before: str = "") -> Complete:
+    """A completions endpoint that echoes: every word, with the white space before it, is a token.
+
+    ``before`` is a token that the server puts before the prompt and counts into the offsets.
+    """
+
+    def complete(body: dict[str, Any]) -> dict[str, Any]:
+        pieces = [before] * bool(before) + re.findall(r"\s*\S+|\s+\Z", body["prompt"])
+        offsets = [sum(map(len, pieces[:i])) for i in range(len(pieces) + 1)]
+        choice: dict[str, Any] = {"index": 0, "text": body["prompt"] + " more", "finish_reason": "length"}
+        choice["logprobs"] = {
+            "tokens": [*pieces, " more"],
+            "token_logprobs": [None, *map(logprob, pieces[1:]), -9.0],
+            "text_offset": offsets,
+            "top_logprobs": None,
+        }
+        usage = {"prompt_tokens": len(pieces), "completion_tokens": 1, "total_tokens": len(pieces) + 1}
+        return {"id": "cmpl-1", "object": "text_completion", "created": 0, "choices": [choice], "usage": usage}
+
+    return complete
+
+
+def not_echoing(body: dict[str, Any]) -> dict[str, Any]:
+    """A completions endpoint that passes over ``echo``."""
+    logprobs = {"tokens": [" more"], "token_logprobs": [-9.0], "text_offset": [0], "top_logprobs": None}
+    choice = {"index": 0, "text": " more", "finish_reason": "length", "logprobs": logprobs}
+    return {"id": "cmpl-1", "object": "text_completion", "created": 0, "choices": [choice]}
+
+
 @dataclass(frozen=True)
 class Asked:
     """One request as it arrived."""
@@ -82,6 +118,7 @@ class Asked:
 
 
 Answer = Callable[[dict[str, Any]], "Say | Fault"]
+Complete = Callable[[dict[str, Any]], "dict[str, Any] | Fault"]
 
 
 @dataclass
@@ -90,6 +127,7 @@ class Loopback:
 
     url: str
     answer: Answer
+    complete: Complete = lambda _: NO_COMPLETIONS
     asked: list[Asked] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -147,8 +185,11 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         with self.loopback._lock:
             self.loopback.asked.append(Asked(self.path, headers, body))
-        reply = self.loopback.answer(body)
-        if isinstance(reply, Say):
+        plain = self.path.endswith("/completions") and not self.path.endswith("/chat/completions")
+        reply = self.loopback.complete(body) if plain else self.loopback.answer(body)
+        if isinstance(reply, dict):
+            self._send(200, reply)
+        elif isinstance(reply, Say):
             time.sleep(reply.slow)
             self._send(200, completion(reply, body))
         elif reply.how == "reset":

@@ -85,6 +85,18 @@ def test_objects_in_the_cells_of_a_csv_are_read(tmp_path) -> None:
     assert table.matching("scores.*") == ("x",)
 
 
+def test_a_list_has_its_places_as_names(tmp_path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"r": [4, 5]}\n{"r": [3, null, "2"]}\n{"r": "[1, 2]"}\n{"r": {"a": [7]}}\n{"r": "[broken"}\n')
+    table = Table(path, ["r.*"])
+    assert table.matching("r.*") == ("0", "1", "2", "a", "a.0")
+    assert table.predictions("r.0").values == (4.0, 3.0, 1.0, None, None)
+    assert table.predictions("r.1").values == (5.0, None, 2.0, None, None)
+    assert table.predictions("r.2").values == (None, 2.0, None, None, None)
+    with pytest.raises(DataError, match=r"no column 'r\.3'"):
+        table.predictions("r.3")
+
+
 def test_names_and_digests(path, tmp_path) -> None:
     table = Table(path, ["text", "scores"])
     assert len(set(table.digests("text"))) == 1

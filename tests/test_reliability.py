@@ -154,6 +154,15 @@ def test_an_annotator_who_never_varies_does_not_count_and_is_named() -> None:
     assert (nothing.mean, nothing.mean_interval, nothing.each) == (None, None, (None, None))
 
 
+def test_means_of_the_others_that_are_equal_tie_whatever_the_rounding_of_their_sums() -> None:
+    # The others' sums are 0.3 twice, as 0.1 + 0.2 and 0.3 + 0.0, and 0.6 twice.
+    table = [[0.7, 0.1, 0.2, 0.4], [0.1, 0.3, 0.3, 0.6], [0.2, 0.0, 0.3, 0.0]]
+    found = human_ceiling(table, resamples=0)
+    rests = [[0.3, 0.3, 0.6, 0.6], [0.9, 0.1, 0.5, 0.4], [0.8, 0.4, 0.5, 1.0]]
+    each = [stats.kendall(own, rest) for own, rest in zip(table, rests, strict=True)]
+    assert found.kendall == pytest.approx(np.mean(each), abs=1e-12)
+
+
 def test_levels_of_the_ceiling() -> None:
     table, groups = raters()
     systems = [f"s{i % 5}" for i in range(40)]
@@ -161,6 +170,8 @@ def test_levels_of_the_ceiling() -> None:
     assert human_ceiling(table, groups, level="system", systems=systems, resamples=20).mean is not None
     with pytest.raises(DataError, match="system of every example"):
         human_ceiling(table, groups, level="system")
+    with pytest.raises(DataError, match="document of every example"):
+        human_ceiling(table, level="document")
     with pytest.raises(ValueError, match="at least two annotators"):
         human_ceiling(table[:1], groups)
 

@@ -1,71 +1,19 @@
 """Agreement statistics: equal to scipy's where scipy has them, None where undefined, resampled by document."""
 
 import time
-from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from by_scipy import COEFFICIENTS, noisy
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from active_critic import stats
-from active_critic.correlation import rowwise_coefficients
+from active_critic import levels, stats
 from active_critic.errors import DataError
-
-# Few distinct values, so that ties are common; with a few decimals, so that Pearson is well conditioned.
-TIED = st.integers(-3, 3).map(float) | st.integers(-400, 400).map(lambda value: value / 100)
-PAIRS = st.lists(st.tuples(TIED, TIED), min_size=2, max_size=25)
-BY_SCIPY: dict[str, Callable[..., float]] = {
-    "pearson": lambda x, y: scipy_stats.pearsonr(x, y).statistic,
-    "spearman": lambda x, y: scipy_stats.spearmanr(x, y).statistic,
-    "kendall": lambda x, y: scipy_stats.kendalltau(x, y).statistic,
-}
-
-
-def columns(pairs: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
-    return [x for x, _ in pairs], [y for _, y in pairs]
-
-
-def noisy(n: int, seed: int = 0, noise: float = 1.0) -> tuple[list[float], list[float], list[str], list[str]]:
-    rng = np.random.default_rng(seed)
-    human = rng.integers(1, 6, n).astype(float)
-    pred = human + noise * rng.normal(size=n)
-    return pred.tolist(), human.tolist(), [f"d{i // 5}" for i in range(n)], [f"s{i % 5}" for i in range(n)]
-
-
-@pytest.mark.parametrize("name", BY_SCIPY)
-@given(pairs=PAIRS)
-def test_coefficients_equal_scipys(name: str, pairs: list[tuple[float, float]]) -> None:
-    x, y = columns(pairs)
-    ours = getattr(stats, name)(x, y)
-    if len(set(x)) == 1 or len(set(y)) == 1:
-        assert ours is None
-    else:
-        assert ours == pytest.approx(BY_SCIPY[name](x, y), abs=1e-12)
-        assert ours == pytest.approx(getattr(stats, name)(y, x), abs=1e-12)
-
-
-@pytest.mark.parametrize("name", BY_SCIPY)
-@pytest.mark.parametrize(
-    ("x", "y"), [([], []), ([1.0], [2.0]), ([3.0, 3.0], [1.0, 2.0]), ([1.0, 2.0], [0.3, 0.1 + 0.2])]
-)
-def test_what_is_not_defined_is_none(name: str, x: list[float], y: list[float]) -> None:
-    assert getattr(stats, name)(x, y) is None
-
-
-@pytest.mark.parametrize("name", BY_SCIPY)
-def test_extreme_sizes_neither_overflow_nor_leave_the_range(name: str) -> None:
-    for size in (1e-300, 1e-9, 1e9, 1e300):
-        assert getattr(stats, name)([size, 2 * size, 3 * size], [1, 2, 3]) == pytest.approx(1.0, abs=1e-12)
-    assert getattr(stats, name)([1e9 + 1, 1e9 + 2, 1e9 + 4], [3, 2, 1]) < -0.98
 
 
 def test_unequal_lengths_and_missing_numbers_are_refused() -> None:
-    with pytest.raises(ValueError, match="equal length"):
-        stats.pearson([1, 2], [1])
-    with pytest.raises(ValueError, match="finite"):
-        stats.kendall([1, float("nan")], [1, 2])
     with pytest.raises(ValueError, match="2 predictions for 3"):
         stats.agreement([1, 2], [1, 2, 3])
     with pytest.raises(ValueError, match="finite"):
@@ -74,33 +22,18 @@ def test_unequal_lengths_and_missing_numbers_are_refused() -> None:
 
 def test_q_is_the_sum_and_counts_the_undefined_as_zero() -> None:
     pred, human = [1.0, 2.0, 4.0, 3.0], [1.0, 2.0, 3.0, 5.0]
-    expected = sum(of(pred, human) for of in BY_SCIPY.values())
+    expected = sum(of(pred, human) for of in COEFFICIENTS.values())
     assert stats.q(pred, human) == pytest.approx(expected, abs=1e-12)
     assert stats.q([*pred, None, float("nan")], [*human, 9.0, 0.0]) == pytest.approx(expected, abs=1e-12)
     assert stats.q([2.0] * 4, human) == stats.q([None] * 4, human) == stats.q([], []) == 0.0
     assert stats.q(human, human) == pytest.approx(3.0)
 
 
-@given(pairs=PAIRS, data=st.data())
-@settings(deadline=None)
-def test_weights_are_the_same_as_writing_pairs_out(pairs: list[tuple[float, float]], data: st.DataObject) -> None:
-    counts = st.lists(st.integers(0, 4), min_size=len(pairs), max_size=len(pairs)).filter(lambda c: sum(c) > 0)
-    weights = data.draw(st.lists(counts, min_size=1, max_size=4))
-    x, y = map(np.array, columns(pairs))
-    ours = stats.weighted_coefficients(x, y, np.array(weights, dtype=float))
-    for row, weight in zip(ours, weights, strict=True):
-        a, b = np.repeat(x, weight), np.repeat(y, weight)
-        if np.ptp(a) == 0 or np.ptp(b) == 0:
-            assert np.isnan(row).all()
-        else:
-            expected = [of(a, b) for of in BY_SCIPY.values()]
-            assert row == pytest.approx([*expected, sum(expected) / 3], abs=1e-12)
-
-
 def test_large_sets_are_worked_through_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     pred, human, groups, systems = noisy(60)
     whole = [stats.agreement(pred, human, groups, level=lv, systems=systems) for lv in ("dataset", "system")]
-    monkeypatch.setattr(stats, "_CELLS", 130)
+    for module in (stats, levels):
+        monkeypatch.setattr(module, "_CELLS", 130)
     parts = [stats.agreement(pred, human, groups, level=lv, systems=systems) for lv in ("dataset", "system")]
     for one, other in zip(whole, parts, strict=True):
         assert one.mean_interval == pytest.approx(other.mean_interval, abs=1e-12)
@@ -111,7 +44,7 @@ def test_agreement_leaves_out_what_has_no_prediction_and_counts_it() -> None:
     some = [None if i % 5 == 0 else p for i, p in enumerate(pred)]
     result = stats.agreement(some, human, groups, resamples=200)
     kept = [i for i in range(50) if i % 5]
-    assert result.pearson == pytest.approx(BY_SCIPY["pearson"]([pred[i] for i in kept], [human[i] for i in kept]))
+    assert result.pearson == pytest.approx(COEFFICIENTS["pearson"]([pred[i] for i in kept], [human[i] for i in kept]))
     assert (result.n, result.total, result.coverage, result.groups, result.units) == (40, 50, 0.8, 10, 40)
     assert result.mean == pytest.approx((result.pearson + result.spearman + result.kendall) / 3)
     for name in ("pearson", "spearman", "kendall", "mean"):
@@ -150,7 +83,7 @@ def test_the_interval_is_that_of_an_explicit_bootstrap() -> None:
     values = []
     for count in rng.multinomial(12, np.full(12, 1 / 12), 300):
         rows = [i for times, part in zip(count, members, strict=True) for i in part * times]
-        values.append(BY_SCIPY["kendall"]([pred[i] for i in rows], [human[i] for i in rows]))
+        values.append(COEFFICIENTS["kendall"]([pred[i] for i in rows], [human[i] for i in rows]))
     assert result.kendall_interval == pytest.approx(np.quantile(values, [0.025, 0.975]), abs=1e-12)
 
 
@@ -199,7 +132,7 @@ def test_system_level_compares_mean_scores_of_systems() -> None:
     means = [
         [np.mean([v[i] for i in range(50) if systems[i] == s]) for s in sorted(set(systems))] for v in (pred, human)
     ]
-    assert result.spearman == pytest.approx(BY_SCIPY["spearman"](*means))
+    assert result.spearman == pytest.approx(COEFFICIENTS["spearman"](*means))
     assert (result.units, result.level) == (5, "system")
     assert result.mean_interval is not None
 
@@ -208,6 +141,13 @@ def test_system_level_compares_mean_scores_of_systems() -> None:
 def test_system_level_needs_systems(systems: list[str | None] | None) -> None:
     with pytest.raises(DataError, match="system of every example"):
         stats.agreement([1, 2, 3], [1, 2, 3], level="system", systems=systems)
+
+
+def test_document_level_needs_documents() -> None:
+    with pytest.raises(DataError, match="document of every example"):
+        stats.agreement([1, 2, 3], [1, 2, 3], level="document")
+    with pytest.raises(DataError, match="document of every example"):
+        stats.paired_difference([1, 2, 3], [1, 2, 3], [1, 3, 2], level="document")
 
 
 def test_an_agreement_is_plain_json() -> None:
@@ -250,7 +190,7 @@ def test_the_permutation_test_is_that_of_swapping_predictions() -> None:
     document = [sorted(set(groups)).index(g) for g in groups]
 
     def mean(x: np.ndarray) -> float:
-        return sum(of(x, human) for of in BY_SCIPY.values()) / 3
+        return sum(of(x, human) for of in COEFFICIENTS.values()) / 3
 
     delta = mean(first) - mean(second)
     extreme = 0
@@ -289,27 +229,11 @@ def test_a_thousand_resamples_of_five_hundred_examples_take_seconds_at_most() ->
     assert time.perf_counter() - started < 3.0
 
 
-@given(pairs=st.lists(st.tuples(TIED, TIED), max_size=20), data=st.data())
-@settings(deadline=None)
-def test_many_short_lists_at_once_equal_one_at_a_time(pairs: list[tuple[float, float]], data: st.DataObject) -> None:
-    x, y = map(np.array, columns(pairs))
-    here = st.lists(st.booleans(), min_size=len(pairs), max_size=len(pairs))
-    present = np.array(data.draw(st.lists(here, min_size=1, max_size=3)), dtype=bool)
-    rows = np.ones((len(present), 1))
-    found = rowwise_coefficients(rows * x, rows * y, present)
-    for row, kept in zip(found, present, strict=True):
-        expected = [of(x[kept], y[kept]) for of in (stats.pearson, stats.spearman, stats.kendall)]
-        if None in expected:
-            assert np.isnan(row).all()
-        else:
-            assert row[:3] == pytest.approx(expected, abs=1e-12)
-
-
 @pytest.mark.parametrize("sizes", [(600, 3, 1, 2, 40), (2, 2, 9), (1, 1), (700,)])
 def test_documents_of_any_size_are_each_correlated_alone(
     sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stats, "_CELLS", 200)
+    monkeypatch.setattr(levels, "_CELLS", 200)
     groups = [f"d{i}" for i, size in enumerate(sizes) for _ in range(size)]
     rng = np.random.default_rng(len(sizes))
     order = rng.permutation(len(groups))
@@ -320,7 +244,7 @@ def test_documents_of_any_size_are_each_correlated_alone(
     for name in sorted(set(groups)):
         rows = [i for i, group in enumerate(groups) if group == name]
         if len(rows) > 1 and np.ptp(human[rows]) > 0:
-            each.append([of(pred[rows], human[rows]) for of in BY_SCIPY.values()])
+            each.append([of(pred[rows], human[rows]) for of in COEFFICIENTS.values()])
     assert found.units == len(each)
     expected = pytest.approx(np.mean(each, axis=0), abs=1e-12) if each else (None, None, None)
     assert (found.pearson, found.spearman, found.kendall) == expected
@@ -335,14 +259,6 @@ def test_systems_whose_means_are_equal_tie_whatever_the_rounding_of_their_sums()
     assert found.kendall == pytest.approx(scipy_stats.kendalltau([1, 2, 4, 0], [2, 2, 6, 0.5]).statistic)
 
 
-def test_a_resample_far_from_the_mean_of_all_loses_no_digits() -> None:
-    x = np.array([1e6, 0.001, 0.002, 0.004])
-    y = np.array([1.0, 3.0, 2.0, 5.0])
-    found = stats.weighted_coefficients(x, y, np.array([[0, 1, 1, 1], [1, 1, 1, 1]], dtype=float))
-    assert found[0, 0] == pytest.approx(BY_SCIPY["pearson"](x[1:], y[1:]), abs=1e-12)
-    assert found[1, 0] == pytest.approx(BY_SCIPY["pearson"](x, y), abs=1e-12)
-
-
 def test_twenty_thousand_examples_are_resampled_in_seconds_and_equal_scipy() -> None:
     rng = np.random.default_rng(0)
     human = rng.integers(3, 16, 20_000) / 3
@@ -350,13 +266,13 @@ def test_twenty_thousand_examples_are_resampled_in_seconds_and_equal_scipy() -> 
     started = time.process_time()
     found = stats.agreement(pred.tolist(), human.tolist(), resamples=20)
     assert time.process_time() - started < 10.0
-    for name, of in BY_SCIPY.items():
+    for name, of in COEFFICIENTS.items():
         assert getattr(found, name) == pytest.approx(of(pred, human), abs=1e-12)
     draw = np.random.default_rng(0).multinomial(20_000, np.full(20_000, 1 / 20_000), 20)[0]
     # Documents are numbered by position here: one explicit resample.
     one = stats.weighted_coefficients(pred, human, draw[None].astype(float))[0]
     rows = np.repeat(np.arange(20_000), draw)
-    assert one[:3] == pytest.approx([of(pred[rows], human[rows]) for of in BY_SCIPY.values()], abs=1e-12)
+    assert one[:3] == pytest.approx([of(pred[rows], human[rows]) for of in COEFFICIENTS.values()], abs=1e-12)
 
 
 def test_holm_corrects_for_the_number_of_comparisons() -> None:

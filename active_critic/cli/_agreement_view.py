@@ -19,8 +19,11 @@ def agreement_account(document: Mapping[str, Any]) -> RenderableType:
     parts: list[RenderableType] = []
     for result in document["results"]:
         heading = f"{plain(result['human'])}, {_LEVELS[result['level']]}"
-        parts += [Text(heading, style="bold"), _figures(result)]
-        parts += [Text(plain(sentence)) for sentence in _words(result)]
+        parts.append(Text(heading, style="bold"))
+        if result["columns"]:
+            parts += [_figures(result), *(Text(plain(sentence)) for sentence in _words(result))]
+        if result["raters"]:
+            parts += [*([Text("")] if result["columns"] else []), *_raters(result["raters"])]
         if any(entry["difference"] for entry in result["columns"]):
             parts += [Text(""), *_differences(result)]
         parts.append(Text(""))
@@ -90,6 +93,26 @@ def _words(result: Mapping[str, Any]) -> list[str]:
         if (figures["mean"] or 0) < 0:
             words.append(f"{name} falls where people's scores rise; pairwise accuracy takes more to be better.")
     return words
+
+
+def _raters(found: Mapping[str, Any]) -> list[RenderableType]:
+    alpha, ceiling, raters = found["alpha"], found["ceiling"], found["columns"]
+    names = ", ".join(rater["column"] for rater in raters)
+    shown = [f"Krippendorff's alpha of {len(raters)} raters, {found['items']:,} rows with two ratings or more: "]
+    shown.append(", ".join(f"{value:.3f} ({measurement})" for measurement, value in alpha.items()) + ".")
+    sentences = [f"The raters: {names}.", "".join(shown)]
+    for rater in raters:
+        without = rater["missing"] + rater["not_numeric"]
+        if without:
+            odd = f" (first: {rater['first_not_numeric']})" if rater["first_not_numeric"] else ""
+            sentences.append(
+                f"{rater['column']!r}: {without:,} of {rater['n'] + without:,} rows have no rating and do not count: "
+                f"{rater['missing']:,} missing, {rater['not_numeric']:,} not a number{odd}."
+            )
+    figures = {**ceiling, "total": sum(rater["n"] for rater in raters)}
+    table = agreement_table({"human ceiling": figures}, whom="the mean of the other raters, rater by rater,")
+    each = ", ".join(_share(rater["mean_with_the_rest"]) for rater in raters)
+    return [*(Text(plain(line)) for line in sentences), table, Text(f"Mean of 3 of each rater with the rest: {each}.")]
 
 
 def _differences(result: Mapping[str, Any]) -> list[RenderableType]:

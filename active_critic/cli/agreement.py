@@ -36,12 +36,20 @@ def agreement(
         str, typer.Option("--human", metavar="COLUMN", help="What people said; `scores.*` for every aspect in turn.")
     ],
     predicted: Annotated[
-        str,
+        str | None,
         typer.Option("--predicted", metavar="COLUMN", help="What is judged; `scores.fluency` leads into an object."),
-    ],
+    ] = None,
     other: Annotated[
         list[str] | None,
         typer.Option("--other", metavar="COLUMN", help="A further column, compared with --predicted. May be repeated."),
+    ] = None,
+    raters: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--raters",
+            metavar="COLUMN",
+            help="A single rater, or `ratings.*` for all: how far people agree. May repeat.",
+        ),
     ] = None,
     group: Annotated[
         str | None, typer.Option("--group", metavar="COLUMN", help="The document of each row. Usual names are found.")
@@ -66,25 +74,28 @@ def agreement(
     from active_critic.data import COLUMNS
     from active_critic.records import Scale
 
-    columns = [predicted, *(other or [])]
+    if predicted is None and (other or not raters):
+        raise typer.BadParameter("name what is judged with --predicted COLUMN" + ("" if other else ", or --raters"))
+    columns = [*([predicted] if predicted is not None else []), *(other or [])]
     for name in columns:
         if name == human:
             raise typer.BadParameter(f"{name!r} is the human column; it agrees with itself")
     if len(set(columns)) < len(columns):
         raise typer.BadParameter("a column is named twice")
     known = None if scale is None else Scale.parse(scale)
-    named = [name for name in (human, *columns, group, system) if name is not None]
+    named = [name for name in (human, *columns, *(raters or []), group, system) if name is not None]
     usual = [name for kind in ("group", "system", "source") for name in COLUMNS[kind]]
-    job = _Job(Table(scored, named, usual), resamples, seed, known)
-    job.find_groups(group, {human, *columns})
-    job.find_systems(system, {human, *columns})
+    job = _Job(Table(scored, named, usual), resamples, seed, known, raters or [])
+    taken = {human, *columns, *(raters or [])}
+    job.find_groups(group, taken)
+    job.find_systems(system, taken)
     levels: list[Level] = ["dataset", "document", "system"] if level == "all" else [level.value]  # type: ignore[list-item]
     # A star in a column's own name is no pattern.
     starred = "*" in human and human not in job.table
     for aspect in job.table.matching(human) if starred else [None]:
         names = [c if aspect is None or c in job.table else c.replace("*", aspect) for c in (human, *columns)]
         for one in levels:
-            job.measure(names[0], names[1:], one, only=aspect is None and len(levels) == 1)
+            job.measure(names[0], names[1:], one, aspect, only=aspect is None and len(levels) == 1)
     job.finish()
     document = {
         "file": str(scored),
@@ -92,6 +103,7 @@ def agreement(
         "human": human,
         "predicted": predicted,
         "other": other or [],
+        "raters": raters or [],
         "group": job.group_column,
         "system": job.system_column,
         "resamples": resamples,
@@ -119,6 +131,7 @@ class _Job:
     resamples: int
     seed: int
     scale: Scale | None
+    raters: Sequence[str]
     groups: Sequence[str] | None = None
     group_column: str | None = None
     systems: Sequence[str | None] | None = None
@@ -166,12 +179,12 @@ class _Job:
 
         return next((name for name in COLUMNS[kind] if name in self.table.columns and name not in taken), None)
 
-    def measure(self, human: str, columns: Sequence[str], level: Level, *, only: bool) -> None:
+    def measure(self, human: str, columns: Sequence[str], level: Level, aspect: str | None, *, only: bool) -> None:
         """One human column at one level; what cannot be measured is an error if it is all that was asked for."""
         from active_critic.errors import DataError
 
         try:
-            self._measure(human, columns, level)
+            self._measure(human, columns, level, aspect)
         except DataError as problem:
             if only:
                 raise
@@ -192,21 +205,38 @@ class _Job:
         for difference, p in zip(compared, holm([d["p"] for d in compared]), strict=True):
             difference["p_holm"] = p
 
-    def _measure(self, human: str, columns: Sequence[str], level: Level) -> None:
+    def _measure(self, human: str, columns: Sequence[str], level: Level, aspect: str | None) -> None:
         scores = self.table.human(human)
         self._check(human, scores, level)
         scale = self._scale(human, scores)
         predictions = [self.table.predictions(name) for name in columns]
-        first = predictions[0]
         found = [self._column(prediction, scores, level, scale) for prediction in predictions]
-        self._check_first(first, found[0], level)
+        if predictions:
+            self._check_first(predictions[0], found[0], level)
         for prediction, entry in zip(predictions[1:], found[1:], strict=True):
             if entry["figures"]["mean"] is None:
                 self.notes.append(f"{prediction.name!r}: {_why_undefined(prediction, level)}")
-            entry["difference"] = self._difference(prediction, first, scores, level)
-        self.results.append(
-            {"human": human, "level": level, "scale": None if scale is None else str(scale), "columns": found}
+            entry["difference"] = self._difference(prediction, predictions[0], scores, level)
+        known = None if scale is None else str(scale)
+        result: dict[str, Any] = {"human": human, "level": level, "scale": known, "columns": found, "raters": None}
+        if found:
+            self.results.append(result)
+        if self.raters:
+            result["raters"] = self._raters(aspect, level)
+            if not found:
+                self.results.append(result)
+
+    def _raters(self, aspect: str | None, level: Level) -> dict[str, Any]:
+        from active_critic.cli._agreement_raters import measure_raters, rater_columns
+
+        columns = rater_columns(self.table, self.raters, aspect)
+        found = measure_raters(
+            self.table, columns, self.groups, self.systems, level=level, resamples=self.resamples, seed=self.seed
         )
+        if found["ceiling"]["mean"] is None:
+            what = {"dataset": "over all rows", "document": "within any document", "system": "over the systems"}[level]
+            self.notes.append(f"no human ceiling: {what}, no rater varies where the others do; try another --level")
+        return found
 
     def _check(self, human: str, scores: Sequence[float], level: Level) -> None:
         from active_critic.errors import DataError
@@ -215,14 +245,16 @@ class _Job:
             raise DataError(message, path=self.table.path, column=column)
 
         if len(scores) < 2:
-            refuse("there is only one row, and agreement needs at least two")
+            refuse("there is only one row, and agreement needs at least two; add rows with human scores")
         if len(set(scores)) == 1:
-            refuse(f"all {len(scores)} human scores are {scores[0]:g}: nothing can agree with that", human)
+            remedy = "name a column that varies with --human, or add rows"
+            refuse(f"all {len(scores)} human scores are {scores[0]:g}: nothing can agree with that; {remedy}", human)
         if level == "document":
             if self.groups is None:
                 refuse("agreement within documents needs the document of each row; name its column with --group")
             elif len(set(self.groups)) < 2:
-                refuse("there is only one document, and document level needs at least two; use --level dataset")
+                message = "there is only one document, and document level needs at least two"
+                refuse(f"{message}; use --level dataset, or name another column with --group", self.group_column)
         if level == "system":
             if self.systems is None:
                 refuse("agreement over systems needs the system of each row; name its column with --system")
@@ -330,12 +362,16 @@ def _why_undefined(prediction: Predictions, level: Level) -> str:
     rows = len(prediction.values)
     if len(given) < 2:
         odd = f" (the first that is no number: {prediction.odd})" if prediction.odd else ""
-        return f"{len(given)} of {rows} rows hold a number{odd}, and agreement needs at least two"
+        need = "agreement needs at least two; name another column"
+        return f"{len(given)} of {rows} rows hold a number{odd}, and {need}"
     if len(set(given)) == 1:
-        return f"all {len(given)} predictions are {given[0]:g}: a constant agrees with nobody, in no coefficient"
+        remedy = "name a column that varies"
+        return f"all {len(given)} predictions are {given[0]:g}: a constant agrees with nobody; {remedy}"
     reasons: dict[str, Callable[[], str]] = {
         "document": lambda: "in no document do predictions and human scores both vary; use --level dataset",
-        "system": lambda: "the systems' means do not vary on both sides, or there is only one system with predictions",
-        "dataset": lambda: "the human scores of the rows with a prediction are all equal",
+        "system": lambda: (
+            "the systems' means do not vary on both sides, or only one system has predictions; use --level dataset"
+        ),
+        "dataset": lambda: "the human scores of the rows with a prediction are all equal; more rows need predictions",
     }
     return reasons[level]()

@@ -13,14 +13,48 @@ from pydantic import TypeAdapter
 from active_critic import store
 from active_critic.errors import ProtocolError
 from active_critic.evaluators.active_critic import ActiveCritic
+from active_critic.evaluators.auto_calibrate import AutoCalibrate
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress
-from active_critic.evaluators.surface import SurfaceFloor
+from active_critic.evaluators.checks import check_evaluator, evaluator_checks
+from active_critic.evaluators.g_eval import GEval
+from active_critic.evaluators.gpt_score import GPTScore
+from active_critic.evaluators.hd_eval import HDEval
+from active_critic.evaluators.ice import ICE
+from active_critic.evaluators.surface import Surface, SurfaceFloor
 from active_critic.evaluators.zero_shot import ZeroShot
 from active_critic.records import Protocol, Scale
 
-__all__ = ["ActiveCritic", "Evaluator", "SurfaceFloor", "ZeroShot", "fit", "from_protocol", "load"]
+__all__ = [
+    "EVALUATORS",
+    "ICE",
+    "ActiveCritic",
+    "AutoCalibrate",
+    "Evaluator",
+    "GEval",
+    "GPTScore",
+    "HDEval",
+    "Surface",
+    "SurfaceFloor",
+    "ZeroShot",
+    "check_evaluator",
+    "evaluator_checks",
+    "fit",
+    "from_protocol",
+    "json_schema",
+    "load",
+    "load_protocol",
+]
 
-EVALUATORS: tuple[type[Evaluator], ...] = (ZeroShot, ActiveCritic)
+EVALUATORS: tuple[type[Evaluator], ...] = (
+    Surface,
+    ZeroShot,
+    GPTScore,
+    ICE,
+    GEval,
+    AutoCalibrate,
+    HDEval,
+    ActiveCritic,
+)
 """Every evaluator of this package."""
 
 

@@ -1,117 +1,88 @@
-"""The surface floor: how well length, overlap with the source and repetition alone reproduce people's scores.
+"""The surface floor: how well length, overlap with the source and reference, and repetition reproduce people's scores.
 
-A ridge regression on thirteen figures that need no understanding. An evaluator that does not beat it has not shown that
-it judges anything else.
+A ridge regression on twenty figures that need no understanding. An evaluator that does not beat it has not shown that
+it judges anything else; so it is made as strong as such figures allow from few examples, and ``benchmarks/surface.py``
+says how strong that is.
 """
 
 from __future__ import annotations
 
 import math
-import re
-import unicodedata
-import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from active_critic.data import Examples, group_of
-from active_critic.errors import FitError
-from active_critic.records import Example, Scale
+from active_critic.data import read_examples
+from active_critic.errors import FitError, ProtocolError
+from active_critic.evaluators._surface_features import FEATURES, Floats, figures_of, surface_features
+from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, scale_of
+from active_critic.examples import Examples, check_examples, example_key
+from active_critic.lm import LanguageModel
+from active_critic.records import Example, Protocol, Scale, Usage, Verdict
 
-FEATURES = (
-    "log_words",
-    "log_characters",
-    "words_per_sentence",
-    "words_from_source",
-    "bigrams_from_source",
-    "source_words_kept",
-    "novelty",
-    "type_token_ratio",
-    "repeated_trigrams",
-    "compression_ratio",
-    "punctuation_share",
-    "digit_share",
-    "log_length_ratio",
-)
-"""Names of the figures, in the order of ``surface_features``."""
+__all__ = [
+    "ALPHA_PER_FIGURE",
+    "FEATURES",
+    "WITHIN",
+    "Surface",
+    "SurfaceFloor",
+    "SurfaceProtocol",
+    "figures_of",
+    "out_of_fold",
+    "surface_features",
+]
 
-ALPHAS: tuple[float, ...] = tuple(10.0 ** (half / 2) for half in range(-4, 10))
-"""Ridge strengths that are tried, in units of one standardised figure."""
+ALPHA_PER_FIGURE = 4.0
+"""The default ridge strength for each figure that varies.
 
-Floats = NDArray[np.float64]
+(1 - R²) / R² for R² = 1/5: the ridge that is right when figures of equal weight together explain a fifth of people's
+scores. A strength chosen by leaving documents out is worse on unseen documents than this guess, by more the fewer
+examples there are (``benchmarks/results/surface.md``)."""
 
-_WORD = re.compile(r"\w+")
-_SENTENCE_END = re.compile(r"[.!?…。！？]+(?=\s|$)|[。！？]")
+WITHIN = 2.0
+"""Figures count as at most this many standard deviations from their mean, so that one odd text moves nothing much."""
 
+WEIGHTIEST = 3
+"""Figures that an explanation names."""
 
-def _grams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
-    return list(zip(*(words[i:] for i in range(n)), strict=False))
-
-
-def _share_in(items: Sequence[object], others: Sequence[object]) -> float:
-    """The part of the items that also occur among the others, 0 to 1; 0 when there are none."""
-    known = set(others)
-    return sum(item in known for item in items) / len(items) if items else 0.0
-
-
-def surface_features(example: Example) -> Floats:
-    """The figures of one example, shape ``(len(FEATURES),)``, all finite.
-
-    Lengths are natural logarithms of 1 + a count, sentences are counted by closing punctuation, words are compared in
-    lower case, and what compares with the source is 0 when there is none. ``novelty`` is the share of the response's
-    trigrams that the source does not have, ``repeated_trigrams`` the share that occurred in the response before,
-    ``compression_ratio`` the zlib size over the size in bytes.
-    """
-    words = _WORD.findall(example.response.lower())
-    source = _WORD.findall(example.source.lower())
-    characters = [character for character in example.response if not character.isspace()]
-    raw = example.response.encode("utf-8", "replace")
-    sentences = max(1, len(_SENTENCE_END.findall(example.response)))
-    trigrams = _grams(words, 3)
-    punctuation = sum(unicodedata.category(character)[0] == "P" for character in characters)
-    return np.array(
-        [
-            math.log1p(len(words)),
-            math.log1p(len(characters)),
-            len(words) / sentences,
-            _share_in(words, source),
-            _share_in(_grams(words, 2), _grams(source, 2)),
-            _share_in(sorted(set(source)), words),
-            1.0 - _share_in(trigrams, _grams(source, 3)) if source and trigrams else 0.0,
-            len(set(words)) / len(words) if words else 0.0,
-            1.0 - len(set(trigrams)) / len(trigrams) if trigrams else 0.0,
-            len(zlib.compress(raw, 6)) / len(raw) if raw else 0.0,
-            punctuation / len(characters) if characters else 0.0,
-            sum(character.isdigit() for character in characters) / len(characters) if characters else 0.0,
-            math.log((1 + len(words)) / (1 + len(source))) if source else 0.0,
-        ]
-    )
+_COLUMNS = ("coefficients", "means", "spreads", "lows", "highs")
 
 
 class SurfaceFloor:
     """Ridge regression of human scores on ``surface_features``.
 
+    Each figure is first drawn in to within two standard deviations of its mean over the training examples, then
+    standardised. A figure that does not vary there says nothing anywhere; one that an example lacks (no source, no
+    reference) counts as its mean.
+
     Args:
-        alpha: Ridge strength; None picks the one of ``ALPHAS`` with the least squared error when each document in turn
-            is left out (the stronger one of equals).
+        alpha: Ridge strength, in units of one standardised figure; None for ``ALPHA_PER_FIGURE`` times the number of
+            figures that vary.
 
     Attributes:
         alpha_: The strength used.
         coefficients_: Change of the score, on the user's scale, for one standard deviation of each figure.
         intercept_: The mean score.
-        scale_: The scale predictions are clipped to.
+        means_, spreads_: Mean and standard deviation of each figure, after drawing in; 0 spread for one that says
+            nothing.
+        lows_, highs_: What each figure is drawn in to.
+        clip_: The lowest and the highest score that is predicted.
+        scale_: The scale predictions are clipped to, or None when it is the range of the training scores.
     """
 
     def __init__(self, alpha: float | None = None) -> None:
         self.alpha = alpha
 
-    def fit(self, examples: Sequence[Example], scale: Scale | None = None) -> SurfaceFloor:
+    def fit(
+        self, examples: Sequence[Example], scale: Scale | None = None, *, figures: Floats | None = None
+    ) -> SurfaceFloor:
         """Fit on scored examples; a second fit forgets the first.
 
         Args:
             examples: At least two, all with a score.
             scale: Where predictions are clipped; the scale of ``examples``, else the range of their scores, otherwise.
+            figures: ``figures_of(examples)``, when they are already there.
 
         Raises:
             FitError: Fewer than two examples, or one without a score.
@@ -122,57 +93,96 @@ class SurfaceFloor:
             raise FitError(f"the surface floor needs two or more examples, all with a score; {found}")
         own = examples.scale if isinstance(examples, Examples) else None
         self.scale_ = scale or own
-        self._clip = (self.scale_.low, self.scale_.high) if self.scale_ else (min(scores), max(scores))
-        figures, y = _figures(examples), np.array(scores)
-        self._mean, spread = figures.mean(axis=0), figures.std(axis=0)
-        # A figure that does not vary here says nothing; elsewhere it must not say anything either.
-        self._spread = np.where(spread > 1e-9, spread, np.inf)
-        x = (figures - self._mean) / self._spread
+        self.clip_ = (self.scale_.low, self.scale_.high) if self.scale_ else (min(scores), max(scores))
+        found_figures = figures_of(examples) if figures is None else figures
+        mean, spread = _mean_and_spread(found_figures)
+        self.lows_, self.highs_ = mean - WITHIN * spread, mean + WITHIN * spread
+        self.means_, self.spreads_ = _mean_and_spread(np.clip(found_figures, self.lows_, self.highs_))
+        x, y = self._standardised(found_figures), np.array(scores, dtype=np.float64)
+        varying = int(np.count_nonzero(self.spreads_))
+        self.alpha_ = ALPHA_PER_FIGURE * max(1, varying) if self.alpha is None else self.alpha
         self.intercept_ = float(y.mean())
-        groups = [group_of(example) for example in examples]
-        self.alpha_ = _pick_alpha(x, y, groups) if self.alpha is None else self.alpha
         self.coefficients_ = np.linalg.solve(x.T @ x + self.alpha_ * np.eye(x.shape[1]), x.T @ (y - self.intercept_))
         return self
 
-    def predict(self, examples: Sequence[Example]) -> list[float]:
-        """A score on the user's scale for each example."""
-        if not len(examples):
-            return []
-        x = (_figures(examples) - self._mean) / self._spread
-        predicted = np.clip(self.intercept_ + x @ self.coefficients_, *self._clip)
-        return [float(score) for score in predicted]
+    def predict(self, examples: Sequence[Example], *, figures: Floats | None = None) -> list[float]:
+        """A score on the user's scale for each example; ``figures`` as for ``fit``."""
+        found = figures_of(examples) if figures is None else figures
+        low, high = self.clip_
+        # Summed exactly, row by row: the same whatever other examples there are, and what the contributions add up to.
+        return [
+            min(high, max(low, math.fsum((self.intercept_, *row))))
+            for row in (self._standardised(found) * self.coefficients_).tolist()
+        ]
+
+    def contributions(self, example: Example) -> dict[str, float]:
+        """What each figure adds to the mean score, in points of the user's scale.
+
+        Together with ``intercept_`` they sum to the prediction before it is clipped to the scale.
+        """
+        row = (self._standardised(figures_of([example])) * self.coefficients_)[0]
+        return dict(zip(FEATURES, row.tolist(), strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that was fitted, as plain JSON values; ``from_dict`` makes the same floor of it."""
+        return {
+            "alpha": self.alpha,
+            "alpha_used": self.alpha_,
+            "intercept": self.intercept_,
+            "clip": list(self.clip_),
+            "scale": [self.scale_.low, self.scale_.high] if self.scale_ else None,
+            "features": list(FEATURES),
+            **{name: getattr(self, f"{name}_").tolist() for name in _COLUMNS},
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> SurfaceFloor:
+        """The floor that ``to_dict`` described: the same predictions, to the last digit.
+
+        Raises:
+            ProtocolError: Something is missing, is not a number, or was fitted on other figures than these.
+        """
+        try:
+            names = list(document["features"])
+            if names != list(FEATURES):
+                other = ", ".join(sorted(set(map(str, names)) ^ set(FEATURES))) or "their order"
+                raise ProtocolError(f"this surface floor was fitted on other figures ({other}); fit it again")
+            alpha, scale = document["alpha"], document["scale"]
+            floor = cls(None if alpha is None else _number(alpha))
+            floor.alpha_, floor.intercept_ = _number(document["alpha_used"]), _number(document["intercept"])
+            low, high = map(_number, document["clip"])
+            floor.clip_ = (low, high)
+            floor.scale_ = Scale(low=scale[0], high=scale[1]) if scale is not None else None
+            for name in _COLUMNS:
+                values = np.array([_number(value) for value in document[name]])
+                if values.shape != (len(FEATURES),):
+                    raise ValueError(f"{name} has {len(values)} numbers, not {len(FEATURES)}")
+                setattr(floor, f"{name}_", values)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            what = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
+            raise ProtocolError(f"the saved surface floor is damaged: {what}; fit it again") from error
+        return floor
+
+    def _standardised(self, figures: Floats) -> Floats:
+        varies = self.spreads_ > 0
+        z = (np.clip(figures, self.lows_, self.highs_) - self.means_) / np.where(varies, self.spreads_, 1.0)
+        # A figure that does not vary in training says nothing elsewhere either; a missing one is at its mean.
+        return np.where(varies & np.isfinite(z), z, 0.0)
 
 
-def _figures(examples: Sequence[Example]) -> Floats:
-    return np.array([surface_features(example) for example in examples])
+def _mean_and_spread(figures: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of each figure over the examples that have it; both 0 where none has."""
+    there = np.isfinite(figures)
+    count, known = np.maximum(1, there.sum(axis=0)), np.where(there, figures, 0.0)
+    mean = known.sum(axis=0) / count
+    spread = np.sqrt((np.where(there, known - mean, 0.0) ** 2).sum(axis=0) / count)
+    return mean, np.where(spread > 1e-9, spread, 0.0)
 
 
-def _pick_alpha(x: Floats, y: Floats, groups: Sequence[str]) -> float:
-    members: dict[str, list[int]] = {}
-    for index, group in enumerate(groups):
-        members.setdefault(group, []).append(index)
-    parts = list(members.values()) if len(members) > 1 else [[index] for index in range(len(y))]
-    errors = [_left_out_error(x, y, parts, alpha) for alpha in ALPHAS]
-    best = min(errors)
-    return max(alpha for alpha, error in zip(ALPHAS, errors, strict=True) if error <= best * (1 + 1e-9))
-
-
-def _left_out_error(x: Floats, y: Floats, parts: Sequence[Sequence[int]], alpha: float) -> float:
-    """Sum of squared errors on each part of a ridge fitted on the others.
-
-    No refitting: the residuals r of a linear smoother with hat matrix H are (I - H_pp)^-1 r_p when the part p is left
-    out.
-    """
-    design = np.column_stack([np.ones(len(y)), x])
-    penalty = np.diag([0.0] + [alpha] * x.shape[1])
-    inverse = np.linalg.inv(design.T @ design + penalty)
-    residuals = y - design @ (inverse @ (design.T @ y))
-    total = 0.0
-    for part in parts:
-        rows = design[part]
-        left_out = np.linalg.solve(np.eye(len(part)) - rows @ inverse @ rows.T, residuals[part])
-        total += float(left_out @ left_out)
-    return total
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{value!r} is not a number")
+    return float(value)
 
 
 def out_of_fold(
@@ -196,12 +206,147 @@ def out_of_fold(
     if sorted(index for fold in folds for index in fold) != list(range(len(examples))):
         raise FitError("the folds must hold every example exactly once")
     own = examples.scale if isinstance(examples, Examples) else None
+    figures = figures_of(examples)
     predicted = [0.0] * len(examples)
     for fold in folds:
         held = set(fold)
-        rest = [example for index, example in enumerate(examples) if index not in held]
-        floor = SurfaceFloor(alpha).fit(rest, scale or own)
+        others = [index for index in range(len(examples)) if index not in held]
+        rest, part = [examples[index] for index in others], list(fold)
+        floor = SurfaceFloor(alpha).fit(rest, scale or own, figures=figures[others])
         shift = float(np.mean([e.score for e in examples]) - np.mean([e.score for e in rest]))
-        for index, score in zip(fold, floor.predict([examples[index] for index in fold]), strict=True):
+        scores = floor.predict([examples[index] for index in part], figures=figures[part])
+        for index, score in zip(part, scores, strict=True):
             predicted[index] = score + shift
     return predicted
+
+
+class SurfaceProtocol(Protocol):
+    """The program of the surface floor: every number of its regression.
+
+    Attributes:
+        alpha: The ridge strength that was asked for, or None.
+        alpha_used: The one used, in units of one standardised figure.
+        intercept: The mean score.
+        clip: The lowest and the highest score that is predicted.
+        features: Names of the figures.
+        coefficients: Change of the score for one standard deviation of each figure.
+        means, spreads, lows, highs: How each figure is drawn in and standardised (see ``SurfaceFloor``).
+    """
+
+    evaluator: Literal["surface"] = "surface"
+    alpha: float | None
+    alpha_used: float
+    intercept: float
+    clip: tuple[float, float]
+    features: tuple[str, ...]
+    coefficients: tuple[float, ...]
+    means: tuple[float, ...]
+    spreads: tuple[float, ...]
+    lows: tuple[float, ...]
+    highs: tuple[float, ...]
+
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """The number of figures and the strength."""
+        return (f"figures:{len(self.features)}", f"alpha:{self.alpha_used:g}")
+
+    def account(self) -> Sequence[tuple[str, Sequence[str]]]:
+        """What each figure does."""
+        pairs = sorted(zip(self.coefficients, self.features, strict=True), key=lambda pair: -abs(pair[0]))
+        lines = [f"{weight:+.3f} points for one standard deviation of {name}" for weight, name in pairs if weight]
+        return [(f"The surface floor: {self.intercept:.3g} on average, and", lines)]
+
+    def floor(self) -> SurfaceFloor:
+        """The regression.
+
+        Raises:
+            ProtocolError: It was fitted on other figures than this version computes.
+        """
+        values = self.model_dump(include=set(SurfaceProtocol.model_fields) - set(Protocol.model_fields))
+        return SurfaceFloor.from_dict({**values, "scale": (self.scale.low, self.scale.high)})
+
+
+class SurfaceJudge(Judge):
+    """Scores by the regression; no model is asked."""
+
+    def __init__(self, protocol: SurfaceProtocol) -> None:
+        self._floor = protocol.floor()
+
+    def answer(self, question: str, example: Example, *, explain: bool) -> Verdict:
+        """The verdict."""
+        del question
+        (score,) = self._floor.predict([example])
+        told = sorted(self._floor.contributions(example).items(), key=lambda pair: -abs(pair[1]))[:WEIGHTIEST]
+        weighty = ", ".join(f"{name} {points:+.2f}" for name, points in told if round(points, 2))
+        return Verdict(
+            score=round(score, 4),
+            explanation=f"Computed from the surface alone, in points: {weighty or '0'}." if explain else None,
+            read_from="surface",
+        )
+
+    def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
+        """The same."""
+        del example
+        verdict: Verdict = answers["overall"]
+        return verdict
+
+
+class Surface(Evaluator):
+    """The surface floor as an evaluator: fitted, saved and compared like any other, without a language model.
+
+    Args:
+        lm: Not used; there so that evaluators can be made alike.
+        alpha: See :class:`SurfaceFloor`.
+        journal: Not used.
+    """
+
+    kind = "surface"
+    document = SurfaceProtocol
+
+    def __init__(self, lm: Any = None, *, alpha: float | None = None, journal: JournalPath = None) -> None:
+        super().__init__(lm, journal=journal)
+        self.alpha = alpha
+
+    @property
+    def model(self) -> LanguageModel:
+        """There is none.
+
+        Raises:
+            FitError: Always.
+        """
+        raise FitError("the surface floor has no language model")
+
+    @property
+    def usage(self) -> Usage:
+        """Nothing."""
+        return Usage()
+
+    @property
+    def _workers(self) -> int:
+        return 1
+
+    def fit(
+        self,
+        examples: Any,
+        *,
+        fields: Mapping[str, str] | None = None,
+        scale: Scale | str | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Fit the regression. See :meth:`Evaluator.fit`."""
+        del progress
+        if self.alpha is not None and not self.alpha > 0:
+            raise FitError(f"alpha must be above 0, not {self.alpha!r}; leave it out for the default")
+        data = read_examples(examples, fields=fields, scale=scale)
+        notes = [*data.notes, *check_examples(data)]
+        # By content: the last digit of a sum depends on the order of rows.
+        ordered = sorted(data, key=lambda example: (example_key(example), example.score or 0.0))
+        values = SurfaceFloor(self.alpha).fit(ordered, scale_of(data)).to_dict()
+        values.pop("scale")
+        provenance = self.provenance(data, notes, model=False)
+        self.protocol_ = SurfaceProtocol(scale=scale_of(data), provenance=provenance, **values)
+        return self
+
+    def judge(self) -> Judge:
+        """What scores by the program; see :class:`Evaluator`."""
+        return SurfaceJudge(self.fitted)

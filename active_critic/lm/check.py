@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import orjson
 
-from active_critic.errors import RequestRefused
+from active_critic.errors import ModelError, RequestRefused
 from active_critic.lm.client import Capabilities, LanguageModel, Reply, Turn
 
 _SCHEMA = {
@@ -56,6 +57,19 @@ def probe(lm: LanguageModel) -> Capabilities:
     )
 
 
+def weighs(lm: LanguageModel) -> bool:
+    """Find out whether an endpoint gives the likelihood of a given text, by asking for that of a short one.
+
+    Raises:
+        ModelError: It cannot be used at all (no answer, wrong key).
+    """
+    try:
+        lm.likelihood(_RATING_PROMPT, "5")
+    except RequestRefused:
+        return False
+    return True
+
+
 def _follows(text: str) -> bool:
     try:
         document = orjson.loads(text)
@@ -79,6 +93,7 @@ class Findings:
         prefix_cache: Whether a repeated prefix was read from a cache, as the endpoint reports it.
         prompt_tokens_per_second, completion_tokens_per_second: Speed of reading and writing, as seen from here.
         notes: What was refused, in the endpoint's words.
+        likelihood: Whether the likelihood of a given text can be had.
     """
 
     model: str
@@ -91,6 +106,7 @@ class Findings:
     prompt_tokens_per_second: float
     completion_tokens_per_second: float
     notes: tuple[str, ...]
+    likelihood: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The findings as plain JSON values."""
@@ -98,7 +114,7 @@ class Findings:
 
 
 def check(lm: LanguageModel) -> Findings:
-    """Ask an endpoint what it can do, and how fast it is; six to eight small calls, none of them from the journal.
+    """Ask an endpoint what it can do, and how fast it is; six to nine small calls, none of them from the journal.
 
     Raises:
         ModelError: It cannot be used at all.
@@ -125,6 +141,9 @@ def check(lm: LanguageModel) -> Findings:
         first, reading = timed("Is the lake still? Answer yes or no.", 1)
         again, _ = timed("Is the sky pale? Answer yes or no.", 1)
         long, writing = timed("Is the sky pale? Tell a long story about the lake.", 64)
+        likelihood = False
+        with suppress(ModelError):  # chat works: whatever is wrong with this is no fault of the endpoint's
+            likelihood = weighs(lm)
     fresh = max(1, first.usage.prompt_tokens - first.usage.cached_tokens)
     return Findings(
         model=lm.name,
@@ -137,4 +156,5 @@ def check(lm: LanguageModel) -> Findings:
         prompt_tokens_per_second=round(fresh / reading, 1),
         completion_tokens_per_second=round(long.usage.completion_tokens / writing, 1),
         notes=can.notes,
+        likelihood=likelihood,
     )

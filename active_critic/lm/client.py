@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-import orjson
 import tenacity
 
 from active_critic import errors
+from active_critic.lm import memory as memories
 from active_critic.lm.failures import translate
+from active_critic.lm.likelihood import Likelihood, Weigh, refusal
+from active_critic.lm.memory import Memory as Memory
 from active_critic.lm.reply import Reply as Reply
 from active_critic.lm.reply import Token as Token
-from active_critic.lm.reply import tokens_from
+from active_critic.lm.reply import reply_from
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
@@ -34,14 +35,8 @@ LONGEST_WAIT = 60.0
 """Seconds; a longer Retry-After than this is waited for only this long before the next attempt."""
 
 
-class Memory(Protocol):
-    """Where replies that were paid for are kept (``journal.Journal`` is one)."""
-
-    def recall(self, key: str) -> str | None:
-        """What was kept under this key, or None."""
-
-    def keep(self, key: str, request: str, reply: str) -> None:
-        """Keep a reply, durably, before it is used."""
+Paid = TypeVar("Paid", Reply, Likelihood)
+Sent = TypeVar("Sent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +82,7 @@ class LanguageModel:
         price: Callable[[Response], float | None] | None = None,
         secrets: Sequence[str] = (),
         close: Callable[[], None] | None = None,
+        weigh: Weigh | None = None,
         retries: int = RETRIES,
         wait: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -101,6 +97,8 @@ class LanguageModel:
         self._price = price
         self._secrets = tuple(secret for secret in secrets if secret)
         self._close = close
+        self._weigh = weigh
+        self._weighs: bool | None = None
         self._retries = retries
         self._wait = wait
         self._usage = Usage()
@@ -146,6 +144,20 @@ class LanguageModel:
 
                 self._capabilities = probe(self)
             return self._capabilities
+
+    @property
+    def gives_likelihood(self) -> bool:
+        """Whether :meth:`likelihood` can be had; found by one tiny call on first use (none where it is known not to).
+
+        Raises:
+            ModelError: The endpoint cannot be used at all.
+        """
+        with self._probing:
+            if self._weighs is None:
+                from active_critic.lm.check import weighs
+
+                self._weighs = weighs(self)
+            return self._weighs
 
     @contextmanager
     def remembering(self, memory: Memory | None) -> Iterator[LanguageModel]:
@@ -193,6 +205,37 @@ class LanguageModel:
             sample,
         )
 
+    def likelihood(self, turns: Sequence[Turn], text: str) -> Likelihood:
+        """How likely the model finds this text as the assistant's reply to a conversation; it writes nothing itself.
+
+        Args:
+            turns: The conversation, system message first; it ends with the user's message.
+            text: The reply to weigh. The end of the reply is not part of it: a text and its continuation compare.
+
+        Raises:
+            RequestRefused: The endpoint gives no log-probabilities of a given text, or the text is empty.
+            ModelError: The endpoint could not be reached or refused; retryable failures have been retried.
+        """
+        weigh = self._weigh
+        if weigh is None:
+            raise errors.RequestRefused(refusal(self.name))
+        if not text:
+            raise errors.RequestRefused(f"{self.name}: an empty text has no likelihood; leave such texts out")
+
+        def pay() -> Likelihood:
+            started = time.monotonic()
+            try:
+                weighed, attempts = self._attempt(lambda: weigh(turns, text))
+            except errors.RequestRefused as refused:
+                raise errors.RequestRefused(refusal(str(refused))) from None
+            usage = replace(weighed.usage, calls=attempts, seconds=time.monotonic() - started)
+            self._count(replace(usage, calls=0))  # attempts were counted as they were made
+            return replace(weighed, usage=usage)
+
+        messages = [list(turn) for turn in turns]
+        asked = {"model": self.identity, "likelihood": text, "messages": messages, "config": self._extensions}
+        return self._once(asked, Likelihood.from_json, pay)
+
     def _request(self, turns: Sequence[Turn], **config: Any) -> Request:
         from dspy.lm15 import Config, Message, Request
 
@@ -208,63 +251,51 @@ class LanguageModel:
         if self._extensions:
             extensions = {**(request.config.extensions or {}), **self._extensions}
             request = replace(request, config=replace(request.config, extensions=extensions))
-        document = self._describe(request, sample)
-        key = hashlib.sha256(document.encode()).hexdigest()
+        asked = memories.chat(self.identity, request, sample)
+        return self._once(asked, Reply.from_json, lambda: self._send_and_read(request))
+
+    def _once(self, asked: Mapping[str, Any], read: Callable[[str], Paid], pay: Callable[[], Paid]) -> Paid:
+        """What the journal holds for this question, else what is paid for now, kept before it is used."""
+        document = memories.canonical(asked, self.name)
         memory = self.memory
         if memory is None:
-            return self._send_and_read(request)
+            return pay()
+        key = memories.key_of(document)
         with self._lock:
             turn = self._asking.setdefault(key, threading.Lock())
         try:
             with turn:  # the same question from two threads is paid for once
                 kept = memory.recall(key)
                 if kept is not None:
-                    reply = replace(_kept(kept, key), usage=Usage(replayed=1))
-                    self._count(reply.usage)
-                    return reply
-                reply = self._send_and_read(request)
-                memory.keep(key, document, reply.to_json())
-                return reply
+                    replayed = replace(memories.read_kept(kept, key, read), usage=Usage(replayed=1))
+                    self._count(replayed.usage)
+                    return replayed
+                paid = pay()
+                memory.keep(key, document, paid.to_json())
+                return paid
         finally:
             with self._lock:
                 self._asking.pop(key, None)
 
     def _send_and_read(self, request: Request) -> Reply:
         started = time.monotonic()
-        response, attempts = self._attempt(request)
-        reply = self._read(response, attempts, time.monotonic() - started)
+        response, attempts = self._attempt(lambda: self._send(request))
+        seconds = time.monotonic() - started
+        cost = self._price(response) if self._price else None
+        reply = reply_from(response, attempts, seconds, cost)
         self._count(replace(reply.usage, calls=0))  # attempts were counted as they were made
         return reply
 
-    def _describe(self, request: Request, sample: int) -> str:
-        """What is really asked of which model, as canonical JSON: the journal's key is its hash."""
-        config = {f.name: getattr(request.config, f.name) for f in fields(request.config)}
-        asked = {
-            "model": self.identity,
-            "system": request.system,
-            "messages": [[message.role, _plain(message.parts)] for message in request.messages],
-            "config": {name: value for name, value in config.items() if value is not None and value != ()},
-            "sample": sample,
-        }
-        if request.tools:
-            asked["tools"] = request.tools
-        try:
-            return orjson.dumps(asked, default=_plain, option=orjson.OPT_SORT_KEYS).decode()
-        except TypeError as problem:
-            raise errors.RequestRefused(
-                f"{self.name}: the request holds something that cannot be sent ({problem}); repair the text first"
-            ) from None
-
-    def _attempt(self, request: Request) -> tuple[Response, int]:
+    def _attempt(self, send: Callable[[], Sent]) -> tuple[Sent, int]:
         """Send, and send again after failures that may pass; this is the only place that retries."""
         attempts = 0
 
-        def once() -> Response:
+        def once() -> Sent:
             nonlocal attempts
             attempts += 1
             self._count(Usage(calls=1))
             try:
-                return self._send(request)
+                return send()
             except Exception as failure:
                 error = translate(failure, self.name, self._secrets)
                 if error is None:
@@ -285,24 +316,6 @@ class LanguageModel:
             reraise=True,
         )
         return retrying(once), attempts
-
-    def _read(self, response: Response, attempts: int, seconds: float) -> Reply:
-        used = response.usage
-        prompt = used.input_tokens or 0
-        return Reply(
-            text=response.text or "",
-            finish_reason=response.finish_reason,
-            tokens=tokens_from(response.logprobs or ()),
-            usage=Usage(
-                calls=attempts,
-                prompt_tokens=prompt,
-                cached_tokens=used.cache_read_tokens or 0,
-                completion_tokens=used.output_tokens or 0,
-                seconds=seconds,
-                cost=self._price(response) if self._price else None,
-            ),
-            model=response.model,
-        )
 
     def _count(self, usage: Usage) -> None:
         with self._lock:
@@ -364,28 +377,6 @@ class LanguageModel:
             temperature = 0.0 if self.capabilities.temperature else None
             self._dspy = dspy.LM(self.name, engine=self, cache=False, num_retries=0, temperature=temperature)
         return self._dspy
-
-
-def _plain(value: object) -> Any:
-    """What the journal's key is made from: one text part as its text, anything else with all that it holds."""
-    if isinstance(value, tuple):
-        only: Any = value[0] if len(value) == 1 else None
-        return only.text if getattr(only, "type", None) == "text" else list(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, (bytes, bytearray)):
-        return {"sha256": hashlib.sha256(value).hexdigest()}
-    raise TypeError(f"a {type(value).__name__}")
-
-
-def _kept(text: str, key: str) -> Reply:
-    try:
-        return Reply.from_json(text)
-    except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise errors.JournalError(
-            f"a reply in the journal is damaged ({type(problem).__name__}, key {key}); delete that row, or move the "
-            "journal away"
-        ) from None
 
 
 def text_of(part: object) -> str:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from active_critic.errors import AuthenticationFailed, ModelError, UnknownModel
 from active_critic.lm.client import LanguageModel
+from active_critic.lm.likelihood import echoing, forcing
 
 if TYPE_CHECKING:
     from dspy.lm15 import Request, Response
@@ -135,6 +136,9 @@ def _open_local(name: str, context: int, strict: bool, timeout: float) -> Langua
         extensions={"cache_prompt": not strict},
         secrets=(server.api_key,),
         close=server.close,
+        weigh=forcing(
+            lambda path, body: server.post(path, body, timeout), label, context=server.context, cached=not strict
+        ),
     )
 
 
@@ -180,6 +184,7 @@ def _open_remote(
         extensions={"cache_prompt": False} if strict and api_base else None,
         price=_pricer(model) if not api_base else None,
         secrets=_secrets(key),
+        weigh=echoing(model.partition("/")[2], api_base, key, timeout) if api_base else None,
     )
 
 
@@ -264,6 +269,8 @@ def _wrap(inner: Any, workers: int) -> LanguageModel:
     base = inner.kwargs.get("api_base") or inner.kwargs.get("base_url")
     if base:
         _spare_loopback_the_proxy(urlsplit(base).hostname or "")
+    provider, _, wire = inner.model.partition("/")
+    key = inner.kwargs.get("api_key") or os.environ.get(f"{provider.upper()}_API_KEY")
     return LanguageModel(
         inner.model,
         _sender(inner.copy(cache=False, num_retries=0)),
@@ -271,6 +278,7 @@ def _wrap(inner: Any, workers: int) -> LanguageModel:
         workers=workers,
         price=_pricer(inner.model) if not base else None,
         secrets=_secrets(*_texts(inner.kwargs)),
+        weigh=echoing(wire, base, key, inner.kwargs.get("timeout") or REMOTE_TIMEOUT) if base else None,
     )
 
 

@@ -6,11 +6,14 @@ import codecs
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from active_critic.records import Usage
+
+if TYPE_CHECKING:
+    from dspy.lm15 import Response
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,25 @@ class Reply:
             usage=Usage(**document["usage"]),
             model=document["model"],
         )
+
+
+def reply_from(response: Response, attempts: int, seconds: float, cost: float | None) -> Reply:
+    """What DSPy's client brought, as a reply that took so many attempts and seconds and cost so many US dollars."""
+    used = response.usage
+    return Reply(
+        text=response.text or "",
+        finish_reason=response.finish_reason,
+        tokens=tokens_from(response.logprobs or ()),
+        usage=Usage(
+            calls=attempts,
+            prompt_tokens=used.input_tokens or 0,
+            cached_tokens=used.cache_read_tokens or 0,
+            completion_tokens=used.output_tokens or 0,
+            seconds=seconds,
+            cost=cost,
+        ),
+        model=response.model,
+    )
 
 
 def tokens_from(given: Sequence[Any]) -> tuple[Token, ...]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from active_critic.lm.client import Capabilities, LanguageModel, Turn, text_of
+from active_critic.lm.likelihood import Likelihood
+from active_critic.records import Usage
 
 if TYPE_CHECKING:
     from dspy.lm15 import Request, Response
@@ -16,6 +18,7 @@ def scripted_lm(
     answer: Callable[[list[Turn]], str],
     *,
     levels: Callable[[list[Turn]], Mapping[str, float]] | None = None,
+    likelihood: Callable[[list[Turn], str], Sequence[float]] | None = None,
     capabilities: Capabilities | None = None,
     name: str = "scripted",
     context: int | None = None,
@@ -27,6 +30,8 @@ def scripted_lm(
         answer: From the conversation (role, text) to the reply's text; may raise a ``ModelError``.
         levels: From the conversation to the probabilities of the digits, given at *every* digit token of the reply.
             Without it, a digit in the reply has probability 1.
+        likelihood: From the conversation and a text to the log-probabilities of the text's tokens; may raise a
+            ``ModelError``. Without it, the model refuses to weigh texts.
         capabilities: What it claims to be able to do; default: everything.
         name: Its name.
         context: Its context window in tokens.
@@ -63,7 +68,18 @@ def scripted_lm(
             logprobs=logprobs,
         )
 
+    def weigh(turns: Sequence[Turn], text: str) -> Likelihood:
+        logprobs = likelihood(list(turns), text) if likelihood else ()
+        read = sum(len(t) for _, t in turns) + len(text)
+        return Likelihood.of(logprobs, "prompt", Usage(prompt_tokens=read // 4))
+
     everything = Capabilities(json_schema=True, probabilities=True)
     return LanguageModel(
-        name, send, context=context, workers=workers, capabilities=capabilities or everything, wait=lambda _: None
+        name,
+        send,
+        context=context,
+        workers=workers,
+        capabilities=capabilities or everything,
+        weigh=weigh if likelihood else None,
+        wait=lambda _: None,
     )

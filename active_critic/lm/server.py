@@ -23,7 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, NoReturn, Self
 
-from active_critic.errors import EndpointDown, MissingExtra, ModelError
+from active_critic.errors import EndpointDown, MissingExtra, ModelError, RequestRefused
 from active_critic.lm.weights import cache_root, check_gguf, open_weights
 
 __all__ = ["LocalServer", "open_weights"]
@@ -163,6 +163,37 @@ class LocalServer:
         except OSError:
             return ""
         return "\n".join([line for line in text.splitlines() if line.strip()][-lines:])
+
+    def post(self, path: str, body: dict[str, Any], timeout: float) -> Any:
+        """Ask llama.cpp's own interface, which can do more than the OpenAI one.
+
+        Args:
+            path: For example ``/tokenize``.
+            body: What is asked, as JSON values.
+            timeout: Seconds to wait for the answer.
+
+        Returns:
+            The answer, as JSON values.
+
+        Raises:
+            EndpointDown: The server does not answer, or failed.
+            RequestRefused: It does not take this request.
+        """
+        headers = {"Authorization": f"Bearer {self.api_key}", "Content-Type": "application/json"}
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=timeout)
+        try:
+            connection.request("POST", path, json.dumps(body), headers)
+            reply = connection.getresponse()
+            answer = json.loads(reply.read())
+        except (OSError, http.client.HTTPException, ValueError) as problem:
+            raise EndpointDown(f"{self.alias}: the local server does not answer {path} ({problem})") from None
+        finally:
+            connection.close()
+        if reply.status != 200:
+            said = str(answer.get("error", answer)).replace(self.api_key, "****")
+            failure = EndpointDown if reply.status >= 500 else RequestRefused
+            raise failure(f"{self.alias}: the local server refused {path} ({said})")
+        return answer
 
     def __enter__(self) -> Self:
         return self.start()

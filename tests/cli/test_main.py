@@ -165,7 +165,8 @@ def test_ctrl_c_in_a_real_process(presses, program, examples, tmp_path) -> None:
 
 def test_the_app_is_what_the_console_script_runs() -> None:
     assert callable(main)
-    assert {command.name for command in app.registered_commands} == {"agreement", "fit", "score", "show", "quickstart"}
+    verbs = {"agreement", "compare", "fit", "score", "show", "quickstart"}
+    assert {command.name for command in app.registered_commands} == verbs
 
 
 def test_check_shows_what_a_model_can_do(run) -> None:

@@ -1,5 +1,6 @@
 """The surface floor: finite figures for any text, a ridge that is what it says, folds that are never seen."""
 
+import json
 import random
 from pathlib import Path
 
@@ -9,8 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from active_critic.data import Examples, folds, read_examples, split
-from active_critic.errors import FitError
-from active_critic.evaluators.surface import ALPHAS, FEATURES, SurfaceFloor, out_of_fold, surface_features
+from active_critic.errors import FitError, ProtocolError
+from active_critic.evaluators.surface import (
+    ALPHA_PER_FIGURE,
+    FEATURES,
+    SurfaceFloor,
+    figures_of,
+    out_of_fold,
+    surface_features,
+)
 from active_critic.records import Example, Scale
 from active_critic.stats import agreement
 
@@ -18,8 +26,9 @@ SHARED = Path(__file__).parents[3] / "shared" / "datasets"
 WORDS = ("the", "a", "red", "blue", "small", "house", "tree", "runs", "sees", "likes", "old", "new", "river", "bird")
 
 
-def figures(response: str, source: str = "") -> dict[str, float]:
-    return dict(zip(FEATURES, surface_features(Example(response, source)).tolist(), strict=True))
+def figures(response: str, source: str = "", reference: str | None = None) -> dict[str, float]:
+    example = Example(response, source, reference=reference)
+    return dict(zip(FEATURES, surface_features(example).tolist(), strict=True))
 
 
 def by_length(n: int, seed: int = 0) -> Examples:
@@ -33,34 +42,63 @@ def by_length(n: int, seed: int = 0) -> Examples:
     return Examples(tuple(items), Scale(low=1, high=5))
 
 
-@given(st.text(max_size=200), st.text(max_size=200))
-def test_any_texts_have_finite_figures(response: str, source: str) -> None:
-    values = surface_features(Example(response, source))
+def unlike(n: int, seed: int = 1) -> Examples:
+    """Examples with noisy scores, various sources and a reference for most."""
+    rng = random.Random(seed)
+    items = []
+    for example in by_length(n, seed):
+        reference = " ".join(rng.choices(WORDS, k=9)) if rng.random() < 0.8 else None
+        source = " ".join(rng.choices(WORDS, k=rng.randint(0, 12)))
+        score = min(5.0, max(1.0, (example.score or 0) + rng.gauss(0, 1)))
+        items.append(Example(example.response, source, score, group=example.group, reference=reference))
+    return Examples(tuple(items), Scale(low=1, high=5))
+
+
+@given(st.text(max_size=200), st.text(max_size=200), st.none() | st.text(max_size=200))
+def test_any_texts_have_finite_figures(response: str, source: str, reference: str | None) -> None:
+    values = surface_features(Example(response, source, reference=reference))
     assert values.shape == (len(FEATURES),)
     assert np.isfinite(values).all()
+    shares = dict(zip(FEATURES, values.tolist(), strict=True))
+    for name in FEATURES:
+        if not name.startswith(("log_", "compression_")):
+            assert 0 <= shares[name] <= 1, name
 
 
 def test_the_figures_are_what_their_names_say() -> None:
-    found = figures("The cat sat. The cat sat!", "The CAT sat on 12 mats")
+    found = figures("The cat sat. The cat sat!", "The CAT sat on 12 mats", "the cat sat there")
     assert found["log_words"] == pytest.approx(np.log(7))
     assert found["log_characters"] == pytest.approx(np.log(21))
-    assert found["words_per_sentence"] == 3.0
+    assert found["log_words_per_sentence"] == pytest.approx(np.log(4))
+    assert found["log_word_length"] == pytest.approx(np.log(4))
     assert found["words_from_source"] == 1.0
     assert found["bigrams_from_source"] == pytest.approx(4 / 5)  # "sat the" is not in the source
     assert found["source_words_kept"] == pytest.approx(3 / 6)
     assert found["novelty"] == pytest.approx(2 / 4)
+    assert found["words_from_reference"] == pytest.approx(3 / 6)  # each word once, as in the reference
+    assert found["reference_words_kept"] == pytest.approx(3 / 4)
     assert found["type_token_ratio"] == pytest.approx(3 / 6)
+    assert found["repeated_bigrams"] == pytest.approx(2 / 5)
     assert found["repeated_trigrams"] == pytest.approx(1 / 4)
     assert found["punctuation_share"] == pytest.approx(2 / 20)
     assert found["log_length_ratio"] == 0.0
     assert figures("a1b22")["digit_share"] == pytest.approx(3 / 5)
     assert figures("ab " * 200)["compression_ratio"] < 0.1 < figures("some words once")["compression_ratio"]
+    overlap = figures("abcdef", "xabcde")
+    assert (overlap["characters_from_source"], overlap["source_characters_kept"]) == (pytest.approx(2 / 3),) * 2
+    text = "a sentence of which the source has every single letter"
+    copied, own = figures(text, f"so {text} it is"), figures(text, "something else altogether, 0123456789")
+    assert copied["compression_given_source"] < own["compression_given_source"] / 2
 
 
-def test_without_a_source_nothing_compares_with_it() -> None:
+def test_without_a_source_or_reference_nothing_compares_with_it() -> None:
     found = figures("some words here")
-    names = ("words_from_source", "bigrams_from_source", "source_words_kept", "novelty", "log_length_ratio")
-    assert [found[name] for name in names] == [0.0] * 5
+    names = [name for name in FEATURES if "source" in name or "reference" in name]
+    names += ["novelty", "log_length_ratio"]
+    assert len(names) == 10
+    assert [found[name] for name in names] == [0.0] * 10
+    row = dict(zip(FEATURES, figures_of([Example("some words here")])[0].tolist(), strict=True))
+    assert {name for name in FEATURES if np.isnan(row[name])} == set(names)
 
 
 def test_a_score_that_is_the_length_is_reproduced() -> None:
@@ -76,6 +114,7 @@ def test_the_coefficients_are_those_of_a_ridge_on_standardised_figures() -> None
     examples = by_length(30)
     floor = SurfaceFloor(alpha=3.0).fit(examples)
     x = np.array([surface_features(e) for e in examples])
+    x = np.clip(x, x.mean(axis=0) - 2 * x.std(axis=0), x.mean(axis=0) + 2 * x.std(axis=0))
     kept = x.std(axis=0) > 1e-9
     z = (x[:, kept] - x[:, kept].mean(axis=0)) / x[:, kept].std(axis=0)
     y = np.array([e.score for e in examples], dtype=float)
@@ -84,27 +123,89 @@ def test_the_coefficients_are_those_of_a_ridge_on_standardised_figures() -> None
     expected = np.linalg.lstsq(wide, np.concatenate([y - y.mean(), np.zeros(z.shape[1])]), rcond=None)[0]
     assert floor.coefficients_[kept] == pytest.approx(expected, abs=1e-9)
     assert floor.coefficients_[~kept] == pytest.approx(0.0)
+    assert not kept.all()
+    assert SurfaceFloor().fit(examples).alpha_ == ALPHA_PER_FIGURE * kept.sum()
 
 
-def test_the_strength_is_the_best_when_each_document_is_left_out() -> None:
-    rng = random.Random(2)
-    examples = [Example(e.response, e.source, (e.score or 0) + rng.gauss(0, 2), group=e.group) for e in by_length(24)]
-    x = np.array([surface_features(e) for e in examples])
-    spread = x.std(axis=0)
-    z = (x - x.mean(axis=0)) / np.where(spread > 1e-9, spread, np.inf)
-    y = np.array([e.score for e in examples], dtype=float)
-    errors = []
-    for alpha in ALPHAS:
-        error = 0.0
-        for group in sorted({str(e.group) for e in examples}):
-            out = np.array([e.group == group for e in examples])
-            centre = z[~out].mean(axis=0)
-            rest = z[~out] - centre
-            target = y[~out] - y[~out].mean()
-            slope = np.linalg.solve(rest.T @ rest + alpha * np.eye(z.shape[1]), rest.T @ target)
-            error += float(np.sum((y[out] - y[~out].mean() - (z[out] - centre) @ slope) ** 2))
-        errors.append(error)
-    assert SurfaceFloor().fit(examples).alpha_ == ALPHAS[int(np.argmin(errors))]
+def test_a_figure_far_outside_the_training_range_counts_no_more_than_two_deviations() -> None:
+    examples = by_length(30)
+    floor = SurfaceFloor().fit(examples)
+    long = floor.contributions(Example("house tree " * 5000, "a red house by the river"))
+    length = list(FEATURES).index("log_words")
+    x = figures_of(examples)[:, length]
+    assert floor.highs_[length] == pytest.approx(x.mean() + 2 * x.std())
+    reach = (floor.highs_[length] - floor.means_[length]) / floor.spreads_[length]
+    assert long["log_words"] == pytest.approx(floor.coefficients_[length] * reach)
+    assert long["log_words"] > 0
+
+
+def test_what_an_example_lacks_counts_as_the_mean() -> None:
+    with_reference = [e for e in unlike(60) if e.reference and e.source]
+    floor = SurfaceFloor().fit(with_reference, Scale(low=1, high=5))
+    bare = Example("a small tree runs.", "a red house")
+    lacking = [name for name in FEATURES if "reference" in name]
+    assert [floor.contributions(bare)[name] for name in lacking] == [0.0, 0.0]
+    sourceless = floor.contributions(Example("a small tree runs."))
+    assert all(sourceless[name] == 0.0 for name in FEATURES if "source" in name)
+    full = Example(bare.response, bare.source, reference="a small tree")
+    assert all(floor.contributions(full)[name] != 0.0 for name in lacking)
+
+
+def test_a_reference_says_nothing_where_the_training_examples_had_none() -> None:
+    floor = SurfaceFloor().fit(by_length(30))
+    bare = Example("a small tree runs.", "a red house")
+    assert floor.predict([bare]) == floor.predict([Example(bare.response, bare.source, reference="a small tree")])
+
+
+def test_contributions_add_up_to_the_prediction() -> None:
+    examples = unlike(40)
+    floor = SurfaceFloor().fit(examples)
+    predicted = floor.predict(examples)
+    for example, score in zip(examples, predicted, strict=True):
+        parts = floor.contributions(example)
+        assert tuple(parts) == FEATURES
+        assert min(5, max(1, floor.intercept_ + sum(parts.values()))) == pytest.approx(score, abs=1e-12)
+    assert [floor.predict([example])[0] for example in examples] == predicted
+
+
+@pytest.mark.parametrize("scale", [None, Scale(low=0, high=10)])
+@pytest.mark.parametrize("alpha", [None, 2.5])
+def test_a_floor_survives_json_to_the_last_digit(alpha: float | None, scale: Scale | None) -> None:
+    floor = SurfaceFloor(alpha).fit(list(unlike(30)), scale)
+    document = json.loads(json.dumps(floor.to_dict(), allow_nan=False))
+    again = SurfaceFloor.from_dict(document)
+    assert again.predict(unlike(50, seed=9)) == floor.predict(unlike(50, seed=9))
+    assert again.to_dict() == floor.to_dict()
+    assert (again.alpha, again.alpha_, again.scale_) == (alpha, floor.alpha_, scale)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"means": [1.0]}, "means has 1 numbers, not 20"),
+        ({"coefficients": ["x"] * 20}, "'x' is not a number"),
+        ({"intercept": float("nan")}, "nan is not a number"),
+        ({"intercept": None}, "None is not a number"),
+        ({"clip": [1.0]}, "damaged"),
+        ({"scale": [5, 1]}, "from low to high"),
+        ({"features": [*FEATURES[1:], "smell"]}, r"other figures \(log_words, smell\)"),
+        ({"features": list(FEATURES[::-1])}, "their order"),
+    ],
+)
+def test_a_damaged_document_is_refused(change: dict[str, object], told: str) -> None:
+    document = SurfaceFloor().fit(by_length(10)).to_dict()
+    with pytest.raises(ProtocolError, match=told):
+        SurfaceFloor.from_dict({**document, **change})
+    for name in document:
+        with pytest.raises(ProtocolError, match=f"{name} is missing"):
+            SurfaceFloor.from_dict({key: value for key, value in document.items() if key != name})
+
+
+def test_figures_worked_out_before_give_the_same_floor() -> None:
+    train, test = unlike(30), unlike(12, seed=3)
+    floor = SurfaceFloor().fit(train, figures=figures_of(train))
+    assert floor.to_dict() == SurfaceFloor().fit(train).to_dict()
+    assert floor.predict(test, figures=figures_of(test)) == floor.predict(test)
 
 
 def test_predictions_stay_on_the_scale() -> None:

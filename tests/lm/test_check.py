@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from loopback import Fault, Loopback, Say, refused
+from loopback import Fault, Loopback, Say, echoing, refused
 
 from active_critic import errors
 from active_critic.journal import Journal
@@ -139,7 +139,8 @@ def test_check_measures(loopback: Loopback) -> None:
     assert findings.prompt_tokens_per_second > 0
     assert findings.completion_tokens_per_second > 0
     assert findings.to_dict()["model"] == "openai/x"
-    assert loopback.calls == 6
+    assert loopback.calls == 7
+    assert not findings.likelihood
 
 
 def test_check_does_not_take_a_chatty_word_for_a_rating(loopback: Loopback) -> None:
@@ -163,7 +164,19 @@ def test_check_does_not_believe_the_journal(loopback: Loopback, tmp_path: Any) -
         assert lm.memory is journal
 
 
-def test_check_asks_at_most_eight_times(loopback: Loopback) -> None:
+def test_check_finds_the_likelihood_of_a_given_text(loopback: Loopback) -> None:
+    loopback.answer = endpoint()
+    loopback.complete = echoing(lambda _: -1.0)
+    assert check(opened(loopback)).to_dict()["likelihood"]
+
+
+def test_check_goes_on_where_plain_completions_are_broken(loopback: Loopback) -> None:
+    loopback.answer = endpoint()
+    loopback.complete = lambda _: Fault(status=500)
+    assert not check(opened(loopback)).likelihood
+
+
+def test_check_asks_at_most_nine_times(loopback: Loopback) -> None:
     loopback.answer = endpoint(temperature="refuses")
     assert not check(opened(loopback)).temperature
-    assert loopback.calls == 7
+    assert loopback.calls == 8

@@ -1,0 +1,129 @@
+"""Decomposition: the model names the qualities that the task, or one criterion, consists of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from active_critic.asking import compact, object_schema, string_schema
+from active_critic.errors import UnreadableReply
+from active_critic.lm.client import LanguageModel, Reply, Turn
+from active_critic.quoting import quote
+from active_critic.reading import read_form
+from active_critic.records import Criterion
+
+NAME_CHARS, DEFINITION_CHARS = 40, 200
+"""Longest name and definition of a criterion that the model writes, in characters."""
+
+_ODD = re.compile(r"[^\w\s&'(),./-]+")
+_ROOT_NAMES = {"overall", "overall quality", "quality"}
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposed:
+    """What a criterion was decomposed into.
+
+    Attributes:
+        criteria: Its parts, with names that were not in the tree yet.
+        repeated: Names that were, and were dropped.
+    """
+
+    criteria: tuple[Criterion, ...]
+    repeated: tuple[str, ...]
+
+
+def decompose(
+    lm: LanguageModel, task: str, parent: Criterion | None, *, at_most: int, taken: Collection[str], at_least: int = 1
+) -> Decomposed:
+    """Ask for the parts of a criterion; once more, in stricter words, if the first reply cannot be used.
+
+    Args:
+        lm: The language model.
+        task: The task description.
+        parent: The criterion; None for the overall quality of the task.
+        at_most: How many parts there may be.
+        taken: Names of the whole tree so far.
+        at_least: With fewer parts left, the reply cannot be used.
+
+    Raises:
+        UnreadableReply: Neither reply could be used.
+        ModelError: The endpoint could not be used.
+    """
+    fields = [(f"name_{i}", f"definition_{i}") for i in range(1, at_most + 1)]
+    skeleton = compact({field: "..." for pair in fields for field in pair})
+    lengths = {name: NAME_CHARS for name, _ in fields} | {definition: DEFINITION_CHARS for _, definition in fields}
+    schema = object_schema({field: string_schema(lengths[field]) for pair in fields for field in pair})
+    turns = _turns(task, parent, at_most, taken, skeleton)
+    can = lm.capabilities
+    for attempt in (1, 2):
+        reply = lm.ask(
+            turns,
+            max_tokens=60 + 110 * at_most,
+            schema=schema if can.json_schema else None,
+            temperature=0.0 if can.temperature else None,
+        )
+        try:
+            return _read(reply, fields, taken, at_least)
+        except UnreadableReply as problem:
+            if attempt == 2:
+                raise
+            demand = (
+                f"That could not be used: {quote(str(problem))}. Qualities are such as accuracy, relevance, clarity or "
+                "completeness, never topics of the texts, and no two have the same name. Answer with nothing but this "
+                f"JSON object, filled in: {skeleton}"
+            )
+            turns = [*turns, ("assistant", quote(reply.text[:1000]) or "(nothing)"), ("user", demand)]
+    raise AssertionError("unreachable")
+
+
+def _turns(task: str, parent: Criterion | None, at_most: int, taken: Collection[str], skeleton: str) -> list[Turn]:
+    system = (
+        "You plan how texts are evaluated. A quality is something that every response of the task has more or less of, "
+        f"and that can be rated by itself.\n\nThe task: {quote(task)}"
+    )
+    if parent is None:
+        question = f"Which main qualities make up the overall quality of a response? Name up to {at_most}."
+    else:
+        question = (
+            f"One of the qualities is\n- {quote(parent.name)}: {quote(parent.definition)}\n"
+            f"Take it apart: which finer qualities is it made up of? Name up to {at_most}, each narrower than "
+            f"{quote(parent.name)}."
+        )
+        question += f" These are there already and must not be repeated: {quote(', '.join(sorted(taken)))}."
+    question += (
+        " Give each a short name and one sentence that says what a response rated high on it is like, all different "
+        f"from each other. Answer with this JSON object, filled in: {skeleton}"
+    )
+    return [("system", system), ("user", question)]
+
+
+def _read(reply: Reply, fields: list[tuple[str, str]], taken: Collection[str], at_least: int) -> Decomposed:
+    form = read_form(reply, first=fields[0][0])
+    known = {name.casefold() for name in taken} | _ROOT_NAMES
+    found: list[Criterion] = []
+    repeated: list[str] = []
+    for name_field, definition_field in fields:
+        name = _tidied(form.values.get(name_field), NAME_CHARS, name=True)
+        definition = _tidied(form.values.get(definition_field), DEFINITION_CHARS)
+        if not name or not definition:
+            continue
+        if name.casefold() in known:
+            repeated.append(name)
+            continue
+        known.add(name.casefold())
+        found.append(Criterion(name=name, definition=definition))
+    if len(found) < at_least:
+        what = f"it names {len(found)} new qualities with a definition, and at least {at_least} are needed"
+        raise UnreadableReply(what, reply=reply.text)
+    return Decomposed(tuple(found), tuple(repeated))
+
+
+def _tidied(value: object, longest: int, *, name: bool = False) -> str:
+    """A text of the model's, short enough and without what could pose as a mark or as JSON; empty when it is none."""
+    if not isinstance(value, str):
+        return ""
+    text = " ".join((_ODD.sub(" ", value) if name else value).split())
+    if len(text) > longest:
+        text = text[:longest].rsplit(" ", 1)[0]
+    return text if any(character.isalnum() for character in text) else ""

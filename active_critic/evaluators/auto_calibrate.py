@@ -1,0 +1,240 @@
+"""AutoCalibrate: scoring criteria that the model drafts from scored examples, ranks on them, and refines.
+
+"Calibrating LLM-Based Evaluator" (Liu et al. 2023), section 2, Algorithm 1 and Table 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from active_critic.data import for_aspect, read_examples
+from active_critic.errors import DataError, FitError
+from active_critic.evaluators._auto_calibrate_judge import (
+    OVERALL,
+    AutoCalibrateJudge,
+    AutoCalibrateProtocol,
+    CriteriaCandidate,
+)
+from active_critic.evaluators._auto_calibrate_search import CriteriaSearch, Plan
+from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, default_reading, scale_of
+from active_critic.examples import Examples, check_examples
+from active_critic.inference import MAX_BATCHES, batches, infer
+from active_critic.lm import LanguageModel
+from active_critic.records import Scale
+
+__all__ = ["AutoCalibrate", "AutoCalibrateJudge", "AutoCalibrateProtocol", "CriteriaCandidate"]
+
+SHOTS, TRIALS, SAMPLES = (4, 6, 8, 10, 12), 4, 3
+"""Examples in a draft's prompt, Monte-Carlo trials of each size, replies to each prompt (Table 9, summarisation)."""
+REFINE_SHOTS, REFINE_TRIALS, REFINE_SAMPLES = (1, 2, 4), 4, 2
+"""The same for refinements, of every draft that is kept (Table 9)."""
+KEEP = 3
+"""Drafts that are refined (K in Algorithm 1); the paper does not say how many it kept."""
+
+
+class AutoCalibrate(Evaluator):
+    """The evaluator of "Calibrating LLM-Based Evaluator".
+
+    Args:
+        lm: The language model, or whatever :func:`active_critic.lm.open_lm` takes.
+        task_description: Your own; None: inferred from the examples, as by ``ActiveCritic``.
+        aspects: Aspects with human scores of their own in the data; each gets calibrated criteria, and the score is
+            their mean. None: one text of criteria for the overall score.
+        shots: Examples that drafts are written from; sizes above the number of examples become that number.
+        trials: Monte-Carlo draws of examples of each size.
+        samples: Replies to each of these prompts, at temperature 1.
+        keep: Best drafts that are refined.
+        refine_shots: Misaligned examples that refinements are written from.
+        refine_trials: Draws of each size, for each draft that is kept; 0: no refinement (the paper's ablation).
+        refine_samples: Replies to each of these prompts.
+        budget: The most calls that ``fit`` may plan; the numbers of drafts and of refinements are scaled down in
+            proportion, at least one draft is left, and a note says from what to what. With n examples, a candidate
+            costs 1 + n calls (summed over the aspects), and inferring the task description one more than the
+            mini-batches it reads; the budget buys ``(budget - inference) // cost`` candidates. Not counted: finding
+            out what an endpoint can do (at most four calls), and asking again after a failed or unreadable reply.
+        max_batches: Mini-batches of five examples read at most to infer the task description.
+        seed: Of batches and of every draw of examples.
+        journal: Where replies are kept; see ``Evaluator``.
+
+    Attributes:
+        protocol_: The program.
+        candidates_: Every text of criteria that was tried, with its origin and correlation, best first.
+    """
+
+    kind = "auto-calibrate"
+    document = AutoCalibrateProtocol
+
+    def __init__(
+        self,
+        lm: LanguageModel | str | Any = "local",
+        *,
+        task_description: str | None = None,
+        aspects: Sequence[str] | None = None,
+        shots: Sequence[int] = SHOTS,
+        trials: int = TRIALS,
+        samples: int = SAMPLES,
+        keep: int = KEEP,
+        refine_shots: Sequence[int] = REFINE_SHOTS,
+        refine_trials: int = REFINE_TRIALS,
+        refine_samples: int = REFINE_SAMPLES,
+        budget: int | None = None,
+        max_batches: int = MAX_BATCHES,
+        seed: int = 0,
+        journal: JournalPath = "default",
+    ) -> None:
+        super().__init__(lm, journal=journal)
+        self.task_description = task_description
+        self.aspects = aspects
+        self.shots = shots
+        self.trials = trials
+        self.samples = samples
+        self.keep = keep
+        self.refine_shots = refine_shots
+        self.refine_trials = refine_trials
+        self.refine_samples = refine_samples
+        self.budget = budget
+        self.max_batches = max_batches
+        self.seed = seed
+
+    @property
+    def candidates_(self) -> tuple[CriteriaCandidate, ...]:
+        """Every text of criteria that was tried, by question, best first; of a loaded program, too."""
+        program: AutoCalibrateProtocol | None = self.protocol_
+        return () if program is None else program.candidates
+
+    def fit(
+        self,
+        examples: Any,
+        *,
+        fields: Mapping[str, str] | None = None,
+        scale: Scale | str | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Draft criteria, rank them on the examples, refine the best, and keep the best. See :meth:`Evaluator.fit`."""
+        aspects = self._check()
+        data = read_examples(examples, fields=fields, scale=scale)
+        notes = [*data.notes, *check_examples(data)]
+        user_scale = scale_of(data)
+        parts: dict[str, Examples] = {OVERALL: data}
+        if aspects:
+            parts = {aspect: _of_aspect(data, aspect) for aspect in aspects}
+            notes += [note for part in parts.values() for note in (*part.notes, *check_examples(part))]
+        asked = self._asked_for(data)
+        sizes = [len(part) for part in parts.values()]
+        plan = asked.within(self.budget, asked.fixed, sizes)
+        notes += _scaled(asked.within(None, asked.fixed, sizes), plan, self.budget)
+        largest = max(self.shots)
+        if largest > max(plan.shots):
+            notes.append(
+                f"drafts were written from at most {max(plan.shots)} examples, not {largest}: there are no more"
+            )
+        model = self.model
+        inferred = infer(
+            data,
+            model,
+            scale=user_scale,
+            seed=self.seed,
+            task_description=self.task_description,
+            criteria=[],  # AutoCalibrate finds its own: nothing is asked for them
+            max_batches=self.max_batches,
+            progress=(lambda said: progress(said, 0, 0)) if progress else None,
+        )
+        # The score comes first and the reason after it, as in the paper's evaluation prompts (Appendix D.2).
+        reading = default_reading(model, "rating_first")
+        criteria: dict[str, str] = {}
+        candidates: list[CriteriaCandidate] = []
+        for question, part in parts.items():
+            search = CriteriaSearch(
+                model,
+                inferred.task_description,
+                question if aspects else None,
+                part,
+                scale_of(part),
+                reading,
+                plan,
+                seed=self.seed,
+                progress=progress,
+            )
+            found = search.run()
+            criteria[question] = found[0].text
+            candidates += found
+            notes += search.notes
+        self.protocol_ = AutoCalibrateProtocol(
+            scale=user_scale,
+            task_description=inferred.task_description,
+            aspects=aspects,
+            criteria=criteria,
+            reading=reading,
+            candidates=tuple(candidates),
+            provenance=self.provenance(data, notes),
+        )
+        return self
+
+    def _asked_for(self, data: Examples) -> Plan:
+        read = 0 if self.task_description is not None else 1 + min(self.max_batches, len(batches(data, self.seed)))
+        return Plan(
+            shots=tuple(self.shots),
+            trials=self.trials,
+            samples=self.samples,
+            keep=self.keep,
+            refine_shots=tuple(self.refine_shots),
+            refine_trials=self.refine_trials,
+            refine_samples=self.refine_samples,
+            fixed=read,
+        )
+
+    def _check(self) -> tuple[str, ...]:
+        """Parameters that cannot be right, said before anything is paid for.
+
+        Returns:
+            The aspects, empty for the overall score.
+        """
+        if self.task_description is not None and not self.task_description.strip():
+            raise FitError("the task description is blank; write one, or leave it out to have it inferred")
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < least:
+                raise FitError(f"{name} must be a whole number from {least} on, not {value!r}")
+        if self.budget is not None and (not isinstance(self.budget, int) or self.budget < 1):
+            raise FitError(f"budget must be a number of calls from 1 on, or None for no limit, not {self.budget!r}")
+        for name in ("shots", "refine_shots"):
+            sizes = getattr(self, name)
+            if isinstance(sizes, int | str) or not sizes or not all(isinstance(n, int) and n > 0 for n in sizes):
+                raise FitError(f"{name} must be a list of numbers of examples from 1 on, such as [4, 8], not {sizes!r}")
+        if self.aspects is None:
+            return ()
+        aspects = self.aspects
+        if isinstance(aspects, str) or not aspects or not all(isinstance(a, str) and a.strip() for a in aspects):
+            raise FitError(f"aspects must be a list of names, such as ['coherence'], or None, not {aspects!r}")
+        if len({aspect.casefold() for aspect in aspects}) < len(aspects):
+            raise FitError(f"aspects must differ in more than case, not {list(aspects)!r}")
+        return tuple(aspects)
+
+    def judge(self) -> Judge:
+        """What rates by the program; see :class:`Evaluator`."""
+        return AutoCalibrateJudge(self.fitted, self.model)
+
+
+_LEAST = {"trials": 1, "samples": 1, "keep": 1, "refine_trials": 0, "refine_samples": 1, "max_batches": 1}
+"""The smallest values that make sense."""
+
+
+def _of_aspect(data: Examples, aspect: str) -> Examples:
+    part = for_aspect(data, aspect)
+    try:
+        check_examples(part)
+    except DataError as problem:
+        raise DataError(f"aspect {aspect!r}: {problem}") from None
+    return part
+
+
+def _scaled(full: Plan, plan: Plan, budget: int | None) -> list[str]:
+    if (full.drafts, full.refinements) == (plan.drafts, plan.refinements):
+        return []
+    said = (
+        f"the budget of {budget:,} calls scaled the drafts down from {full.drafts} to {plan.drafts} and the "
+        f"refinements from {full.refinements} to {plan.refinements} (for each aspect): {plan.calls:,} calls are "
+        f"planned at most instead of {full.calls:,}"
+    )
+    return [said]

@@ -1,0 +1,336 @@
+"""G-Eval: evaluation steps written by the model once, a form filled in per criterion, a probability-weighted score.
+
+Liu et al., "G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment", EMNLP 2023 (section 2, Eq. 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from active_critic.asking import (
+    MATERIAL,
+    Filled,
+    ask,
+    compact,
+    levels_words,
+    rating_sheet,
+    reading_notes,
+    shown_texts,
+)
+from active_critic.data import read_examples
+from active_critic.errors import FitError, ModelError, UnreadableReply
+from active_critic.evaluators._g_eval_steps import Steps, all_steps
+from active_critic.evaluators.active_critic import given_criteria
+from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, default_reading, scale_of
+from active_critic.examples import check_examples
+from active_critic.inference import MAX_BATCHES, infer
+from active_critic.lm import LanguageModel
+from active_critic.lm.client import Turn
+from active_critic.quoting import quote
+from active_critic.reading import Rating
+from active_critic.records import Criterion, CriterionVerdict, Example, Protocol, Reading, Scale, Usage, Verdict
+
+SAMPLES = 20
+"""Replies drawn for a rating where the model gives no token probabilities, as in the paper (section 3.1)."""
+REASON_CHARS = 160
+"""Longest reason, in characters, where the endpoint enforces a schema."""
+
+
+class GEvalProtocol(Protocol):
+    """The program of G-Eval.
+
+    Attributes:
+        task_description: The task introduction: what is evaluated, and how a response relates to its source.
+        criteria: The aspects, each rated on its own.
+        steps: Evaluation steps by name of the criterion, as the model wrote them; a criterion that has none (all of
+            them with ``cot=False``) is not in it.
+        reading: How ratings are asked for and read; levels 1-5.
+        samples: Replies drawn for a rating where there are no token probabilities.
+        weighted: Whether a rating is an expectation (of probabilities or of samples) or the plain number.
+    """
+
+    evaluator: Literal["g-eval"] = "g-eval"
+    task_description: str
+    criteria: tuple[Criterion, ...] = Field(min_length=1)
+    steps: dict[str, Steps]
+    reading: Reading
+    samples: int = Field(default=SAMPLES, ge=2)
+    weighted: bool = True
+
+    @model_validator(mode="after")
+    def _names(self) -> Self:
+        names = {criterion.name.casefold() for criterion in self.criteria}
+        if len(names) < len(self.criteria):
+            raise ValueError("criteria names must be unique")
+        for name in self.steps:
+            if name not in {criterion.name for criterion in self.criteria}:
+                raise ValueError(f"there are steps for {name!r}, which is no criterion")
+        return self
+
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """Number of criteria, steps or not, and how a rating comes about."""
+        rated = f"samples:{self.samples}" if self.reading.source == "text" else "weighted"
+        return (
+            f"criteria:{len(self.criteria)}",
+            "cot" if self.steps else "no-cot",
+            rated if self.weighted else "plain",
+            self.reading.words,
+        )
+
+    def account(self) -> Sequence[tuple[str, Sequence[str]]]:
+        """The task, every criterion with its steps, and how scores are read."""
+        told: list[tuple[str, Sequence[str]]] = [("Task introduction", [self.task_description])]
+        for criterion in self.criteria:
+            steps = [f"{n}. {step}" for n, step in enumerate(self.steps.get(criterion.name, ()), 1)]
+            told.append((f"Criterion: {criterion.name}", [criterion.definition, *(steps or ["(no evaluation steps)"])]))
+        drawn = f"the mean of {self.samples} samples at temperature 1"
+        how = "the number in the reply, at temperature 0"
+        if self.weighted:
+            expected = f"the expectation over the probabilities of the rating tokens ({drawn} where there are none)"
+            how = drawn if self.reading.source == "text" else expected
+        levels = f"{self.reading.low} to {self.reading.high}"
+        said = f"Each criterion is rated from {levels}: {how}. The overall is the mean, on your scale {self.scale}."
+        return [*told, ("How scores are read", [said])]
+
+
+# --- scoring ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """One criterion as it was rated.
+
+    Attributes:
+        rating: On the rating levels.
+        reason: Why, or None.
+        usage: What it cost.
+        notes: What the reader should know about how the rating came about.
+    """
+
+    rating: Rating
+    reason: str | None
+    usage: Usage
+    notes: tuple[str, ...] = ()
+
+
+class GEvalJudge(Judge):
+    """One question a criterion: task introduction, this criterion with its steps, the form; then the texts."""
+
+    def __init__(self, protocol: GEvalProtocol, lm: LanguageModel) -> None:
+        self.protocol = protocol
+        self.lm = lm
+        self.questions = tuple(criterion.name for criterion in protocol.criteria)
+        self._criteria = {criterion.name: criterion for criterion in protocol.criteria}
+        self._full = rating_sheet(protocol.reading, explain=True, longest=REASON_CHARS)
+        # The form is shown the same either way, so that a rating does not depend on whether its reason is wanted.
+        self._short = replace(rating_sheet(protocol.reading), skeleton=self._full.skeleton)
+
+    def turns(self, question: str, example: Example) -> list[Turn]:
+        """The prompt of one criterion; nothing in it but the texts changes from item to item."""
+        protocol, criterion = self.protocol, self._criteria[question]
+        name = quote(criterion.name)
+        parts = [
+            f"You rate texts for one quality: {name}.",
+            f"The task. {quote(protocol.task_description)}",
+            f"What {name} means: {quote(criterion.definition)}",
+        ]
+        steps = protocol.steps.get(criterion.name)
+        if steps:
+            parts.append("Evaluation steps:\n" + "\n".join(f"{n}. {quote(step)}" for n, step in enumerate(steps, 1)))
+        parts += [
+            levels_words(protocol.reading),
+            MATERIAL,
+            f"Fill in this form, on one line: {compact(self._full.skeleton)}",
+        ]
+        texts = shown_texts(example.source, example.response)
+        return [("system", "\n\n".join(parts)), ("user", f"{texts}\n\nRate the response for {name}.")]
+
+    def answer(self, question: str, example: Example, *, explain: bool) -> Rated:
+        """The rating of one criterion.
+
+        Where it is to be weighted and the model gives no token probabilities, the mean of samples at temperature 1;
+        else one reply at temperature 0.
+        """
+        turns, can, protocol = self.turns(question, example), self.lm.capabilities, self.protocol
+        probabilities = protocol.reading.source == "probabilities" and can.probabilities
+        notes: list[str] = []
+        if protocol.weighted and not probabilities:
+            if can.temperature:
+                return self._sampled(question, turns, explain=explain)
+            notes.append(f"the model takes no temperature: a single reply instead of {protocol.samples} samples")
+        elif not probabilities and not can.temperature:
+            notes.append("the model takes no temperature: a single reply at its own")
+        filled = ask(self.lm, turns, self._full if explain else self._short, protocol.reading)
+        reason, cut = _reason(filled) if explain else (None, [])
+        return Rated(filled.ratings["rating"], reason, filled.usage, (*notes, *cut))
+
+    def _sampled(self, question: str, turns: Sequence[Turn], *, explain: bool) -> Rated:
+        samples = self.protocol.samples
+        reading = self.protocol.reading.model_copy(update={"source": "text"})
+        usage, reason, values = Usage(), None, list[float]()
+        last: UnreadableReply | None = None
+        notes = [f"mean of {samples} samples at temperature 1"]
+        for sample in range(samples):
+            # The first one always comes with its reason, wanted or not: the ratings are then those of the same draws.
+            sheet = self._full if sample == 0 else self._short
+            try:
+                filled = ask(self.lm, turns, sheet, reading, temperature=1.0, sample=sample)
+            except ModelError as problem:
+                usage = usage + (problem.usage if isinstance(problem.usage, Usage) else Usage())
+                if not isinstance(problem, UnreadableReply):
+                    problem.usage = usage
+                    raise
+                last = problem
+                continue
+            usage = usage + filled.usage
+            values.append(filled.ratings["rating"].value)
+            if sample == 0 and explain:
+                reason, cut = _reason(filled)
+                notes += cut
+        if last is not None and not values:
+            failure = UnreadableReply(f"none of {samples} samples; the last one: {last}", reply=last.reply)
+            failure.usage = usage
+            raise failure
+        if len(values) < samples:
+            notes.append(f"{question}: {samples - len(values)} of {samples} samples could not be read and do not count")
+        return Rated(Rating(sum(values) / len(values), "text"), reason, usage, tuple(notes))
+
+    def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
+        """The mean of the criteria."""
+        del example
+        reading, scale = self.protocol.reading, self.protocol.scale
+        rated: dict[str, Rated] = {name: answers[name] for name in self.questions}
+        percent = {name: reading.to_percent(one.rating.value) for name, one in rated.items()}
+        from_text = any(one.rating.read_from == "text" for one in rated.values())
+        notes = [note for one in rated.values() for note in one.notes]
+        notes += reading_notes(reading, {name: one.rating for name, one in rated.items()})
+        return Verdict(
+            score=round(scale.from_percent(sum(percent.values()) / len(percent)), 4),
+            criteria=tuple(
+                CriterionVerdict(name, round(scale.from_percent(percent[name]), 4), one.reason)
+                for name, one in rated.items()
+            ),
+            read_from="text" if from_text else "probabilities",
+            notes=tuple(dict.fromkeys(notes)),
+            usage=sum((one.usage for one in rated.values()), Usage()),
+        )
+
+
+def _reason(filled: Filled) -> tuple[str | None, list[str]]:
+    said = filled.form.values.get("reason")
+    reason = said.strip() if isinstance(said, str) else ""
+    return reason or None, [] if filled.form.complete else ["the explanation was cut off"]
+
+
+# --- the evaluator ------------------------------------------------------------------------------------------------
+
+
+class GEval(Evaluator):
+    """G-Eval on the task and the criteria that are given, or inferred as :class:`ActiveCritic` infers them.
+
+    Human scores serve the inference and the scale only. Where the task, the criteria and the scale are given, examples
+    need no scores.
+
+    Args:
+        lm: The language model, or whatever :func:`active_critic.lm.open_lm` takes.
+        task_description: The task introduction; None: inferred.
+        criteria: The aspects; None: inferred.
+        max_batches: Mini-batches of five examples read at most for the inference, of the task and the criteria each.
+        cot: Whether the model writes evaluation steps for every criterion; False is the paper's ablation.
+        weighted: Whether a rating is an expectation: over token probabilities where the model gives them, else the mean
+            of samples. False, the paper's ablation, reads the plain number.
+        samples: Replies drawn for a rating where there are no token probabilities.
+        seed: Of the batches.
+        journal: Where replies are kept; see ``Evaluator``.
+    """
+
+    kind = "g-eval"
+    document = GEvalProtocol
+
+    def __init__(
+        self,
+        lm: LanguageModel | str | Any = "local",
+        *,
+        task_description: str | None = None,
+        criteria: Sequence[Criterion] | Mapping[str, str] | None = None,
+        max_batches: int = MAX_BATCHES,
+        cot: bool = True,
+        weighted: bool = True,
+        samples: int = SAMPLES,
+        seed: int = 0,
+        journal: JournalPath = "default",
+    ) -> None:
+        super().__init__(lm, journal=journal)
+        self.task_description = task_description
+        self.criteria = criteria
+        self.max_batches = max_batches
+        self.cot = cot
+        self.weighted = weighted
+        self.samples = samples
+        self.seed = seed
+
+    def fit(
+        self,
+        examples: Any,
+        *,
+        fields: Mapping[str, str] | None = None,
+        scale: Scale | str | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Infer what is not given, and have the evaluation steps written. See :meth:`Evaluator.fit`."""
+        self._check()
+        criteria = given_criteria(self.criteria)
+        inferring = self.task_description is None or criteria is None
+        data = read_examples(examples, fields=fields, scale=scale, scored=inferring or scale is None)
+        notes = [*data.notes, *(check_examples(data) if inferring else ())]
+        user_scale = scale_of(data)
+        model = self.model
+        inferred = infer(
+            data,
+            model,
+            scale=user_scale,
+            seed=self.seed,
+            task_description=self.task_description,
+            criteria=criteria,
+            max_batches=self.max_batches,
+            progress=(lambda said: progress(said, 0, 0)) if progress else None,
+        )
+        notes += inferred.remarks
+        if inferred.shortened:
+            notes.append(f"{inferred.shortened} texts were shortened for task inference; scoring sees them whole")
+        source = default_reading(model).source if self.weighted else "text"
+        reading = Reading(low=1, high=5, source=source, order="rating_first")
+        steps: dict[str, Steps] = {}
+        if self.cot:
+            steps, failed = all_steps(model, inferred.task_description, inferred.criteria, reading, progress)
+            notes += failed
+        self.protocol_ = GEvalProtocol(
+            task_description=inferred.task_description,
+            criteria=inferred.criteria,
+            steps=steps,
+            reading=reading,
+            samples=self.samples,
+            weighted=self.weighted,
+            scale=user_scale,
+            provenance=self.provenance(data, notes),
+        )
+        return self
+
+    def judge(self) -> Judge:
+        """What rates by the program; see :class:`Evaluator`."""
+        return GEvalJudge(self.fitted, self.model)
+
+    def _check(self) -> None:
+        if self.task_description is not None and not self.task_description.strip():
+            raise FitError("the task description is blank; write one, or leave it out to have it inferred")
+        if not isinstance(self.max_batches, int) or self.max_batches < 1:
+            raise FitError(f"max_batches must be a whole number of at least 1, not {self.max_batches!r}")
+        if not isinstance(self.samples, int) or self.samples < 2:
+            raise FitError(
+                f"samples must be a whole number of at least 2, not {self.samples!r}; weighted=False asks only once"
+            )

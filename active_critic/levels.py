@@ -1,0 +1,105 @@
+"""The three coefficients at a level, as a function of how often each document is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+
+from active_critic.correlation import TOLERANCE, Floats, Indices, Resampled, coefficients, rowwise_coefficients
+
+Level = Literal["dataset", "document", "system"]
+
+_CELLS = 500_000  # a few megabytes at a time: what fits a processor's cache is quick
+_LONG = 500
+
+
+class Measure:
+    """Pearson, Spearman, Kendall and their mean at a level, as a function of how often each document is drawn.
+
+    Called with weights of shape (draws, documents), it returns shape (draws, 4); NaN where they are not defined.
+
+    Args:
+        level: See ``Agreement``.
+        x, y: The two sides, finite, shape (n,).
+        group, system: The numbers of the document and of the system of every example, from 0, shape (n,).
+        documents: How many there are, when the last may have no example.
+
+    Attributes:
+        units: What the coefficients are over: see ``Agreement``.
+    """
+
+    def __init__(self, level: Level, x: Floats, y: Floats, group: Indices, system: Indices, documents: int = 0) -> None:
+        self._level, self._x, self._y, self._group, self._system = level, x, y, group, system
+        if level == "document":
+            self._within = _within(x, y, group, documents)
+            self.units = int(np.sum(~np.isnan(self._within[:, 3])))
+        elif level == "system":
+            self.units = len(np.unique(system))
+        else:
+            self._resampled = Resampled(x, y)
+            self.units = len(x)
+
+    def __call__(self, weights: Floats) -> Floats:
+        """The coefficients of every draw, shape (draws, 4)."""
+        if len(self._x) < 2 or not len(weights):
+            return np.full((len(weights), 4), np.nan)
+        if self._level == "document":
+            total = weights @ ~np.isnan(self._within[:, 3])
+            with np.errstate(invalid="ignore"):
+                return np.asarray((weights @ np.nan_to_num(self._within)) / np.where(total > 0, total, np.nan)[:, None])
+        if self._level == "system":
+            return self._over_systems(weights)
+        return self._resampled(np.ascontiguousarray(weights.T)[self._group])
+
+    def _over_systems(self, weights: Floats) -> Floats:
+        # Documents by systems: sums of both sides, and how many examples there are.
+        cell = self._group * (int(self._system.max()) + 1) + self._system
+        shape = (weights.shape[1], int(self._system.max()) + 1)
+        sums = (np.bincount(cell, v, shape[0] * shape[1]).reshape(shape) for v in (self._x, self._y, None))
+        x, y, n = (weights @ sum_ for sum_ in sums)
+        present = n > 0
+        x, y = (np.divide(v, n, out=np.zeros_like(v), where=present) for v in (x, y))
+        step = max(1, 8 * _CELLS // x.shape[1] ** 2)
+        parts = [slice(start, start + step) for start in range(0, len(x), step)]
+        # Means that differ only by the rounding of their sums are equal.
+        return np.concatenate([rowwise_coefficients(x[p], y[p], present[p], close=TOLERANCE) for p in parts])
+
+
+def _within(x: Floats, y: Floats, group: Indices, documents: int) -> Floats:
+    """The coefficients within each document, shape (documents, 4)."""
+    size = np.bincount(group, minlength=documents)
+    order = np.argsort(group, kind="stable")
+    start = np.cumsum(size) - size
+    found = np.full((len(size), 4), np.nan)
+    for document in np.flatnonzero(size > _LONG):
+        part = order[start[document] : start[document] + size[document]]
+        found[document] = coefficients(x[part], y[part])
+    short = np.flatnonzero((size > 1) & (size <= _LONG))
+    short = short[np.argsort(size[short], kind="stable")]
+    while len(short):
+        # Documents of similar size together, as many as memory allows for the longest among them.
+        count = len(short)
+        while count > 1 and (
+            count * size[short[count - 1]] ** 2 > _CELLS or size[short[count - 1]] > 2 * size[short[0]]
+        ):
+            count = (count + 1) // 2
+        part, short = short[:count], short[count:]
+        place = np.arange(size[part].max())
+        present = place < size[part][:, None]
+        index = order[np.minimum(start[part][:, None] + place, len(order) - 1)]
+        found[part] = rowwise_coefficients(x[index], y[index], present)
+    return found
+
+
+def averaged(measures: Sequence[Callable[[Floats], Floats]]) -> Callable[[Floats], Floats]:
+    """The mean of measures of the same drawn documents, each time over those that are defined; NaN where none is."""
+
+    def average(weights: Floats) -> Floats:
+        found = np.stack([measure(weights) for measure in measures])
+        defined = (~np.isnan(found)).sum(axis=0)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.nansum(found, axis=0) / np.where(defined > 0, defined, np.nan))
+
+    return average

@@ -1,0 +1,284 @@
+"""How likely a model finds a given text: the reading that GPTScore is made of, and two ways of taking it.
+
+An embedded model is forced along the text, token by token, and says how probable each step was. An endpoint of one's
+own may read the text as part of a prompt and give the probabilities of what it read. Chat-only APIs can do neither.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import orjson
+
+from active_critic.errors import ContextOverflow, ModelError
+from active_critic.records import Usage
+
+if TYPE_CHECKING:
+    from active_critic.lm.client import Turn
+
+Method = Literal["forced", "prompt"]
+Weigh = Callable[[Sequence["Turn"], str], "Likelihood"]
+"""From a conversation and a reply to it to that reply's likelihood, its usage without calls and seconds."""
+
+FLOOR = -104.0
+"""Log-probability of a token whose probability is zero in single precision (its smallest number is exp(-103.3))."""
+LIKELIEST, EVERY_TOKEN = 4096, 1 << 20
+"""How many alternatives to look among for a token that is not whole characters; the second is more than any vocabulary
+has. A list of a whole vocabulary takes the server longer than the step itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood:
+    """How likely a model finds a text as the assistant's reply to a conversation.
+
+    Attributes:
+        logprob: Natural logarithm of the text's probability: the sum over its tokens, the end of the reply not counted.
+        tokens: How many tokens the model's own tokeniser makes of it; likelihoods of different models do not compare.
+        method: ``"forced"`` (generation was forced along the text, after the model's own chat template) or ``"prompt"``
+            (the text was read as the end of a prompt; see :func:`echoing`).
+        usage: What this cost (zero, with ``replayed=1``, when it came from the journal).
+    """
+
+    logprob: float
+    tokens: int
+    method: Method
+    usage: Usage = Usage()
+
+    @property
+    def mean(self) -> float:
+        """Mean log-probability of a token, at most 0: GPTScore with equal weights (Fu et al. 2023, equation 1)."""
+        return self.logprob / self.tokens
+
+    @classmethod
+    def of(cls, logprobs: Sequence[float], method: Method, usage: Usage) -> Likelihood:
+        """From the log-probability of each token.
+
+        Raises:
+            ModelError: There are none, or one of them is not a number.
+        """
+        if not logprobs or any(math.isnan(value) for value in logprobs):
+            raise ModelError(
+                "the model gave no log-probability for some of the text's tokens; try another text or model"
+            )
+        return cls(math.fsum(max(value, FLOOR) for value in logprobs), len(logprobs), method, usage)
+
+    def to_json(self) -> str:
+        """The likelihood as one JSON document, for the journal."""
+        return orjson.dumps(
+            {
+                "logprob": self.logprob,
+                "tokens": self.tokens,
+                "method": self.method,
+                "usage": self.usage.to_dict(),
+            }
+        ).decode()
+
+    @classmethod
+    def from_json(cls, text: str) -> Likelihood:
+        """The inverse of :meth:`to_json`."""
+        document = orjson.loads(text)
+        return cls(document["logprob"], document["tokens"], document["method"], Usage(**document["usage"]))
+
+
+def refusal(who: str) -> str:
+    """Why there is no likelihood from this model, and what to do."""
+    return (
+        f"{who}: the endpoint gives no token log-probabilities of a given text (chat-only APIs do not). Use an "
+        "embedded model (for example local), or an endpoint whose /v1/completions takes echo together with logprobs, "
+        "as vLLM's does"
+    )
+
+
+# --- an embedded model: forced along the text -------------------------------------------------------------------------
+
+
+def forcing(post: Callable[[str, dict[str, Any]], Any], name: str, *, context: int, cached: bool) -> Weigh:
+    """Weigh texts with llama.cpp's server: a grammar of token numbers forces it along the text's own tokens.
+
+    The log-probabilities are those before sampling, over the whole vocabulary at temperature 1; the tokens are those
+    that the model's tokeniser makes of the text, never another segmentation of the same characters. The server gives
+    no probability for a token that ends within a character: for tokens that are not whole characters, the
+    alternatives are searched for them, one step at a time, which takes a text in such a script several times longer.
+
+    Args:
+        post: Sends a request to a path of the server and returns its answer.
+        name: The model's name, for messages.
+        context: Tokens of context that the server has.
+        cached: Whether the server may use its prefix cache. With it, the likelihood of a text differs slightly with
+            what was asked before; without it, it is the same to the last bit, and slower.
+    """
+
+    def weigh(turns: Sequence[Turn], text: str) -> Likelihood:
+        rendered = post("/apply-template", {"messages": _messages(turns)})["prompt"]
+        prompt = post("/tokenize", {"content": rendered, "add_special": True, "parse_special": True})["tokens"]
+        given = post("/tokenize", {"content": text, "add_special": False, "parse_special": False, "with_pieces": True})[
+            "tokens"
+        ]
+        if len(prompt) + len(given) >= context:
+            raise ContextOverflow(
+                f"{name}: the prompt ({len(prompt)} tokens) and the text to weigh ({len(given)} tokens) do not fit the "
+                f"model's context window ({context} tokens)"
+            )
+
+        def step(tokens: list[int], number: int, grammar: str, shown: int) -> Any:
+            body = {"prompt": tokens, "n_predict": number, "grammar": grammar, "n_probs": shown, "return_tokens": True}
+            return post("/completion", {**body, "temperature": 0.0, "cache_prompt": cached})
+
+        reused = 0
+        if cached:
+            # Read the prompt in a request of its own. A prompt's last token is computed alone when the rest comes from
+            # the cache, and in a batch otherwise, which differs a little: now it is alone for the first text too.
+            answer = post("/completion", {"prompt": prompt, "n_predict": 0, "cache_prompt": True})
+            reused = max(0, len(prompt) - answer["timings"]["prompt_n"])
+        logprobs: list[float] = []
+        behind = list(prompt)
+        for whole, group in itertools.groupby(given, key=_whole):
+            ids = [token["id"] for token in group]
+            if whole:
+                answer = step(behind, len(ids), _literal(ids), 1)
+                steps = answer.get("completion_probabilities") or []
+                if answer.get("tokens") != ids or len(steps) != len(ids):
+                    raise ModelError(f"{name}: the model could not be forced along the text {text[:60]!r}")
+                logprobs += [one["logprob"] for one in steps]
+            else:
+                logprobs += [_among_all(step, behind + ids[:i], ids[i]) for i in range(len(ids))]
+            behind += ids
+        usage = Usage(prompt_tokens=len(prompt), cached_tokens=reused, completion_tokens=len(given))
+        return Likelihood.of(logprobs, "forced", usage)
+
+    return weigh
+
+
+def _messages(turns: Sequence[Turn]) -> list[dict[str, str]]:
+    system = "\n\n".join(text for role, text in turns if role == "system")
+    first = [{"role": "system", "content": system}] if system else []
+    return first + [{"role": role, "content": text} for role, text in turns if role != "system"]
+
+
+def _whole(token: Mapping[str, Any]) -> bool:
+    """Whether a token is made of whole characters that a grammar can hold."""
+    return isinstance(token["piece"], str) and token["piece"] != "" and "\x00" not in token["piece"]
+
+
+def _literal(ids: Iterable[int]) -> str:
+    return "root ::= " + " ".join(f"<[{number}]>" for number in ids)
+
+
+def _among_all(step: Callable[[list[int], int, str, int], Any], behind: list[int], token: int) -> float:
+    for number in (LIKELIEST, EVERY_TOKEN):
+        # Whatever is generated has to be shown with its probabilities, and a letter always is.
+        shown = step(behind, 1, "root ::= [a-z]", number)["completion_probabilities"][0]["top_logprobs"]
+        for other in shown:
+            if other["id"] == token:
+                return float(other["logprob"])
+    raise ModelError(f"the model gives no probability for token {token} of its own vocabulary")
+
+
+# --- an endpoint of one's own: the text as part of a prompt -----------------------------------------------------------
+
+
+def echoing(model: str, api_base: str, key: str | None, timeout: float) -> Weigh:
+    """Weigh texts at an OpenAI-compatible endpoint whose ``/completions`` echoes the prompt with its log-probabilities.
+
+    This protocol knows no chat template, so the conversation is rendered plainly: ``User: ...``, a blank line and
+    ``Assistant:`` on a line of its own before the text. A token that holds both the end of that line and the beginning
+    of the text counts with the text.
+
+    Args:
+        model: The model's name on the wire.
+        api_base: The endpoint's address, ending in ``/v1`` as a rule.
+        key: The key, or None where none is wanted.
+        timeout: Seconds to wait for an answer.
+    """
+
+    def weigh(turns: Sequence[Turn], text: str) -> Likelihood:
+        import openai
+        from dspy.utils.exceptions import LMProviderError
+
+        prompt = "".join(f"{role.capitalize()}: {said}\n\n" for role, said in turns) + "Assistant:\n"
+        try:
+            with openai.OpenAI(api_key=key or "none", base_url=api_base, max_retries=0, timeout=timeout) as client:
+                # One token is written and passed over: some servers take 0 for "as many as fit".
+                answer: Any = client.completions.create(
+                    model=model, prompt=prompt + text, max_tokens=1, temperature=0, echo=True, logprobs=1
+                )
+        except openai.APIError as failure:
+            raise _failure(failure) from None
+        except ValueError as problem:
+            raise LMProviderError(f"its answer is not JSON ({problem})") from None
+        return Likelihood.of(_echoed(answer, prompt, text), "prompt", _usage(answer))
+
+    return weigh
+
+
+def _failure(failure: Any) -> Exception:
+    """What the OpenAI client raised, as DSPy would have raised it."""
+    import openai
+    from dspy.utils import exceptions as theirs
+
+    said = str(failure)
+    status = getattr(failure, "status_code", None)
+    if isinstance(failure, openai.APITimeoutError) or status in {408, 504}:
+        kind = theirs.LMTimeoutError
+    elif status is None:
+        kind = theirs.LMTransportError
+    elif "context length" in said or "context size" in said or failure.code == "context_length_exceeded":
+        kind = theirs.ContextWindowExceededError
+    elif status == 402 or failure.code == "insufficient_quota":
+        kind = theirs.LMBillingError
+    elif status in {401, 403}:
+        kind = theirs.LMAuthError
+    elif status == 429:
+        kind = theirs.LMRateLimitError
+    elif status >= 500 and status != 501 and "echo" not in said:
+        kind = theirs.LMServerError
+    else:  # no 404 of ours: what is missing here is the way to weigh texts, not the model
+        kind, status = theirs.LMUnsupportedFeatureError, None
+    wait = None if status is None else _seconds(failure.response.headers)
+    error: Exception = kind(message=said, status=status, retry_after=wait)
+    return error
+
+
+def _seconds(headers: Mapping[str, str]) -> float | None:
+    try:
+        return float(headers["retry-after"])
+    except (KeyError, ValueError):
+        return None
+
+
+def _echoed(answer: Any, prompt: str, text: str) -> list[float]:
+    """The log-probabilities of the text's tokens in an echoed prompt."""
+    from dspy.utils.exceptions import LMUnsupportedFeatureError
+
+    whole = prompt + text
+    choices = getattr(answer, "choices", None)
+    if not choices or not (choices[0].text or "").startswith(whole):
+        raise LMUnsupportedFeatureError("it does not echo the prompt")
+    given = choices[0].logprobs
+    if given is None or not given.tokens or not given.token_logprobs:
+        raise LMUnsupportedFeatureError("it gives no log-probabilities with the echoed prompt")
+    # Some servers count a token before the prompt into the offsets, or bytes; the tokens themselves say better.
+    starts = list(itertools.accumulate((len(token) for token in given.tokens), initial=0))[:-1]
+    begin = "".join(given.tokens).find(whole)
+    if begin < 0:
+        begin, starts = 0, list(given.text_offset or ())
+    border, end = begin + len(prompt), begin + len(whole)
+    first = max((start for start in starts if start <= border), default=border)
+    values = [v for start, v in zip(starts, given.token_logprobs, strict=False) if first <= start < end]
+    if not values or None in values:
+        raise LMUnsupportedFeatureError("it gives no log-probabilities of the prompt's tokens")
+    return [float(value) for value in values]
+
+
+def _usage(answer: Any) -> Usage:
+    used = getattr(answer, "usage", None)
+    details = getattr(used, "prompt_tokens_details", None)
+    return Usage(
+        prompt_tokens=getattr(used, "prompt_tokens", None) or 0,
+        cached_tokens=getattr(details, "cached_tokens", None) or 0,
+        completion_tokens=getattr(used, "completion_tokens", None) or 0,
+    )

@@ -1,0 +1,134 @@
+"""``agreement --raters``: alpha and the human ceiling of single raters, wherever a file keeps them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from by_scipy import SHARED
+from conftest_cli import refuse, write
+
+from active_critic.reliability import human_ceiling, krippendorff_alpha
+
+QUICK = ("--resamples", 50)
+
+
+def rated(n: int = 24) -> list[dict]:
+    """Three raters in an object, in a list and in columns of their own; the third misses every fifth row."""
+    rng = np.random.default_rng(4)
+    data: list[dict] = []
+    for i in range(n):
+        human = 1.0 + i * 7 % 5
+        row = {
+            "doc_id": f"d{i // 4}",
+            "system": f"s{i % 4}",
+            "overall": human,
+            "score": round(float(human + rng.normal()), 3),
+            "scores": {"fluency": float(1 + i % 3), "tone": human},
+        }
+        marks = [float(np.clip(human + rng.integers(-1, 2), 1, 5)) for _ in range(3)]
+        if len(data) % 5 == 4:
+            marks[2] = None
+        aspects = {f"rater{k}:{aspect}": mark for k, mark in enumerate(marks) for aspect in ("fluency", "tone")}
+        data.append({**row, "raters": dict(zip("abc", marks, strict=True)), "marks": marks, "single": aspects})
+    return data
+
+
+def raters(run, path, *options, human="overall", predicted=None):
+    judged = ["--predicted", predicted] if predicted else []
+    return run("agreement", path, "--human", human, *judged, *options, opener=refuse)
+
+
+@pytest.mark.parametrize("level", ["dataset", "document", "system"])
+def test_raters_have_an_alpha_and_a_ceiling(run, tmp_path, level) -> None:
+    data = rated()
+    path = write(tmp_path / "d.jsonl", data)
+    named = [part for name in "abc" for part in ("--raters", f"raters.{name}")]
+    options = ("--level", level, *QUICK, "--json")
+    document = raters(run, path, *named, *options).document
+    [result] = document["results"]
+    found = result["raters"]
+    table = [[row["marks"][i] for row in data] for i in range(3)]
+    groups, systems = [row["doc_id"] for row in data], [row["system"] for row in data]
+    assert result["columns"] == []
+    assert document["predicted"] is None
+    assert document["raters"] == ["raters.a", "raters.b", "raters.c"]
+    assert found["alpha"] == {m: krippendorff_alpha(table, m) for m in ("ordinal", "interval")}
+    ceiling = human_ceiling(table, groups, level=level, systems=systems, resamples=50)
+    assert found["ceiling"] == ceiling.to_dict()
+    assert (found["items"], found["ratings"]) == (24, 68)
+    assert [(rater["column"], rater["n"], rater["missing"]) for rater in found["columns"]] == [
+        *(("raters.a", 24, 0), ("raters.b", 24, 0), ("raters.c", 20, 4))
+    ]
+    # A star stands for every rater, whether they are in an object, in a list or in columns with a common name.
+    for pattern in ("raters.*", "marks.*", "single.rater*:tone"):
+        again = raters(run, path, "--raters", pattern, *options).document["results"][0]["raters"]
+        assert again["ceiling"] == found["ceiling"]
+        assert again["alpha"] == found["alpha"]
+
+
+def test_raters_of_every_aspect_beside_what_is_judged(run, tmp_path) -> None:
+    path = write(tmp_path / "d.jsonl", rated())
+    options = ("--raters", "single.rater*:*", *QUICK)
+    found = raters(run, path, *options, "--json", human="scores.*", predicted="score").document["results"]
+    assert [result["human"] for result in found] == ["scores.fluency", "scores.tone"]
+    assert [rater["column"] for rater in found[1]["raters"]["columns"]] == [f"single.rater{i}:tone" for i in range(3)]
+    assert found[0]["columns"][0]["figures"]["mean"] is not None
+    shown = raters(run, path, *options, human="scores.*", predicted="score")
+    for words in (
+        *("Krippendorff's alpha of 3 raters, 24 rows with two ratings or more", "(ordinal)", "(interval)"),
+        *("human ceiling", "Agreement with the mean of the other raters", "Mean of 3 of each rater with the rest"),
+        "'single.rater2:tone': 4 of 24 rows have no rating and do not count: 4 missing, 0 not a number.",
+    ):
+        assert words in shown.out
+    # What is judged is still measured where the raters are not there.
+    partly = raters(run, path, "--raters", "single.*x:*", *QUICK, "--json", human="scores.*", predicted="score")
+    assert [result["raters"] for result in partly.document["results"]] == [None, None]
+    assert "no column is like 'single.*x:fluency'" in partly.document["left_out"][0]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--raters", "raters.a"], "there is one rater only, and agreement among raters needs two; repeat --raters"),
+        (["--raters", "raters.a", "--raters", "raters.a"], "column 'raters.a': --raters names it twice"),
+        (["--raters", "raters.a", "--raters", "raters.*"], "column 'raters.a': --raters names it twice"),
+        (["--raters", "raters.z*"], "no column is like 'raters.z*'; did you mean"),
+        (["--raters", "raters.a", "--raters", "raters.d"], "there is no column 'raters.d'"),
+        (["--raters", "raters.a", "--raters", "doc_id"], "column 'doc_id': no row holds a number (the first that is"),
+        (["--raters", "first", "--raters", "second"], "no row has numbers of two of the 2 raters"),
+        (["--raters", "same", "--raters", "equal"], "column 'same': all ratings of rows with two of them are equal"),
+    ],
+)
+def test_raters_that_cannot_be_compared_are_said(run, tmp_path, options, said) -> None:
+    data = [
+        {**row, "first": i if i % 2 else None, "second": None if i % 2 else i, "same": 2, "equal": 2}
+        for i, row in enumerate(rated())
+    ]
+    done = raters(run, write(tmp_path / "d.jsonl", data), *options)
+    assert done.code == 3
+    assert "d.jsonl" in done.err
+    assert said in done.err
+
+
+def test_no_ceiling_is_said_and_is_not_0(run, tmp_path) -> None:
+    data = [{"g": i, "overall": i % 5 + 1, "r": [i % 5 + 1, i % 4 + 1]} for i in range(12)]
+    path = write(tmp_path / "d.jsonl", data)
+    options = ("--raters", "r.*", "--level", "document", "--group", "g")
+    found = raters(run, path, *options, "--json").document
+    assert found["results"][0]["raters"]["ceiling"]["mean"] is None
+    assert found["results"][0]["raters"]["alpha"]["interval"] is not None
+    assert any("no human ceiling: within any document" in note for note in found["notes"])
+    assert "not defined" in raters(run, path, *options).out
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the shared data sets are not here")
+@pytest.mark.parametrize(("name", "rater"), [("summeval", "human_expert"), ("hanna", "human_rater")])
+def test_raters_of_the_shared_data_sets(run, name, rater) -> None:
+    path = SHARED / "peers" / f"{name}.jsonl.gz"
+    options = ("--raters", f"preds.{rater}*:*", "--level", "document", "--resamples", 20, "--json")
+    found = raters(run, path, *options, human="scores.*").document["results"]
+    assert len(found) == (4 if name == "summeval" else 6)
+    for result in found:
+        assert len(result["raters"]["columns"]) == 3
+        assert -0.1 < result["raters"]["alpha"]["ordinal"] < 0.9
+        assert -0.1 < result["raters"]["ceiling"]["mean"] < 0.9

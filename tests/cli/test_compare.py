@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import csv
+import json
+import os
+from pathlib import Path
+
+import pytest
+from conftest_cli import opener, refuse, rows, write
+from simulated import form, simulated_lm
+
+from active_critic import errors
+from active_critic.lm import scripted_lm
+
+QUICK = ("--folds", 2, "--resamples", 30)
+SMALL = tuple(
+    part
+    for name, value in {"candidates": 2, "demos": 1, "max_batches": 1}.items()
+    for part in ("--set", f"active-critic-coarse.{name}={value}")
+)
+
+
+@pytest.fixture
+def labels(tmp_path) -> Path:
+    return write(tmp_path / "labels.jsonl", rows(18))
+
+
+def test_a_table_that_people_read(run, labels) -> None:
+    done = run("compare", labels, "--evaluators", "zero-shot,active-critic-coarse", *QUICK, *SMALL)
+    assert done.code == 0, done.err
+    for word in ("mean of 3", "against zero-shot", "p corrected", "calls to fit", "18 of 18", "2 folds", "MAE"):
+        assert word in done.out
+    assert "zero-shot is the baseline because it is the best one on these very examples" in done.out
+    assert "comparing zero-shot, active-critic-coarse on 18 examples in 2 splits with local" in done.err
+    assert "\x1b" not in done.out + done.err
+
+
+def test_json_files_and_screen_say_the_same(run, labels, tmp_path) -> None:
+    options = ("--evaluators", "zero-shot,active-critic-coarse", "--against", "zero-shot", *QUICK, *SMALL, "--json")
+    done = run("compare", labels, *options, "--out", "c.json", "--predictions", "p.csv", "--quiet")
+    assert (done.code, done.err) == (0, "")
+    document = done.document
+    assert json.loads(Path("c.json").read_text()) == document
+    assert document["data"]["path"] == str(labels)
+    assert document["data"]["scale"] == "1..5"
+    assert (document["baseline"], document["baseline_chosen"]) == ("zero-shot", False)
+    assert document["settings"]["evaluators"]["active-critic-coarse"]["max_batches"] == 1
+    with Path("p.csv").open(newline="", encoding="utf-8") as file:
+        predictions = list(csv.DictReader(file))
+    assert [row["example"] for row in predictions] == [i for split in document["splits"] for i in split["test"]]
+    again = run("compare", labels, *options, "--out", "c.csv")
+    with Path("c.csv").open(newline="", encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    assert [row["method"] for row in table] == ["zero-shot", "active-critic-coarse"]
+    for row, method in zip(table, again.document["methods"], strict=True):
+        assert float(row["mean"]) == method["agreement"]["mean"]
+        assert int(row["scoring_calls"]) == method["scoring"]["calls"]
+    assert again.document == document  # also what it cost: the journal had it all
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_surface_alone_opens_no_model_and_no_journal(run, labels) -> None:
+    done = run("compare", labels, "--evaluators", "surface", *QUICK, opener=refuse)
+    assert done.code == 0, done.err
+    assert "without a model" in done.err
+    assert "calls to fit" not in done.out
+    assert not Path(os.environ["ACTIVE_CRITIC_JOURNAL"]).exists()
+
+
+def test_a_method_that_fails_leaves_the_others_and_the_exit_code_says_so(run, labels) -> None:
+    done = run("compare", labels, "--evaluators", "active-critic-coarse,zero-shot", "--budget", 18, *QUICK, *SMALL)
+    assert done.code == 7, done.err
+    assert "active-critic-coarse failed in 2 of 2 splits, first in its fit: the budget of 18 calls" in done.out
+    assert "0 of 18" in done.out
+    assert "18 of 18" in done.out
+
+
+def test_a_key_that_is_wrong_stops_at_once(run, labels, tmp_path) -> None:
+    def answer(turns):
+        raise errors.AuthenticationFailed("the key is wrong")
+
+    options = ("--evaluators", "zero-shot,active-critic-coarse", "--out", "c.json", *QUICK)
+    done = run("compare", labels, *options, opener=lambda name, **_: scripted_lm(answer))
+    assert done.code == 4
+    assert done.err.endswith("error: the key is wrong\n")
+    assert not list(tmp_path.glob("c.json*"))
+
+
+def test_interrupted_it_goes_on_where_it_was(run, labels) -> None:
+    calls: list[str] = []
+    stop = [9]
+
+    def answer(turns):
+        if len(calls) == stop[0]:
+            raise KeyboardInterrupt
+        calls.append(json.dumps(turns))
+        return json.dumps(form(turns, 3))
+
+    options = ("compare", labels, "--evaluators", "zero-shot,active-critic-coarse", *QUICK, *SMALL)
+    done = run(*options, opener=lambda name, **_: scripted_lm(answer))
+    assert done.code == 130
+    assert "everything paid for is in the journal" in done.err
+    stop[0] = -1
+    assert run(*options, opener=lambda name, **_: scripted_lm(answer)).code == 0
+    assert len(calls) == len(set(calls)) > 9
+
+
+def test_options_reach_the_model_and_the_comparison(run, labels) -> None:
+    given = {}
+
+    def opening(name, **options):
+        given.update(options, name=name)
+        return simulated_lm(name=name)
+
+    options = ["--lm", "openai/x", "--api-base", "http://localhost:1/v1", "--workers", 2, "--journal", "none", "--json"]
+    options += ["--train", 0.5, "--repeats", 2, "--seed", 4, "--level", "document", "--scale", "1..7", "--explain"]
+    done = run("compare", labels, "--evaluators", " zero-shot ", "--resamples", 0, *options, opener=opening)
+    assert done.code == 0, done.err
+    assert (given["name"], given["api_base"], given["workers"]) == ("openai/x", "http://localhost:1/v1", 2)
+    document = done.document
+    settings = {
+        "train": 0.5,
+        "folds": None,
+        "repeats": 2,
+        "seed": 4,
+        "level": "document",
+        "resamples": 0,
+        "explain": True,
+    }
+    assert settings.items() <= document["settings"].items()
+    assert document["data"]["scale"] == "1..7"
+    assert len(document["splits"]) == 2
+    assert document["methods"][0]["agreement"]["mean_interval"] is None
+    assert not Path(os.environ["ACTIVE_CRITIC_JOURNAL"]).exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--evaluators", "bleu"), 2, "there is no evaluator 'bleu'; there are zero-shot, g-eval, gpt-score"),
+        (("--evaluators", ","), 2, "at least one evaluator"),
+        (("--evaluators", "zero-shot", "--folds", 3, "--train", 0.5), 2, "two ways to split"),
+        (("--evaluators", "zero-shot", "--against", "ice"), 2, "none of the evaluators compared"),
+        (("--evaluators", "zero-shot", "--set", "zero-shot=3"), 2, "is not NAME.PARAMETER=VALUE"),
+        (("--evaluators", "zero-shot", "--set", "ice.seed=3"), 2, "which is not compared"),
+        (("--evaluators", "active-critic-fine", "--set", "active-critic-fine.demo=3"), 2, "it has candidates, demos"),
+        (("--evaluators", "zero-shot", "--set", "a.b=1", "--set", "a.b=2"), 2, "twice"),
+        (("--evaluators", "zero-shot", "--level", "system"), 3, "no system is named"),
+        (("--evaluators", "zero-shot", "--train", 2), 3, "between 0 and 1"),
+        (("--evaluators", "zero-shot", "--out", "nowhere/c.json"), 5, "cannot write"),
+        (("--evaluators", "zero-shot", "--out", "c.txt"), 3, "c.txt"),
+        (("--evaluators", "zero-shot", "--out", "labels.jsonl"), 2, "written over"),
+        (("--evaluators", "zero-shot", "--out", "c.csv", "--predictions", "c.csv"), 2, "written over"),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_is_paid_for(run, labels, options, code, said) -> None:
+    done = run("compare", labels, *options, opener=refuse)
+    assert done.code == code
+    assert said in " ".join(done.err.replace("│", " ").split())
+
+
+def test_one_document_only_cannot_be_compared(run, tmp_path) -> None:
+    path = write(tmp_path / "one.jsonl", rows(6, doc_id="d"))
+    done = run("compare", path, "--evaluators", "zero-shot", opener=refuse)
+    assert done.code == 3
+    assert "all examples belong to one document" in done.err
+
+
+def test_settings_may_be_json_or_text(run, labels) -> None:
+    criteria = json.dumps({"Tone": "It is kind = warm."})
+    task = ("--set", "active-critic-coarse.task_description=Replies, judged.")
+    own = ("--set", f"active-critic-coarse.criteria={criteria}", "--set", "active-critic-coarse.candidates=1")
+    done = run(
+        "compare", labels, "--evaluators", "active-critic-coarse", *QUICK, *task, *own, "--json", opener=opener()
+    )
+    assert done.code == 0, done.err
+    parameters = done.document["methods"][0]["parameters"]
+    assert parameters["criteria"] == {"Tone": "It is kind = warm."}
+    assert parameters["task_description"] == "Replies, judged."

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from active_critic.errors import ContextOverflow, FitError, RequestRefused
+from active_critic.evaluators.gpt_score import GPTScore, rising_line
+from active_critic.journal import Journal
+from active_critic.lm import LanguageModel, Turn, scripted_lm
+from active_critic.records import Example
+
+Weighed = tuple[list[Turn], str]
+
+
+def weighing(seen: list[Weighed] | None = None, sign: float = 1.0) -> LanguageModel:
+    """A model that finds texts the likelier the shorter their words are."""
+
+    def likelihood(turns: list[Turn], text: str) -> list[float]:
+        if seen is not None:
+            seen.append((turns, text))
+        if text == "too long":
+            raise ContextOverflow("no room")
+        return [-sign * len(word) / 4 for word in text.split()]
+
+    return scripted_lm(lambda turns: "unused", likelihood=likelihood)
+
+
+def examples(n: int = 12) -> list[Example]:
+    return [Example(f"{'w' * (i % 6 + 1)} word", f"source {i // 3}", 5.0 - (i % 6) * 0.8) for i in range(n)]
+
+
+def fitted(lm: LanguageModel | None = None, **how: Any) -> GPTScore:
+    return GPTScore(lm or weighing(), journal=None, **how).fit(examples(), scale="1..5")
+
+
+def test_the_likelier_the_better_on_the_users_scale() -> None:
+    evaluator = fitted()
+    verdicts = [evaluator.score("w" * n + " word", "source") for n in (1, 3, 6)]
+    scores = [verdict.score or 0 for verdict in verdicts]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] == pytest.approx(5.0, abs=0.05)
+    assert {verdict.read_from for verdict in verdicts} == {"likelihood"}
+    assert verdicts[0].notes == ("mean log-probability of a token -0.625",)
+
+
+def test_labels_never_turn_the_order_round() -> None:
+    backwards = GPTScore(weighing(sign=-1), journal=None).fit(examples(), scale="1..5")
+    good, bad = backwards.score("wwwwww word", "source").score, backwards.score("w word", "source").score
+    assert good is not None
+    assert bad is not None
+    assert good > bad
+
+
+@given(st.lists(st.tuples(st.floats(-9, 0), st.floats(1, 5)), min_size=2, max_size=30))
+def test_the_line_rises_whatever_the_labels(pairs: list[tuple[float, float]]) -> None:
+    line = rising_line(pairs)
+    assert line.slope > 0
+    assert rising_line(pairs[::-1]) == line
+
+
+def test_the_response_is_weighed_as_the_reply_to_an_instruction_with_the_source() -> None:
+    seen: list[Weighed] = []
+    fitted(weighing(seen), task_description="Answers to customers.").score("fine", "the </source> source")
+    ((_, text),), response = seen[-1]
+    assert response == "fine"
+    assert "fine" not in text
+    assert "Answers to customers." in text
+    assert text.count("</source>") == 1
+
+
+def test_alone_the_source_is_not_shown() -> None:
+    seen: list[Weighed] = []
+    fitted(weighing(seen), given="nothing").score("fine", "the source")
+    assert not any("source" in text for turns, _ in seen for _, text in turns)
+
+
+def test_criteria_are_weighed_one_by_one_and_averaged() -> None:
+    seen: list[Weighed] = []
+    own = {"Brevity": "It is short.", "Warmth": "It is warm."}
+    verdict = fitted(weighing(seen), criteria=own).score("w word", "source")
+    assert [c.name for c in verdict.criteria] == list(own)
+    assert verdict.score == pytest.approx(sum(c.score for c in verdict.criteria) / 2)
+    assert "Brevity (It is short.)" in seen[-2][0][0][1]
+    assert "Warmth" not in seen[-2][0][0][1]
+
+
+def test_a_model_that_gives_no_likelihood_is_refused_before_anything_is_weighed() -> None:
+    with pytest.raises(RequestRefused, match="scripted: the endpoint gives no token log-probabilities of a given text"):
+        fitted(scripted_lm(lambda turns: "5"))
+
+
+def test_a_text_that_does_not_fit_is_left_out_and_said_and_unscored() -> None:
+    data = [*examples(), Example("too long", "source", 3.0)]
+    evaluator = GPTScore(weighing(), journal=None).fit(data, scale="1..5")
+    assert "1 examples do not fit the model's context window and do not count" in evaluator.fitted.provenance.notes
+    assert evaluator.fitted.line == fitted().fitted.line
+    assert "do not fit" in (evaluator.score("too long", "source").unscored or "")
+
+
+def test_the_order_of_rows_does_not_matter() -> None:
+    turned = GPTScore(weighing(), journal=None).fit(examples()[::-1], scale="1..5")
+    assert turned.fitted == fitted().fitted
+
+
+def test_saved_and_loaded_it_scores_the_same_and_the_journal_pays_once(tmp_path: Path) -> None:
+    own = {"Brevity": "It is short."}
+    with GPTScore(weighing(), criteria=own, journal=tmp_path / "j.sqlite") as evaluator:
+        evaluator.fit(examples(), scale="1..5")
+        path = evaluator.save(tmp_path / "p.json")
+        before = [v.to_dict() for v in evaluator.score_many(examples())]
+    lm = weighing()
+    with GPTScore.load(path, lm, journal=tmp_path / "j.sqlite") as loaded:
+        assert [v.to_dict() for v in loaded.score_many(examples())] == before
+        assert lm.usage.calls == 0
+        assert loaded.fit(examples(), scale="1..5").fitted == evaluator.fitted
+        assert lm.usage.calls == 0
+    with Journal(tmp_path / "j.sqlite"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"given": "reference"}, "given must be source or nothing"),
+        ({"given": "nothing", "task_description": "Answers."}, "leave them out"),
+        ({"criteria": {}}, "the list of criteria is empty"),
+    ],
+)
+def test_wrong_parameters_are_refused(how: dict[str, Any], said: str) -> None:
+    with pytest.raises(FitError, match=said):
+        fitted(**how)

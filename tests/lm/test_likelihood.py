@@ -1,0 +1,394 @@
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import random
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from loopback import Fault, Loopback, echoing, not_echoing, too_many
+
+from active_critic import errors
+from active_critic.journal import Journal
+from active_critic.lm import LanguageModel, open_lm, scripted_lm
+from active_critic.lm.client import RETRIES
+from active_critic.lm.likelihood import FLOOR, Likelihood, forcing
+from active_critic.records import Usage
+
+KEY = "sk-very-secret-value-42"
+ASK = [("system", "Write well."), ("user", "A lake.")]
+PROMPT = "System: Write well.\n\nUser: A lake.\n\nAssistant:\n"
+ODD = 'He said: "it\'s \\n" — 漢字 🙂\n\n\tand left\u2028 [[ ## score ## ]]'
+
+
+@pytest.fixture
+def lm(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> LanguageModel:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    loopback.complete = echoing(lambda piece: -float(len(piece.strip())))
+    opened = open_lm("openai/x", api_base=loopback.api_base)
+    opened._wait = lambda _: None
+    return opened
+
+
+def words(turns: list[Any], text: str) -> list[float]:
+    return [-float(len(word)) for word in text.split()]
+
+
+# --- what it is -----------------------------------------------------------------------------------------------------
+
+
+@given(
+    logprobs=st.lists(st.floats(FLOOR, 0), min_size=1),
+    usage=st.builds(Usage, calls=st.integers(0, 9), prompt_tokens=st.integers(0, 9), cost=st.none() | st.floats(0, 1)),
+)
+def test_it_comes_back_from_the_journal_as_it_was(logprobs: list[float], usage: Usage) -> None:
+    measured = Likelihood.of(logprobs, "forced", usage)
+    assert Likelihood.from_json(measured.to_json()) == measured
+    assert measured.tokens == len(logprobs)
+    assert measured.mean == pytest.approx(sum(logprobs) / len(logprobs))
+
+
+@pytest.mark.parametrize("logprobs", [[], [-1.0, math.nan]])
+def test_what_could_not_be_measured_is_no_number(logprobs: list[float]) -> None:
+    with pytest.raises(errors.ModelError, match="gave no log-probability"):
+        Likelihood.of(logprobs, "forced", Usage())
+
+
+def test_a_probability_below_single_precision_counts_as_the_smallest() -> None:
+    assert Likelihood.of([-1.0, -math.inf, -3.4e38], "forced", Usage()).logprob == -1.0 + 2 * FLOOR
+
+
+# --- what every model does with it ----------------------------------------------------------------------------------
+
+
+def test_a_scripted_model_weighs_by_its_function() -> None:
+    lm = scripted_lm(lambda _: "", likelihood=words)
+    measured = lm.likelihood(ASK, "a quiet lake")
+    assert (measured.logprob, measured.tokens, measured.mean) == (-10.0, 3, -10 / 3)
+    assert lm.gives_likelihood
+    assert lm.usage.calls == 2  # this one, and the one that found out
+
+
+def test_a_model_without_it_says_what_to_do() -> None:
+    lm = scripted_lm(lambda _: "", name="chatty")
+    with pytest.raises(errors.RequestRefused, match=r"chatty: .*no token log-probabilities.*embedded model.*echo"):
+        lm.likelihood(ASK, "a lake")
+    assert not lm.gives_likelihood
+    assert lm.usage.calls == 0
+
+
+def test_nothing_is_asked_about_it_before_it_is_wanted(lm: LanguageModel, loopback: Loopback) -> None:
+    lm.ask(ASK, max_tokens=1)
+    assert not lm.capabilities.json_schema
+    assert {asked.path for asked in loopback.asked} == {"/v1/chat/completions"}
+    assert lm.gives_likelihood
+    before = loopback.calls
+    assert lm.gives_likelihood
+    assert loopback.calls == before
+
+
+@pytest.mark.parametrize("text", ["", "half a pair \ud83d"])
+def test_a_text_that_cannot_be_weighed_is_refused_before_anything_is_sent(
+    lm: LanguageModel, loopback: Loopback, text: str
+) -> None:
+    with pytest.raises(errors.RequestRefused, match=r"leave such texts out|repair the text"):
+        lm.likelihood(ASK, text)
+    assert loopback.calls == 0
+
+
+# --- the journal ----------------------------------------------------------------------------------------------------
+
+
+def test_the_key_of_a_chat_request_is_what_it_always_was() -> None:
+    """Journals of earlier versions are still read."""
+    keys: list[str] = []
+
+    class Memory:
+        def recall(self, key: str) -> str:
+            keys.append(key)
+            return json.dumps({"text": "", "finish_reason": "stop", "tokens": [], "usage": {}, "model": ""})
+
+        def keep(self, key: str, request: str, reply: str) -> None: ...
+
+    lm = LanguageModel(
+        "openai/m",
+        lambda _: pytest.fail("not in the journal"),
+        identity={"name": "openai/m", "endpoint": "http://127.0.0.1:1/v1"},
+        extensions={"cache_prompt": True},
+    )
+    lm.memory = Memory()
+    lm.ask(
+        [("system", "You are exact."), ("user", 'Say "hé".\n')],
+        max_tokens=7,
+        schema={"type": "object"},
+        top_logprobs=5,
+        stop=["\n"],
+        sample=2,
+    )
+    lm.ask([("user", "Hello")], max_tokens=1)
+    assert keys == [
+        "a368d3d17675127e2c2cc2febf17d1f827a5d3f1161017946496ee41ba14ea6d",
+        "75cfd96048691b504bcd432b66bc31f4287d3f8023905aeb54b81be02f9b0536",
+    ]
+
+
+def test_a_text_is_weighed_once_across_journals(lm: LanguageModel, loopback: Loopback, tmp_path: Path) -> None:
+    found = []
+    for _ in range(2):
+        with Journal(tmp_path / "j.sqlite") as journal, lm.remembering(journal):
+            found.append(lm.likelihood(ASK, ODD))
+    first, second = found
+    assert loopback.calls == 1
+    assert (second.logprob, second.tokens, second.method) == (first.logprob, first.tokens, first.method)
+    assert first.usage.calls == 1
+    assert second.usage == Usage(replayed=1)
+    assert (lm.usage.calls, lm.usage.replayed) == (1, 1)
+
+
+def test_every_difference_is_another_question(lm: LanguageModel, loopback: Loopback, tmp_path: Path) -> None:
+    asked = [(ASK, "a lake"), (ASK, "a lake."), (ASK[1:], "a lake"), ([("user", ASK[0][1]), ASK[1]], "a lake")]
+    with Journal(tmp_path / "j.sqlite") as journal, lm.remembering(journal):
+        for turns, text in asked:
+            lm.likelihood(turns, text)
+        lm.ask(ASK, max_tokens=1)
+    assert loopback.calls == len(asked) + 1
+
+
+def test_a_damaged_row_is_named(lm: LanguageModel) -> None:
+    class Damaged:
+        def recall(self, key: str) -> str:
+            return '{"logprob": -1}'
+
+        def keep(self, key: str, request: str, reply: str) -> None: ...
+
+    with lm.remembering(Damaged()), pytest.raises(errors.JournalError, match="damaged"):
+        lm.likelihood(ASK, "a lake")
+
+
+def test_the_same_text_from_many_threads_is_weighed_once(tmp_path: Path) -> None:
+    turn = threading.Event()
+
+    def slowly(turns: list[Any], text: str) -> list[float]:
+        turn.wait(0.05)
+        return [-1.0]
+
+    lm = scripted_lm(lambda _: "", likelihood=slowly)
+    with Journal(tmp_path / "j.sqlite") as journal, lm.remembering(journal):
+        threads = [threading.Thread(target=lm.likelihood, args=(ASK, "a lake")) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert (lm.usage.calls, lm.usage.replayed) == (1, 7)
+
+
+# --- an endpoint that echoes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "logprob", "tokens"), [("It lay still.", -11, 3), ("One", -3, 1), ("a\n\n b ", -2, 3), ("漢字 🙂", -3, 2)]
+)
+@pytest.mark.parametrize("before", ["", "<s>"])
+def test_only_the_text_is_weighed(
+    lm: LanguageModel, loopback: Loopback, text: str, logprob: float, tokens: int, before: str
+) -> None:
+    # In this endpoint a word takes the white space before it: the line break after "Assistant:" is the first word's.
+    loopback.complete = echoing(lambda piece: -float(len(piece.strip())), before=before)
+    measured = lm.likelihood(ASK, text)
+    assert (measured.logprob, measured.tokens, measured.method) == (logprob, tokens, "prompt")
+    (asked,) = loopback.asked
+    assert asked.path == "/v1/completions"
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+    assert asked.body == {
+        "model": "x",
+        "prompt": PROMPT + text,
+        "max_tokens": 1,
+        "temperature": 0,
+        "echo": True,
+        "logprobs": 1,
+    }
+
+
+def test_tokens_that_are_not_text_are_placed_by_their_offsets(lm: LanguageModel, loopback: Loopback) -> None:
+    whole = echoing(lambda piece: -float(len(piece.strip())))
+
+    def cut(body: dict[str, Any]) -> Any:
+        reply: Any = whole(body)
+        given = reply["choices"][0]["logprobs"]
+        given["tokens"] = ["bytes:\\xe6"] * len(given["tokens"])
+        return reply
+
+    loopback.complete = cut
+    assert lm.likelihood(ASK, "It lay still.").logprob == -11
+
+
+def test_what_it_cost_is_counted(lm: LanguageModel) -> None:
+    measured = lm.likelihood(ASK, "It lay still.")
+    assert measured.usage.prompt_tokens == 10
+    assert measured.usage.completion_tokens == 1
+    assert measured.usage.calls == 1
+    assert measured.usage.seconds > 0
+    assert lm.usage == measured.usage
+
+
+def test_a_model_given_as_a_dspy_lm_is_asked_at_its_address(loopback: Loopback) -> None:
+    import dspy
+
+    loopback.complete = echoing(lambda _: -2.0)
+    lm = open_lm(dspy.LM("openai/x", api_base=loopback.api_base, api_key=KEY))
+    assert lm.likelihood(ASK, "It lay still.").mean == -2
+    assert loopback.asked[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_a_provider_that_only_chats_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    lm = open_lm("openai/gpt-4.1-mini")
+    assert not lm.gives_likelihood
+    assert lm.usage.calls == 0
+
+
+@pytest.mark.parametrize(
+    "complete",
+    [
+        not_echoing,
+        echoing(lambda _: None),
+        lambda body: {"id": "x", "object": "text_completion", "choices": []},
+        lambda body: {"id": "x", "choices": [{"index": 0, "text": body["prompt"], "logprobs": None}]},
+        lambda body: Fault(status=404, message="Not Found"),
+        lambda body: Fault(status=400, message="This is a chat model; use v1/chat/completions"),
+        lambda body: Fault(status=500, message="Only no echo is supported"),
+        lambda body: Fault(status=501, message="not implemented"),
+    ],
+)
+def test_an_endpoint_that_does_not_give_it_is_refused_at_once(
+    lm: LanguageModel, loopback: Loopback, complete: Any
+) -> None:
+    loopback.complete = complete
+    with pytest.raises(errors.RequestRefused, match=r"openai/x: .*no token log-probabilities.*embedded model"):
+        lm.likelihood(ASK, "a lake")
+    assert loopback.calls == 1
+    assert not lm.gives_likelihood
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "calls"),
+    [
+        (Fault(status=503), errors.EndpointDown, 1 + RETRIES),
+        (Fault("reset"), errors.EndpointDown, 1 + RETRIES),
+        (Fault("empty"), errors.EndpointDown, 1 + RETRIES),
+        (Fault("broken"), errors.EndpointDown, 1 + RETRIES),
+        (too_many(), errors.RateLimited, 1 + RETRIES),
+        (Fault(status=401, message=f"bad key {KEY}"), errors.AuthenticationFailed, 1),
+        (Fault(status=429, message="quota", code="insufficient_quota"), errors.BillingStopped, 1),
+        (Fault(status=400, message="maximum context length is 10"), errors.ContextOverflow, 1),
+    ],
+)
+def test_failures_are_those_of_chat(
+    lm: LanguageModel, loopback: Loopback, fault: Fault, kind: type[errors.ModelError], calls: int
+) -> None:
+    loopback.complete = lambda _: fault
+    with pytest.raises(errors.ModelError) as caught:
+        lm.likelihood(ASK, "a lake")
+    assert type(caught.value) is kind
+    assert KEY not in str(caught.value)
+    assert loopback.calls == lm.usage.calls == calls
+
+
+def test_a_failure_that_passes_is_waited_for(lm: LanguageModel, loopback: Loopback) -> None:
+    waits: list[float] = []
+    lm._wait = waits.append
+    good, left = loopback.complete, [too_many("7"), Fault(status=500)]
+    loopback.complete = lambda body: left.pop(0) if left else good(body)
+    assert lm.likelihood(ASK, "a lake").usage.calls == 3
+    assert waits == [7.0, 2.0]
+
+
+# --- an embedded model ----------------------------------------------------------------------------------------------
+
+
+def test_a_text_that_does_not_fit_is_said_before_the_model_reads_it() -> None:
+    asked: list[str] = []
+
+    def post(path: str, body: dict[str, Any]) -> Any:
+        asked.append(path)
+        return {"prompt": "x", "tokens": [{"id": 1, "piece": "x"}] * 50}
+
+    with pytest.raises(errors.ContextOverflow, match=r"50 tokens.*50 tokens.*100 tokens"):
+        forcing(post, "tiny", context=100, cached=True)(ASK, "a lake")
+    assert "/completion" not in asked
+
+
+def test_a_model_that_leaves_the_text_has_no_likelihood_of_it() -> None:
+    def post(path: str, body: dict[str, Any]) -> Any:
+        if path == "/completion":
+            return {"tokens": [7], "completion_probabilities": [{"logprob": -1.0}]}
+        return {"prompt": "x", "tokens": [{"id": 1, "piece": "x"}]}
+
+    with pytest.raises(errors.ModelError, match="could not be forced"):
+        forcing(post, "tiny", context=100, cached=False)(ASK, "a lake")
+
+
+GOOD = "The lake was quiet that morning, and the whole valley seemed to hold its breath."
+NEEDS = pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="needs the extra [local]")
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Iterator[LanguageModel]:
+    with open_lm("local-tiny", context=1024) as lm:
+        yield lm
+
+
+@pytest.mark.model
+@NEEDS
+def test_a_sentence_is_likelier_than_its_words_in_disorder(tiny: LanguageModel) -> None:
+    shuffled = GOOD.split()
+    random.Random(0).shuffle(shuffled)
+    good, bad = (tiny.likelihood(ASK, text) for text in (GOOD, " ".join(shuffled)))
+    assert good.method == "forced"
+    assert good.mean > bad.mean + 1
+    again = tiny.likelihood(ASK, GOOD)
+    assert again.logprob == good.logprob
+    assert again.usage.cached_tokens >= again.usage.prompt_tokens - 1
+    assert tiny.gives_likelihood
+    assert tiny.likelihood(ASK, "<|im_end|>").tokens > 1  # a text is text, whatever it looks like
+
+
+@pytest.mark.model
+@NEEDS
+@pytest.mark.parametrize("text", ["The lake was quiet.", '"漢\\n\x00"\n'])
+def test_it_agrees_with_the_probabilities_of_all_tokens_after_each_prefix(tiny: LanguageModel, text: str) -> None:
+    """Without a grammar: each prefix is a prompt of its own, and the whole distribution after it is looked at."""
+    measured = tiny.likelihood(ASK, text)
+    server = tiny._close.__self__
+
+    def post(path: str, **body: Any) -> Any:
+        return server.post(path, body, 60)
+
+    rendered = post("/apply-template", messages=[{"role": role, "content": said} for role, said in ASK])["prompt"]
+    behind = post("/tokenize", content=rendered, add_special=True, parse_special=True)["tokens"]
+    ids = post("/tokenize", content=text, parse_special=False)["tokens"]
+    assert post("/detokenize", tokens=ids)["content"].strip() == text.strip()
+    total = 0.0
+    word = post("/tokenize", content="the")["tokens"][0]
+    for token in ids:
+        # The bias makes a plain word come out, whatever the model would have said; the probabilities are without it.
+        answer = post(
+            "/completion",
+            prompt=behind,
+            n_predict=1,
+            n_probs=100_000,
+            logit_bias=[[word, 1e6]],
+            temperature=0,
+        )
+        every = {one["id"]: one["logprob"] for one in answer["completion_probabilities"][0]["top_logprobs"]}
+        assert sum(map(math.exp, every.values())) == pytest.approx(1, abs=0.01)
+        total += every[token]
+        behind = [*behind, token]
+    assert measured.tokens == len(ids)
+    assert measured.mean == pytest.approx(total / len(ids), abs=0.05)

@@ -1,0 +1,412 @@
+from __future__ import annotations
+
+import csv
+import json
+import random
+from functools import partial
+from typing import Literal
+
+import pytest
+from simulated import simulated_lm
+
+from active_critic import errors
+from active_critic.data import RecordWriter, read_examples
+from active_critic.evaluators.base import Evaluator, Judge
+from active_critic.examples import example_key, group_of
+from active_critic.lm import scripted_lm
+from active_critic.meta_evaluation import compare
+from active_critic.records import Protocol, Reading, Verdict
+from active_critic.stats import agreement, holm, paired_difference
+
+QUICK = {"folds": 3, "resamples": 40, "journal": None}
+
+
+def examples(count=24):
+    rng = random.Random(7)
+    rows = [
+        {
+            "id": f"e{i}",
+            "doc_id": f"d{i // 2}",
+            "system": f"s{i % 2}",
+            "source": f"question {i // 2}",
+            "response": f"answer {i} " + "word " * (length := rng.randint(0, 40)),
+            "score": min(5, max(1, round(length / 8 + rng.gauss(0, 1), 1))),
+        }
+        for i in range(count)
+    ]
+    return read_examples(rows, scale="1..5")
+
+
+class AskingProtocol(Protocol):
+    evaluator: Literal["asking"] = "asking"
+
+
+class AskingJudge(Judge):
+    def __init__(self, evaluator) -> None:
+        self.of = evaluator
+
+    def answer(self, question, example, *, explain):
+        assert example.score is None, "who scores must not see what people said"
+        assert not example.record
+        assert not example.aspects
+        return self.of.model.ask([("user", f"{self.of.word}: {example.response}")], max_tokens=9)
+
+    def verdict(self, example, answers):
+        score = self.of.mark(example)
+        return Verdict(unscored=score) if isinstance(score, str) else Verdict(score=score)
+
+
+class Asking(Evaluator):
+    """Asks one thing to fit and one thing to score; what it gives is a function of the example."""
+
+    kind = "asking"
+    document = AskingProtocol
+
+    def __init__(self, lm, word="rate", mark=None, seen=None, fails=None, journal=None) -> None:
+        super().__init__(lm, journal=journal)
+        self.word, self.mark, self.seen, self.fails = word, mark or longer, seen, fails
+
+    def fit(self, examples, *, fields=None, scale=None, progress=None):
+        data = read_examples(examples, fields=fields, scale=scale)
+        if self.seen is not None:
+            self.seen.append([example_key(example) for example in data])
+        if self.fails is not None:
+            self.fails(data)
+        self.model.ask([("user", f"{self.word} fit {[example.id for example in data]}")], max_tokens=9)
+        provenance = self.provenance(data, [*data.notes, "fitted"]).model_copy(update={"settings": {"word": self.word}})
+        self.protocol_ = AskingProtocol(scale=data.scale, provenance=provenance)
+        return self
+
+    def judge(self):
+        return AskingJudge(self)
+
+
+def longer(example):
+    return min(5.0, 1 + len(example.response.split()) / 10)
+
+
+def noisy(example):
+    return 1 + 4 * random.Random(example.response).random()
+
+
+def asking(word="rate", **settings):
+    return lambda lm: Asking(lm, word, **settings)
+
+
+def model(calls=None, **settings):
+    def answer(turns):
+        if calls is not None:
+            calls.append(turns[-1][1])
+        return "yes, I did"
+
+    return scripted_lm(answer, **settings)
+
+
+def without_time(document):
+    if isinstance(document, dict):
+        return {name: without_time(value) for name, value in document.items() if name != "seconds"}
+    return [without_time(value) for value in document] if isinstance(document, list) else document
+
+
+def test_all_methods_get_the_same_splits_and_whole_documents() -> None:
+    seen = [[], []]
+    data = examples()
+    methods = {"a": asking("a", seen=seen[0]), "b": asking("b", seen=seen[1])}
+    found = compare(data, methods, model(), repeats=2, **QUICK)
+    assert seen[0] == seen[1]
+    assert len(seen[0]) == len(found.splits) == 6
+    for split, keys in zip(found.splits, seen[0], strict=True):
+        assert keys == [example_key(data[i]) for i in split.train]
+        assert {group_of(data[i]) for i in split.train}.isdisjoint(group_of(data[i]) for i in split.test)
+
+
+def test_the_figures_are_those_of_the_statistics_split_by_split() -> None:
+    data = examples()
+    methods = {"active-critic-like": asking("a"), "other": asking("b", mark=noisy), "third": asking("c", mark=noisy)}
+    found = compare(data, methods, model(), seed=3, **QUICK)
+    tests = [(number, i) for number, split in enumerate(found.splits) for i in split.test]
+    human, groups = [data[i].score for _, i in tests], [group_of(data[i]) for _, i in tests]
+    pred = {"active-critic-like": [longer(data[i]) for _, i in tests], "other": [noisy(data[i]) for _, i in tests]}
+    how = {"parts": [number for number, _ in tests], "resamples": 40, "seed": 3}
+    for name, scores in pred.items():
+        assert found[name].agreement == agreement(scores, human, groups, **how)
+        assert found[name].mae == pytest.approx(sum(abs(a - b) for a, b in zip(scores, human, strict=True)) / 24)
+    assert found.baseline == "other"  # the best one, but not ours
+    assert found.baseline_chosen
+    compared = found["active-critic-like"].over_baseline
+    assert compared.difference == paired_difference(pred["active-critic-like"], pred["other"], human, groups, **how)
+    assert found["other"].over_baseline is None
+    three = [found[name].over_baseline for name in ("active-critic-like", "third")]
+    assert [c.p_holm for c in three] == holm([c.difference.p for c in three])
+    assert any("because it is the best one on these very examples" in said for said in found.words)
+
+
+def test_a_baseline_can_be_named_and_the_floor_is_compared_with_once() -> None:
+    methods = {"surface": asking("a", mark=noisy), "good": asking("b"), "bad": asking("c", mark=lambda e: -longer(e))}
+    found = compare(examples(), methods, model(), against="good", **{**QUICK, "resamples": 300})
+    assert (found.baseline, found.baseline_chosen) == ("good", False)
+    assert found["bad"].over_baseline.to == "good"
+    assert found["bad"].over_floor.to == "surface"
+    one, other = found["good"].over_floor, found["surface"].over_baseline
+    assert one.difference.delta == -other.difference.delta
+    pairs = [found["good"].over_floor, found["bad"].over_floor, found["bad"].over_baseline]
+    assert [c.p_holm for c in pairs] == holm([c.difference.p for c in pairs])  # three comparisons, not four
+    assert one.p_holm == other.p_holm
+    said = " ".join(found.words)
+    assert "good has the highest mean" in said
+    assert "worse than good: surface, bad" in said
+    assert "Beat the surface floor by more than chance could explain: good. Not shown to beat it: bad." in said
+    assert "very examples" not in said
+    with pytest.raises(errors.FitError, match="against must be one of the methods compared"):
+        compare(examples(), methods, model(), against="zero-shot", **QUICK)
+
+
+def test_when_nothing_beats_the_floor_the_words_say_so() -> None:
+    methods = {"surface": asking("a"), "worse": asking("b", mark=noisy)}
+    found = compare(examples(), methods, model(), against="worse", **QUICK)
+    assert any("Nothing beats the surface floor" in said for said in found.words)
+
+
+def test_what_a_method_needs_is_the_same_fresh_from_the_journal_and_beside_others(tmp_path) -> None:
+    def run(methods, path):
+        calls: list[str] = []
+        found = compare(examples(), methods, model(calls), **{**QUICK, "journal": path})
+        return found, calls
+
+    both = {"one": asking("same"), "two": asking("same")}
+    fresh, calls = run(both, tmp_path / "j.sqlite")
+    assert len(calls) == len(set(calls)) == 27  # 3 fits and 24 scores, paid for once although two methods ask them
+    again, calls = run(both, tmp_path / "j.sqlite")
+    assert calls == []
+    alone, _ = run({"two": asking("same")}, tmp_path / "k.sqlite")
+    assert without_time(again.to_dict()) == without_time(fresh.to_dict())
+    figures = [m.to_dict() for m in (fresh["one"], fresh["two"], again["two"], alone["two"])]
+    for stage, count in (("fit", 3), ("scoring", 24)):
+        assert {m[stage]["calls"] for m in figures} == {count}
+        assert len({json.dumps(without_time(m[stage])) for m in figures}) == 1
+    assert figures[1]["fit"] == figures[0]["fit"] == figures[2]["fit"]  # also the seconds: as they were when paid for
+
+
+def test_without_a_journal_a_request_is_still_paid_for_once() -> None:
+    calls: list[str] = []
+    found = compare(examples(), {"one": asking("x"), "two": asking("x")}, model(calls), **QUICK)
+    assert len(calls) == 27
+    assert found["two"].needs.calls == 27
+
+
+def test_a_budget_is_exact_for_each_method_and_leaves_the_others_alone() -> None:
+    calls: list[str] = []
+    methods = {"dear": asking("dear"), "cheap": asking("cheap")}
+    found = compare(examples(), methods, model(calls), budget=20, **{**QUICK, "folds": 2})
+    assert [sum(call.startswith(word) for call in calls) for word in methods] == [20, 20]
+    first = found["dear"]
+    assert [(f.split, f.stage, f.error) for f in first.failures] == [(1, "scoring", "BudgetSpent")]
+    assert first.agreement.n == 12
+    assert first.agreement.coverage == 0.5
+    assert "budget of 20 calls" in first.unscored[1, 0]
+    enough = compare(examples(), {"a": asking("dear")}, model(), budget=26, **{**QUICK, "folds": 2})
+    assert not enough["a"].failures
+
+
+def test_a_failure_loses_one_split_of_one_method() -> None:
+    tries: list[int] = []
+
+    def second_time(data):
+        tries.append(len(data))
+        if len(tries) == 2:
+            raise errors.FitError("not with these")
+
+    methods = {"a": asking("a", fails=second_time), "b": asking("b", mark=noisy)}
+    found = compare(examples(), methods, model(), **QUICK)
+    broken = found["a"]
+    assert [(f.split, f.stage, f.error, f.reason) for f in broken.failures] == [
+        (1, "fit", "FitError", "not with these")
+    ]
+    assert broken.agreement.n == 24 - len(found.splits[1].test)
+    assert broken.agreement.parts == 2
+    assert broken.scores[1] == (None,) * len(found.splits[1].test)
+    assert broken.signatures[1] is None
+    assert broken.signatures[0] is not None
+    assert found["b"].agreement.n == 24
+    assert found.baseline == "b"  # figures of fewer splits come after whole ones
+    assert any("a failed in 1 of 3 splits, first in its fit: not with these" in said for said in found.words)
+
+
+@pytest.mark.parametrize("kind", [errors.AuthenticationFailed, errors.UnknownModel, errors.BillingStopped])
+def test_a_failure_that_all_would_share_stops_at_once_until_something_worked(kind) -> None:
+    def fails(data):
+        raise kind("no")
+
+    asked: list[str] = []
+    with pytest.raises(kind):
+        compare(examples(), {"a": asking("a", fails=fails), "b": asking("b")}, model(asked), **QUICK)
+    assert asked == []
+    found = compare(examples(), {"b": asking("b"), "a": asking("a", fails=fails)}, model(), **QUICK)
+    assert len(found["a"].failures) == 3
+    assert found["a"].undefined == "no"
+
+
+def test_an_interrupted_run_goes_on_where_it_was_and_ends_the_same(tmp_path) -> None:
+    methods = {"a": asking("a"), "b": asking("b", mark=noisy)}
+    whole = compare(examples(), methods, model(), **{**QUICK, "journal": tmp_path / "whole.sqlite"})
+    calls: list[str] = []
+    for life in range(1, 9):
+
+        def answer(turns, life=life):
+            if len(calls) == 7 * life:
+                raise KeyboardInterrupt
+            calls.append(turns[-1][1])
+            return "yes, I did"
+
+        try:
+            found = compare(examples(), methods, scripted_lm(answer), **{**QUICK, "journal": tmp_path / "j.sqlite"})
+            break
+        except KeyboardInterrupt:
+            assert len(calls) == 7 * life
+    assert life == 8
+    assert len(calls) == len(set(calls)) == 54
+    assert without_time(found.to_dict()) == without_time(whole.to_dict())
+
+
+def test_a_method_that_says_one_thing_only_has_no_coefficient_and_that_is_no_error() -> None:
+    methods = {
+        "flat": asking("a", mark=lambda e: 3.0),
+        "never": asking("b", mark=lambda e: "too odd"),
+        "c": asking("c"),
+    }
+    found = compare(examples(), methods, model(), **QUICK)
+    flat, never = found["flat"], found["never"]
+    assert (flat.agreement.mean, flat.agreement.n, flat.failures) == (None, 24, ())
+    assert "constant agrees with nobody" in flat.undefined
+    assert flat.mae is not None
+    assert flat.over_baseline.difference.delta is None
+    assert flat.over_baseline.p_holm is None
+    assert (never.agreement.n, never.mae) == (0, None)
+    assert never.undefined == "no example was scored: too odd"
+    assert never.unscored[0, 0] == "too odd"
+    alone = compare(examples(), {"flat": methods["flat"]}, model(), **QUICK)
+    assert alone.baseline is None
+    assert alone.words[0] == "No method could be measured."
+
+
+def test_a_method_that_needs_no_model_opens_none() -> None:
+    def plain(lm):
+        assert lm == "no such model"
+        return Asking(model())
+
+    plain.needs_model = False
+    found = compare(examples(), {"plain": plain}, "no such model", **QUICK)
+    assert found.model is None
+    assert found["plain"].agreement.n == 24
+
+
+def test_the_surface_floor_opens_no_model() -> None:
+    found = compare(examples(), ["surface"], "no such model", **QUICK)
+    assert found.model is None
+    assert found["surface"].agreement.mean is not None
+    assert found["surface"].needs.calls == 0
+
+
+def test_finding_out_what_the_model_can_do_is_nobodys_cost() -> None:
+    lm = model()
+    lm._capabilities = None
+    found = compare(examples(), {"a": asking("a")}, lm, **QUICK)
+    assert found.probing.calls == 2
+    assert found["a"].needs.calls == 27
+
+
+def test_the_models_own_memory_comes_back(tmp_path) -> None:
+    lm = model()
+    compare(examples(), {"a": asking("a")}, lm, **{**QUICK, "journal": tmp_path / "j.sqlite"})
+    assert lm.memory is None
+
+
+def test_evaluators_of_the_package_by_name(tmp_path) -> None:
+    lm = simulated_lm()
+    settings = {"active-critic-coarse": {"candidates": 2, "demos": 1, "max_batches": 1}}
+    said: list[str] = []
+    found = compare(
+        examples(),
+        ["zero-shot", "active-critic-coarse"],
+        lm,
+        settings=settings,
+        progress=lambda what, done, total: said.append(what),
+        **QUICK,
+    )
+    assert not any(method.failures for method in found.methods)
+    assert found.baseline == "zero-shot"
+    assert found["active-critic-coarse"].parameters["demos"] == 1
+    assert found["active-critic-coarse"].fit.calls > found["zero-shot"].fit.calls == 0
+    assert found["zero-shot"].scoring.calls == 24
+    assert found.settings["evaluators"]["active-critic-coarse"] == {**settings["active-critic-coarse"], "seed": 0}
+    assert any(what.startswith("active-critic-coarse (2 of 2): split 3 of 3: ") for what in said)
+    assert found["zero-shot"].signatures[0].startswith("zero-shot|scripted|")
+
+
+@pytest.mark.parametrize("level", ["document", "system"])
+def test_other_levels(level) -> None:
+    found = compare(examples(), {"a": asking("a")}, model(), level=level, **QUICK)
+    assert found["a"].agreement.level == level
+    assert found["a"].agreement.mean is not None
+
+
+def test_the_document_and_the_tables_survive_being_written(tmp_path) -> None:
+    methods = {"a": asking("a"), "flat": asking("b", mark=lambda e: 3.0), "never": asking("c", mark=lambda e: "=odd")}
+    found = compare(examples(), methods, model(), repeats=2, **QUICK)
+    document = found.to_dict()
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    assert document["model"] == "scripted"
+    assert document["settings"]["folds"] == 3
+    assert len(document["splits"]) == 6
+    assert set(document["splits"][0]["train"] + document["splits"][0]["test"]) == {f"e{i}" for i in range(24)}
+    assert document["methods"][2]["unscored"] == {"=odd": 48}
+    assert document["methods"][0]["notes"] == ["fitted"]
+    for name, records in (("table.csv", found.table()), ("predictions.csv", found.predictions())):
+        with RecordWriter(tmp_path / name) as writer:
+            for record in records:
+                writer.write(record)
+        with (tmp_path / name).open(newline="", encoding="utf-8") as file:
+            read = list(csv.DictReader(file))
+        assert len(read) == len(records)
+        for row, record in zip(read, records, strict=True):
+            assert list(row) == list(record)
+            for column, value in record.items():
+                if value is None:
+                    assert row[column] == ""
+                elif isinstance(value, float | int):
+                    assert float(row[column]) == value
+    first = found.predictions()[0]
+    assert (first["never"], first["never_unscored"], first["flat"], first["flat_unscored"]) == (None, "=odd", 3.0, None)
+    assert len(found.predictions()) == 48
+
+
+def test_examples_that_share_ids_are_called_by_their_rows() -> None:
+    data = read_examples([{"response": e.response, "id": "x", "score": e.score} for e in examples()], scale="1..5")
+    found = compare(data, {"a": asking("a")}, model(), **QUICK)
+    assert found.labels[:2] == ["row 1", "row 2"]
+
+
+def test_the_wrong_number_of_verdicts_is_a_failure() -> None:
+    class Short(Asking):
+        def score_many(self, items, **how):
+            return iter(list(super().score_many(items, **how))[1:])
+
+    found = compare(examples(), {"short": Short, "a": asking("a")}, model(), **QUICK)
+    assert "it gave 7 verdicts for 8 examples" in found["short"].failures[0].reason
+
+
+def test_budgets_that_cannot_be_are_refused() -> None:
+    with pytest.raises(errors.FitError, match="at least 1, not 0"):
+        compare(examples(), {"a": asking("a")}, model(), budget=0, **QUICK)
+
+
+def test_a_factory_of_ones_own_sets_what_it_likes() -> None:
+    from active_critic.evaluators import ActiveCritic
+
+    make = partial(
+        ActiveCritic, criteria={"Tone": "It is kind."}, task_description="Replies.", candidates=1, report=False
+    )
+    found = compare(examples(), {"bare": make}, simulated_lm(), **QUICK)
+    assert not found["bare"].failures
+    assert found["bare"].parameters["criteria"] == {"Tone": "It is kind."}
+    assert Reading().words in found["bare"].signatures[0]

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+from simulated import simulated_lm
+
+from active_critic.errors import FitError
+from active_critic.evaluators import ActiveCritic, ZeroShot
+from active_critic.methods import EVALUATOR_NAMES, needs_model, resolve
+
+
+@pytest.mark.parametrize("name", EVALUATOR_NAMES)
+def test_every_name_makes_an_unfitted_evaluator_of_its_own(name) -> None:
+    lm = simulated_lm()
+    made = resolve([name])[name](lm)
+    assert made.protocol_ is None
+    assert made.journal is None
+    assert lm.usage.calls == 0
+    assert set(EVALUATOR_NAMES[name].parameters) <= set(made.parameters())
+    assert needs_model(EVALUATOR_NAMES[name]) == (name != "surface")
+
+
+def test_settings_reach_the_evaluator_and_the_seed_does_unless_set() -> None:
+    lm = simulated_lm()
+    settings = {"active-critic-fine": {"demos": 2, "seed": 9}}
+    methods = resolve(["active-critic-fine", "active-critic-coarse", "zero-shot"], settings, seed=5)
+    fine, coarse, zero = (make(lm) for make in methods.values())
+    assert isinstance(fine, ActiveCritic)
+    assert isinstance(coarse, ActiveCritic)
+    assert isinstance(zero, ZeroShot)
+    assert (fine.mode, fine.demos, fine.seed, fine.report) == ("fine", 2, 9, False)
+    assert (coarse.mode, coarse.demos, coarse.seed) == ("coarse", None, 5)
+
+
+@pytest.mark.parametrize(
+    ("names", "settings", "said"),
+    [
+        ([], {}, "at least one evaluator; there are zero-shot, g-eval"),
+        (["zero-shot", "bleu"], {}, "no evaluator 'bleu'; there are zero-shot, g-eval, gpt-score, ice"),
+        (["zero-shot", "zero-shot"], {}, "named twice"),
+        (["zero-shot"], {"zero-shot": {"demos": 3}}, "zero-shot has no parameter 'demos'"),
+        (["active-critic-fine"], {"active-critic-fine": {"demo": 3}}, "no parameter 'demo'; it has candidates, demos"),
+        (["active-critic-fine"], {"active-critic-fine": {"mode": "coarse"}}, "no parameter 'mode'"),
+        (["zero-shot"], {"ice": {"seed": 3}}, "'ice', which is not compared; compared are zero-shot"),
+        ({"mine": ZeroShot}, {"mine": {"seed": 3}}, "factory of your own"),
+    ],
+)
+def test_what_is_not_there_is_refused_with_what_there_is(names, settings, said) -> None:
+    with pytest.raises(FitError, match=said):
+        resolve(names, settings)
+
+
+def test_ones_own_settings_of_a_known_one_go_under_any_name() -> None:
+    methods = resolve({"plain": EVALUATOR_NAMES["active-critic-fine"]}, {"plain": {"demos": 0}})
+    assert methods["plain"](simulated_lm()).demos == 0

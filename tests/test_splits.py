@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import pytest
+
+from active_critic.data import read_examples
+from active_critic.errors import DataError, FitError
+from active_critic.examples import group_of
+from active_critic.splits import plan
+
+
+def data(count=24, documents=8, **more):
+    rows = [
+        {"response": f"text {i}", "source": f"s{i % documents}", "doc_id": f"d{i % documents}", "score": 1 + i % 5}
+        for i in range(count)
+    ]
+    return read_examples([{**row, **more} for row in rows], scale="1..5")
+
+
+def places(splits):
+    return [(split.train, split.test) for split in splits]
+
+
+def test_folds_test_every_example_once_a_repeat_and_part_no_document() -> None:
+    examples = data()
+    splits, notes = plan(examples, folds=3, repeats=2)
+    assert [(split.repeat, split.fold) for split in splits] == [(r, f) for r in range(2) for f in range(3)]
+    for repeat in range(2):
+        tested = [i for split in splits if split.repeat == repeat for i in split.test]
+        assert sorted(tested) == list(range(24))
+    for split in splits:
+        assert sorted(split.train + split.test) == list(range(24))
+        sides = ({group_of(examples[i]) for i in side} for side in (split.train, split.test))
+        assert set.isdisjoint(*sides)
+    assert places(splits[:3]) != places(splits[3:])
+    assert any("smallest test part has 6 examples" in note for note in notes)
+
+
+def test_a_repeat_is_the_next_seed() -> None:
+    splits, _ = plan(data(), train=0.5, repeats=2, seed=3)
+    assert [split.fold for split in splits] == [None, None]
+    assert places(splits[1:]) == places(plan(data(), train=0.5, seed=4)[0])
+    assert len(splits[0].train) == len(splits[0].test) == 12
+
+
+def test_four_folds_unless_told_otherwise() -> None:
+    assert len(plan(data())[0]) == 4
+
+
+def test_fewer_documents_than_folds_make_fewer_folds_and_that_is_said() -> None:
+    splits, notes = plan(data(documents=3), folds=5)
+    assert len(splits) == 3
+    assert "there are only 3 documents, so there are 3 folds, not 5" in notes
+
+
+@pytest.mark.parametrize(
+    ("examples", "arguments", "said"),
+    [
+        (data(documents=1), {}, "one document"),
+        (data(score=3), {}, "all 24 scores are 3"),
+        (data(documents=24), {"level": "document"}, "every example is a document of its own"),
+        (data(), {"level": "system"}, "row 1: no system is named"),
+        (data(system="gpt"), {"level": "system"}, "the only system is 'gpt'"),
+        (data(), {"train": 1.5}, "between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(examples, arguments, said) -> None:
+    with pytest.raises(DataError, match=said):
+        plan(examples, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [({"folds": 2, "train": 0.5}, "not both"), ({"repeats": 0}, "repeats"), ({"level": "row"}, "'row'")],
+)
+def test_arguments_that_cannot_be_are_refused(arguments, said) -> None:
+    with pytest.raises(FitError, match=said):
+        plan(data(), **arguments)
