@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from active_critic.cli import agreement, fit, lm, quickstart, score, show
+from active_critic.cli import agreement, compare, datasets, fit, lm, quickstart, score, show
 from active_critic.cli._common import Session
 
 EXIT_CODES = """\b
@@ -64,7 +64,9 @@ app.command("fit")(fit.fit)
 app.command("score")(score.score)
 app.command("show")(show.show)
 app.command("agreement")(agreement.agreement)
+app.command("compare")(compare.compare)
 app.add_typer(lm.app)
+app.add_typer(datasets.app)
 
 
 def _version(asked: bool) -> None:

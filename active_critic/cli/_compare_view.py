@@ -1,0 +1,132 @@
+"""What ``active-critic compare`` found, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from active_critic.comparison import ranked
+from active_critic.examples import group_of
+from active_critic.report import plain
+
+if TYPE_CHECKING:
+    from active_critic.comparison import Compared, Comparison, MethodResult
+
+_COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall", "mean": "mean of 3"}
+_LEVELS = {"dataset": "over all examples", "document": "within the documents", "system": "over the systems' means"}
+
+
+def comparison_account(found: Comparison) -> RenderableType:
+    """A comparison as tables and sentences; methods that agree best come first."""
+    methods = ranked(found.methods)
+    parts: list[RenderableType] = [_figures(methods), _dim(_basis(found, methods)), Text("")]
+    if any(method.over_baseline or method.over_floor for method in methods):
+        parts += [_differences(methods), _dim(_tested(found)), Text("")]
+    parts += [Text(plain(sentence)) for sentence in found.words]
+    if found.model is not None:
+        said = f"What each method needs by itself with {plain(found.model)}, all splits together, whether it was paid "
+        parts += [Text(""), _prices(methods), _dim(f"{said}for now or is in the journal since an earlier run.")]
+    return Group(*parts)
+
+
+def _dim(said: str) -> Text:
+    return Text(said, style="dim")
+
+
+def _basis(found: Comparison, methods: Sequence[MethodResult]) -> str:
+    settings, data = found.settings, found.data
+    first = methods[0].agreement
+    documents = len({group_of(example) for example in data})
+    repeats = f", {settings['repeats']} times" if settings["repeats"] > 1 else ""
+    if settings["train"] is None:
+        split = f"{settings['folds']} folds{repeats}, each tested by a fit on the others"
+    else:
+        split = f"fitted on {settings['train']:.0%} of them{repeats}, tested on the rest"
+    parts = "the test part" if len(found.splits) == 1 else f"each of {len(found.splits)} test parts, then averaged"
+    said = (
+        f"Agreement with people {_LEVELS[first.level]} of {parts}; {len(data):,} examples of {documents:,} documents, "
+    )
+    said += f"{split} (seed {settings['seed']})"
+    if first.mean_interval:
+        said += (
+            f"; in brackets {first.confidence:.0%} bootstrap intervals over documents ({first.resamples:,} resamples)"
+        )
+    return f"{said}. MAE: mean distance from people's scores on their scale {data.scale}."
+
+
+def _tested(found: Comparison) -> str:
+    return (
+        "Differences are of the mean of 3, on examples that both methods scored; p: paired permutation of whole "
+        f"documents, {found.settings['resamples']:,} times, corrected for all differences here (Holm)."
+    )
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _figures(methods: Sequence[MethodResult]) -> Table:
+    table = _table("", *_COEFFICIENTS.values(), "MAE")
+    for method in methods:
+        found = method.agreement
+        cells = []
+        for name in _COEFFICIENTS:
+            value, interval = getattr(found, name), getattr(found, f"{name}_interval")
+            # The interval below its figure: four of them side by side would be too wide for most terminals.
+            said = _number(value, ".2f") + (f"\n[{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
+            cells.append(Text(said, style="bold" if name == "mean" else ""))
+        head = Text.assemble(plain(method.name), (f"\n{found.n:,} of {found.total:,} scored", "dim"))
+        table.add_row(head, *cells, Text(_number(method.mae, ".2f")))
+    return table
+
+
+def _differences(methods: Sequence[MethodResult]) -> Table:
+    columns = [[method.over_baseline for method in methods], [method.over_floor for method in methods]]
+    to = dict.fromkeys(compared.to for column in columns for compared in column if compared is not None)
+    table = _table("", *(head for name in to for head in (f"against {plain(name)}", "p corrected")))
+    for method in methods:
+        own = {compared.to: compared for compared in (method.over_floor, method.over_baseline) if compared is not None}
+        cells = [cell for name in to for cell in _difference(own.get(name))]
+        table.add_row(Text(plain(method.name)), *cells)
+    return table
+
+
+def _difference(compared: Compared | None) -> tuple[Text, Text]:
+    if compared is None:
+        return Text(""), Text("")
+    found = compared.difference
+    said = _number(found.delta, "+.2f")
+    if found.interval:
+        said += f" [{found.interval[0]:+.2f}, {found.interval[1]:+.2f}]"
+    return Text(said), Text(_number(compared.p_holm, ".4f"))
+
+
+def _number(value: float | None, form: str) -> str:
+    return "–" if value is None else f"{value:{form}}"
+
+
+def _prices(methods: Sequence[MethodResult]) -> Table:
+    table = _table("", "calls to fit", "to score", "read", "cached", "written", "seconds", "cost")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for method in methods:
+        used = method.needs
+        cost = "–" if not used.calls else "not known" if used.cost is None else f"${used.cost:.4g}"
+        table.add_row(
+            Text(plain(method.name)),
+            f"{method.fit.calls:,}",
+            f"{method.scoring.calls:,}",
+            f"{used.prompt_tokens:,}",
+            f"{used.cached_tokens:,}",
+            f"{used.completion_tokens:,}",
+            f"{used.seconds:,.0f}",
+            cost,
+        )
+    return table

@@ -1,0 +1,203 @@
+"""``active-critic compare``: several evaluators on the same examples, splits and language model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import ExitStack
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from active_critic.cli import _common as common
+
+if TYPE_CHECKING:
+    from active_critic.files import RecordWriter
+
+UNSCORED = 7
+
+
+class Levels(StrEnum):
+    """What coefficients are over."""
+
+    DATASET = "dataset"
+    DOCUMENT = "document"
+    SYSTEM = "system"
+
+
+def compare(
+    ctx: typer.Context,
+    labels: Annotated[Path, typer.Argument(metavar="LABELS", help="Scored examples, as `fit` reads them.")],
+    evaluators: Annotated[
+        str,
+        typer.Option(
+            "--evaluators",
+            metavar="NAME,...",
+            help="zero-shot, g-eval, gpt-score, ice, auto-calibrate, hd-eval, active-critic-coarse, "
+            "active-critic-fine, surface.",
+        ),
+    ],
+    fields: common.Fields = None,
+    scale: Annotated[
+        str | None, typer.Option(metavar="LOW..HIGH", help="The scale of the scores, for example 1..5; else inferred.")
+    ] = None,
+    lm: common.Lm = "local",
+    api_base: common.ApiBase = None,
+    api_key_env: common.ApiKeyEnv = None,
+    context: common.Context = None,
+    strict: common.Strict = False,
+    workers: common.Workers = None,
+    folds: Annotated[
+        int | None, typer.Option(metavar="K", min=2, help="Test each of K parts with a fit on the others. Default: 4.")
+    ] = None,
+    train: Annotated[
+        float | None, typer.Option(metavar="FRACTION", help="Instead of folds: fit on this part, test on the rest.")
+    ] = None,
+    repeats: Annotated[int, typer.Option(metavar="R", min=1, help="How often, each time split by another seed.")] = 1,
+    level: Annotated[Levels, typer.Option(help="What the coefficients are over.")] = Levels.DATASET,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What all are compared with. Default: the best that is no Active-Critic."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME.PARAMETER=VALUE", help="A parameter of an evaluator. May be repeated."),
+    ] = None,
+    budget: Annotated[int | None, typer.Option(metavar="CALLS", min=1, help="For each method, at most.")] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Have scores explained too; they are the same, and cost more.")
+    ] = False,
+    resamples: Annotated[int, typer.Option(metavar="N", min=0, help="Of the documents.")] = 1000,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of splits, fits and resampling.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Everything as .json, or a row a method as .csv."),
+    ] = None,
+    predictions: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Every method's score of every example: .csv, .jsonl, ...")
+    ] = None,
+    journal: common.JournalPath = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON document.")] = False,
+    quiet: common.Quiet = False,
+) -> None:
+    """Which evaluator agrees with people best, by how much, how surely, and at what price.
+
+    All are fitted and tested on the same documents with the same model. One that fails loses its own figures only.
+    """
+    from active_critic.data import read_examples
+    from active_critic.errors import FitError
+    from active_critic.methods import needs_model, resolve
+    from active_critic.splits import plan
+
+    common.refuse_same(out, labels, predictions)
+    common.refuse_same(predictions, labels)
+    if folds is not None and train is not None:
+        raise typer.BadParameter("--folds and --train are two ways to split; give one of them")
+    names = [name.strip() for name in evaluators.split(",") if name.strip()]
+    given = parse_settings(settings)
+    try:
+        methods = resolve(names, given, seed=seed)
+    except FitError as problem:
+        raise typer.BadParameter(str(problem)) from None
+    if against is not None and against not in methods:
+        raise typer.BadParameter(f"--against {against!r} is none of the evaluators compared: {', '.join(methods)}")
+    data = read_examples(labels, fields=common.parse_fields(fields), scale=scale)
+    splits, notes = plan(data, folds=folds, train=train, repeats=repeats, seed=seed, level=level.value)
+    common.show_notes([*data.notes, *notes], quiet=quiet)
+
+    from active_critic.cli._progress import Display
+    from active_critic.files import RecordWriter
+    from active_critic.meta_evaluation import compare as compare_them
+    from active_critic.records import Usage
+
+    options: dict[str, Any] = {
+        "api_base": api_base,
+        "api_key_env": api_key_env,
+        "context": context,
+        "strict": strict,
+        "workers": workers,
+    }
+    with ExitStack() as stack:
+        # An output that cannot be written is found before anything is paid for.
+        result_file = stack.enter_context(_result_file(out)) if out else None
+        score_file = stack.enter_context(RecordWriter(predictions)) if predictions else None
+        model = None
+        if any(map(needs_model, methods.values())):
+            opened = common.opened(ctx.obj, lm, options=options, journal=journal, quiet=quiet)
+            model = stack.enter_context(opened)
+        with_model = f" with {model.name}; journal: {ctx.obj.journal or 'none'}" if model else " without a model"
+        common.say(
+            f"comparing {', '.join(methods)} on {len(data)} examples in {len(splits)} splits{with_model}", quiet=quiet
+        )
+        with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
+            found = compare_them(
+                data,
+                names,
+                model,
+                settings=given,
+                folds=folds,
+                train=train,
+                repeats=repeats,
+                seed=seed,
+                level=level.value,
+                against=against,
+                budget=budget,
+                resamples=resamples,
+                journal=None,  # the model has its memory already
+                explain=explain,
+                progress=progress,
+            )
+        if result_file is not None:
+            for record in [found.to_dict()] if _whole(result_file) else found.table():
+                result_file.write(record)
+        if score_file is not None:
+            for record in found.predictions():
+                score_file.write(record)
+    if as_json:
+        from active_critic.files import json_text
+
+        typer.echo(json_text(found.to_dict()))
+    else:
+        from active_critic.cli._compare_view import comparison_account
+
+        common.console(stderr=False).print(comparison_account(found))
+    if any(method.agreement.n < method.agreement.total for method in found.methods):
+        raise typer.Exit(UNSCORED)
+
+
+def _result_file(path: Path) -> RecordWriter:
+    from active_critic.files import RecordWriter
+
+    writer = RecordWriter(path)
+    if _whole(writer):
+        writer.kind = ".jsonl"  # a single record on a line of its own is one document, and not a list of one
+    return writer
+
+
+def _whole(writer: RecordWriter) -> bool:
+    """Whether the file takes everything as one document, and not a row a method."""
+    return writer.path.name.removesuffix(".gz").endswith(".json")
+
+
+def parse_settings(given: Sequence[str] | None) -> dict[str, dict[str, Any]]:
+    """``["ice.samples=4"]`` as ``{"ice": {"samples": 4}}``; what is no JSON is text.
+
+    Raises:
+        typer.BadParameter: One is not of that form, or sets a parameter again.
+    """
+    settings: dict[str, dict[str, Any]] = {}
+    for text in given or ():
+        where, equals, said = text.partition("=")
+        name, dot, parameter = (part.strip() for part in where.partition("."))
+        if not (equals and name and dot and parameter):
+            raise typer.BadParameter(f"--set {text!r} is not NAME.PARAMETER=VALUE; write for example ice.seed=1")
+        own = settings.setdefault(name, {})
+        if parameter in own:
+            raise typer.BadParameter(f"--set names {name}.{parameter} twice")
+        try:
+            own[parameter] = json.loads(said)
+        except ValueError:
+            own[parameter] = said
+    return settings

@@ -1,0 +1,329 @@
+"""What a comparison of evaluators found: figures a method, differences with p-values, prices, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from active_critic.examples import Examples, group_of
+from active_critic.records import Usage
+from active_critic.splits import Split
+from active_critic.stats import Agreement, Difference
+
+ALPHA = 0.05
+"""A corrected p below this counts as more than chance."""
+FLOOR = "surface"
+"""The method that needs no model: what length, overlap and repetition alone reach."""
+OURS = "active-critic"
+"""Methods whose names begin like this are never the baseline that is chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a method has no scores in a split.
+
+    Attributes:
+        split: Position of the split.
+        stage: ``"fit"`` or ``"scoring"``.
+        error: Name of the error's class.
+        reason: Its message.
+    """
+
+    split: int
+    stage: str
+    error: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A difference to another method.
+
+    Attributes:
+        to: The other method.
+        difference: By how much this one agrees better with people.
+        p_holm: Its p, corrected for all differences of the comparison (Holm); None where there is no p.
+    """
+
+    to: str
+    difference: Difference
+    p_holm: float | None
+
+    @property
+    def ahead(self) -> bool:
+        """Whether this method agrees better, by more than chance could explain."""
+        delta = self.difference.delta
+        return delta is not None and delta > 0 and self.p_holm is not None and self.p_holm < ALPHA
+
+    @property
+    def behind(self) -> bool:
+        """Whether this method agrees worse, by more than chance could explain."""
+        delta = self.difference.delta
+        return delta is not None and delta < 0 and self.p_holm is not None and self.p_holm < ALPHA
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain JSON values."""
+        return {"to": self.to, **self.difference.to_dict(), "p_holm": self.p_holm}
+
+
+@dataclass(frozen=True, slots=True)
+class MethodResult:
+    """One method on all splits.
+
+    Attributes:
+        name: Its name in this comparison.
+        parameters: What its first fit ran with.
+        signatures: The signature of its program in every split; None where there is none.
+        scores: A score on the user's scale for every test example of every split; None where unscored.
+        unscored: Why not, by (split, place in its test part).
+        agreement: With people, averaged over the splits.
+        undefined: Why there is no coefficient, or None.
+        mae: Mean absolute error on the user's scale, or None without any score.
+        fit, scoring: What it needs by itself, all splits together, whether it was paid for in this run or before.
+            ``calls`` are different requests that were answered; what a fit has asked already is not in ``scoring``.
+        failures: Splits in which it could not be fitted, or did not score.
+        notes: What its fits had to say.
+        over_baseline, over_floor: Differences to the baseline and to the surface floor, or None.
+    """
+
+    name: str
+    parameters: dict[str, Any]
+    signatures: tuple[str | None, ...]
+    scores: tuple[tuple[float | None, ...], ...]
+    unscored: dict[tuple[int, int], str]
+    agreement: Agreement
+    undefined: str | None
+    mae: float | None
+    fit: Usage
+    scoring: Usage
+    failures: tuple[Failure, ...]
+    notes: tuple[str, ...]
+    over_baseline: Compared | None = None
+    over_floor: Compared | None = None
+
+    @property
+    def needs(self) -> Usage:
+        """Fit and scoring together."""
+        return self.fit + self.scoring
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain JSON values, without the single scores."""
+        reasons: dict[str, int] = {}
+        for reason in self.unscored.values():
+            reasons[reason] = reasons.get(reason, 0) + 1
+        return {
+            "name": self.name,
+            "parameters": self.parameters,
+            "signatures": list(self.signatures),
+            "agreement": self.agreement.to_dict(),
+            "undefined": self.undefined,
+            "mae": self.mae,
+            "over_baseline": self.over_baseline.to_dict() if self.over_baseline else None,
+            "over_floor": self.over_floor.to_dict() if self.over_floor else None,
+            "fit": self.fit.to_dict(),
+            "scoring": self.scoring.to_dict(),
+            "unscored": reasons,
+            "failures": [asdict(failure) for failure in self.failures],
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Several methods on the same examples, splits and language model.
+
+    Attributes:
+        data: The examples.
+        splits: What was fitted on and tested on.
+        methods: The results, in the order that was asked for.
+        baseline: The method that all are compared with, or None.
+        baseline_chosen: Whether it was chosen as the best one on these very examples, and not named by the user.
+        model, weights: The language model's name and the sha256 of its weights; None where none was needed.
+        probing: What it cost to find out what the model can do, once for all methods.
+        settings: Of the comparison: splits, seed, level, resamples, budget.
+        data_sha256: Hash over the examples' texts and scores.
+        versions: Of the packages.
+        notes: What should be known about data and splits.
+    """
+
+    data: Examples
+    splits: tuple[Split, ...]
+    methods: tuple[MethodResult, ...]
+    baseline: str | None
+    baseline_chosen: bool
+    model: str | None
+    weights: str | None
+    probing: Usage
+    settings: dict[str, Any]
+    data_sha256: str
+    versions: dict[str, str]
+    notes: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> MethodResult:
+        for method in self.methods:
+            if method.name == name:
+                return method
+        raise KeyError(name)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What the figures say, in plain sentences, favourable or not."""
+        measured = [method for method in ranked(self.methods) if method.agreement.mean is not None]
+        said = [*self._best(measured), *self._floor(measured)]
+        for method in self.methods:
+            missing = method.agreement.total - method.agreement.n
+            if method.failures:
+                first = method.failures[0]
+                where = f"failed in {len(method.failures)} of {len(self.splits)} splits, first in its {first.stage}"
+                said.append(f"{method.name} {where}: {first.reason}")
+            elif method.undefined:
+                said.append(f"{method.name} has no coefficient: {method.undefined}.")
+            elif missing:
+                said.append(f"{method.name} left {missing:,} of {method.agreement.total:,} examples unscored.")
+        return tuple(said)
+
+    def _best(self, measured: Sequence[MethodResult]) -> list[str]:
+        if not measured:
+            return ["No method could be measured."]
+        best = measured[0]
+        said = [f"{best.name} has the highest mean of the three correlations with people, {_figure(best.agreement)}."]
+        if (best.agreement.mean or 0) <= 0:
+            said = ["No method agrees with people: no mean of the three correlations is above 0."]
+        compared = [method for method in measured if method.over_baseline is not None]
+        if self.baseline is None or not compared:
+            return said
+        ahead = [method.name for method in compared if method.over_baseline and method.over_baseline.ahead]
+        behind = [method.name for method in compared if method.over_baseline and method.over_baseline.behind]
+        rest = [method.name for method in compared if method.name not in {*ahead, *behind}]
+        if ahead:
+            said.append(f"By more than chance could explain, better than {self.baseline}: {', '.join(ahead)}.")
+        else:
+            said.append(f"Nothing is better than {self.baseline} by more than chance could explain.")
+        if behind:
+            said.append(f"By more than chance could explain, worse than {self.baseline}: {', '.join(behind)}.")
+        if rest:
+            said.append(f"Not to be told from {self.baseline} on these examples: {', '.join(rest)}.")
+        if self.baseline_chosen:
+            said.append(
+                f"{self.baseline} is the baseline because it is the best one on these very examples, which favours it; "
+                "--against NAME fixes another beforehand."
+            )
+        return said
+
+    def _floor(self, measured: Sequence[MethodResult]) -> list[str]:
+        compared = [method for method in measured if method.over_floor is not None]
+        if not compared or self.baseline == FLOOR:
+            return []
+        beats = [method.name for method in compared if method.over_floor and method.over_floor.ahead]
+        others = [method.name for method in compared if method.name not in beats]
+        if not beats:
+            tried = ", ".join(others)
+            return [f"Nothing beats the surface floor by more than chance could explain; compared with it: {tried}."]
+        said = [f"Beat the surface floor by more than chance could explain: {', '.join(beats)}."]
+        return [*said, f"Not shown to beat it: {', '.join(others)}."] if others else said
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as one JSON document; see ``docs/compare.md``."""
+        labels = self.labels
+        scale = self.data.scale
+        return {
+            "data": {
+                "path": self.data.path,
+                "sha256": self.data_sha256,
+                "examples": len(self.data),
+                "documents": len({group_of(example) for example in self.data}),
+                "scale": None if scale is None else str(scale),
+            },
+            "model": self.model,
+            "weights": self.weights,
+            "versions": self.versions,
+            "settings": self.settings,
+            "splits": [
+                {
+                    "repeat": split.repeat,
+                    "fold": split.fold,
+                    "train": [labels[i] for i in split.train],
+                    "test": [labels[i] for i in split.test],
+                }
+                for split in self.splits
+            ],
+            "methods": [method.to_dict() for method in self.methods],
+            "baseline": self.baseline,
+            "baseline_chosen": self.baseline_chosen,
+            "probing": self.probing.to_dict(),
+            "words": list(self.words),
+            "notes": list(self.notes),
+        }
+
+    @property
+    def labels(self) -> list[str]:
+        """What examples are called: their ids where these are there and differ, else their rows."""
+        ids = [example.id for example in self.data]
+        named = [name for name in ids if name is not None]
+        if len(named) == len(set(named)) == len(ids):
+            return named
+        return [f"row {example.row or place}" for place, example in enumerate(self.data, 1)]
+
+    def table(self) -> list[dict[str, Any]]:
+        """One flat record a method, for CSV; None where something is not defined."""
+        return [_flat(method) for method in self.methods]
+
+    def predictions(self) -> list[dict[str, Any]]:
+        """One flat record for every test example of every split: what people said, and each method's score.
+
+        A method's column is called as it is; ``NAME_unscored`` says why there is no score.
+        """
+        labels = self.labels
+        records = []
+        for number, split in enumerate(self.splits):
+            for place, index in enumerate(split.test):
+                example = self.data[index]
+                record = {
+                    "example": labels[index],
+                    "document": group_of(example),
+                    "system": example.system,
+                    "repeat": split.repeat,
+                    "fold": split.fold,
+                    "human": example.score,
+                }
+                for method in self.methods:
+                    record[method.name] = method.scores[number][place]
+                    record[f"{method.name}_unscored"] = method.unscored.get((number, place))
+                records.append(record)
+        return records
+
+
+def ranked(methods: Sequence[MethodResult]) -> list[MethodResult]:
+    """Best agreement first; then those that failed in a split, whose figures rest on fewer; then those without any."""
+    return sorted(methods, key=lambda m: (m.agreement.mean is None, bool(m.failures), -(m.agreement.mean or 0.0)))
+
+
+def _figure(found: Agreement) -> str:
+    interval = found.mean_interval
+    return f"{found.mean:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
+
+
+def _flat(method: MethodResult) -> dict[str, Any]:
+    found = method.agreement
+    record: dict[str, Any] = {"method": method.name}
+    for name in ("pearson", "spearman", "kendall", "mean"):
+        record[name] = getattr(found, name)
+        record[f"{name}_low"], record[f"{name}_high"] = getattr(found, f"{name}_interval") or (None, None)
+    record |= {"scored": found.n, "total": found.total, "coverage": found.coverage, "mae": method.mae}
+    for prefix, compared in (("baseline", method.over_baseline), ("floor", method.over_floor)):
+        difference = compared.difference if compared else None
+        low, high = (difference.interval if difference else None) or (None, None)
+        record |= {
+            f"{prefix}": compared.to if compared else None,
+            f"{prefix}_delta": difference.delta if difference else None,
+            f"{prefix}_low": low,
+            f"{prefix}_high": high,
+            f"{prefix}_p": difference.p if difference else None,
+            f"{prefix}_p_holm": compared.p_holm if compared else None,
+        }
+    for stage, used in (("fit", method.fit), ("scoring", method.scoring)):
+        record |= {f"{stage}_{name}": value for name, value in used.to_dict().items() if name != "replayed"}
+    reasons = [failure.reason for failure in method.failures] or ([method.undefined] if method.undefined else [])
+    record["reason"] = reasons[0] if reasons else None
+    return record

@@ -1,0 +1,91 @@
+"""What a piece of work needs, counted at the memory that all its requests go through."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import fields
+
+import orjson
+
+from active_critic.errors import BudgetSpent
+from active_critic.lm.client import Memory
+from active_critic.records import Usage
+
+_FIGURES = tuple(figure.name for figure in fields(Usage) if figure.name not in {"calls", "replayed"})
+
+
+class ForNow:
+    """A memory that lasts as long as the process; for work without a journal. Safe to use from threads."""
+
+    def __init__(self) -> None:
+        self._replies: dict[str, str] = {}
+
+    def recall(self, key: str) -> str | None:
+        """The reply kept under this key, or None."""
+        return self._replies.get(key)
+
+    def keep(self, key: str, request: str, reply: str) -> None:
+        """Keep a reply; the first one to a question stays."""
+        del request
+        self._replies.setdefault(key, reply)
+
+
+class Meter:
+    """A memory that passes everything on to another one, and counts what the work done through it needs by itself.
+
+    Every request counts once, with what it cost when it was paid for: the figures are the same whether a reply came
+    from the model just now or was in the memory since an earlier run or from other work. Safe to use from threads.
+
+    Args:
+        memory: Where replies are kept.
+        budget: Different requests at most; None: as many as there are. One that got no reply counts too.
+    """
+
+    def __init__(self, memory: Memory, *, budget: int | None = None) -> None:
+        self._memory = memory
+        self._budget = budget
+        self._asked: set[str] = set()
+        self._paid: set[str] = set()
+        self._lap = Usage()
+        self._lock = threading.Lock()
+
+    def recall(self, key: str) -> str | None:
+        """What is kept under this key, or None.
+
+        Raises:
+            BudgetSpent: The request is a new one, and there have been as many as the budget allows.
+        """
+        with self._lock:
+            if key not in self._asked:
+                if self._budget is not None and len(self._asked) >= self._budget:
+                    raise BudgetSpent(
+                        f"the budget of {self._budget:,} calls is spent; raise it, or make the method cheaper by its "
+                        "settings"
+                    )
+                self._asked.add(key)
+        kept = self._memory.recall(key)
+        if kept is not None:
+            self._count(key, kept)
+        return kept
+
+    def keep(self, key: str, request: str, reply: str) -> None:
+        """Pass a reply on to the memory."""
+        self._count(key, reply)
+        self._memory.keep(key, request, reply)
+
+    def lap(self) -> Usage:
+        """What was needed since this was last called; ``calls`` are requests that were answered, retries left out."""
+        with self._lock:
+            used, self._lap = self._lap, Usage()
+        return used
+
+    def _count(self, key: str, reply: str) -> None:
+        try:
+            recorded = dict(orjson.loads(reply)["usage"])
+            used = Usage(calls=1, **{name: recorded[name] for name in _FIGURES if name in recorded})
+        except (ValueError, KeyError, TypeError):
+            used = Usage(calls=1)  # a damaged reply: whoever reads it says so
+        with self._lock:
+            if key not in self._paid:
+                self._paid.add(key)
+                self._lap = self._lap + used

@@ -1,0 +1,101 @@
+"""Which examples the methods of a comparison are fitted on and tested on: the same for all, by document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from active_critic.errors import DataError, FitError
+from active_critic.examples import Examples, group_of
+from active_critic.examples import folds as cross_folds
+from active_critic.examples import split as two_parts
+from active_critic.stats import Level
+
+FOLDS = 4
+"""Folds, when neither their number nor a part for training is given."""
+FEW = 10
+"""A test part of fewer examples than this gives coefficients that say little."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Which examples a method is fitted on and which it is tested on, as positions; no document is in both.
+
+    Attributes:
+        repeat: Which repeat, from 0.
+        fold: Which fold of it, from 0; None without folds.
+        train, test: Positions, in input order.
+    """
+
+    repeat: int
+    fold: int | None
+    train: tuple[int, ...]
+    test: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"repeat {self.repeat + 1}" + ("" if self.fold is None else f", fold {self.fold + 1}")
+
+
+def plan(
+    data: Examples,
+    *,
+    folds: int | None = None,
+    train: float | None = None,
+    repeats: int = 1,
+    seed: int = 0,
+    level: Level = "dataset",
+) -> tuple[list[Split], list[str]]:
+    """The splits, the same for every method, and what should be said about them; arguments as for :func:`compare`.
+
+    Raises:
+        DataError: The examples cannot be split, or there is nothing to correlate at this level.
+        FitError: Arguments that cannot be.
+    """
+    if folds is not None and train is not None:
+        raise FitError("give a number of folds or a part for training, not both")
+    if repeats < 1:
+        raise FitError(f"repeats must be at least 1, not {repeats}")
+    _check_level(data, level)
+    # Examples that know their place, so that a split of them can be read back as places.
+    placed = replace(data, items=tuple(replace(example, row=place) for place, example in enumerate(data)))
+    wanted = FOLDS if folds is None else folds
+    splits: list[Split] = []
+    notes: list[str] = []
+    for repeat in range(repeats):
+        if train is not None:
+            first, second = two_parts(placed, train, seed + repeat)
+            splits.append(Split(repeat, None, tuple(e.row for e in first), tuple(e.row for e in second)))
+            continue
+        parts = cross_folds(placed, wanted, seed + repeat)
+        for fold, part in enumerate(parts):
+            held = set(part)
+            splits.append(Split(repeat, fold, tuple(i for i in range(len(data)) if i not in held), tuple(part)))
+        if repeat == 0 and len(parts) < wanted:
+            notes.append(f"there are only {len(parts)} documents, so there are {len(parts)} folds, not {wanted}")
+    smallest = min(len(split.test) for split in splits)
+    if smallest < FEW:
+        notes.append(f"the smallest test part has {smallest} examples: coefficients in it say little; use fewer folds")
+    return splits, notes
+
+
+def _check_level(data: Examples, level: Level) -> None:
+    """Whether something can be compared at this level on these examples."""
+    documents = {group_of(example) for example in data}
+    if level not in {"dataset", "document", "system"}:
+        raise FitError(f"the level is dataset, document or system, not {level!r}")
+    if len(documents) < 2:
+        message = "all examples belong to one document, and a comparison fits on some documents and tests on others"
+        raise DataError(f"{message}; name the column of the document (group=COLUMN)", path=data.path)
+    if len({example.score for example in data}) == 1:
+        raise DataError(f"all {len(data)} scores are {data[0].score:g}: nothing can agree with that", path=data.path)
+    if level == "document" and len(documents) == len(data):
+        message = "every example is a document of its own, and document level needs several examples of a document"
+        raise DataError(f"{message}; name the column (group=COLUMN), or compare at dataset level", path=data.path)
+    if level == "system":
+        for place, example in enumerate(data, 1):
+            if example.system is None:
+                message = "no system is named, and system level needs one in every row; name its column (system=COLUMN)"
+                raise DataError(message, path=data.path, row=example.row or place)
+        systems = {example.system for example in data}
+        if len(systems) < 2:
+            message = f"the only system is {str(systems.pop())[:40]!r}, and system level needs at least two"
+            raise DataError(f"{message}; compare at dataset or document level", path=data.path)
