@@ -45,6 +45,7 @@ def compare(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     folds: int | None = None,
     train: float | None = None,
+    test_documents: int | None = None,
     repeats: int = 1,
     seed: int = 0,
     level: Level = "dataset",
@@ -69,6 +70,7 @@ def compare(
         settings: Parameters by method, for those of ``EVALUATOR_NAMES``.
         folds: Every document is tested once in each repeat, by a fit on the other folds. Default: 4, without ``train``.
         train: Instead of folds: fit on this part of the examples (0 to 1), test on the rest.
+        test_documents: With ``train``: test on at most so many of the other documents, drawn by the seed. Default: all.
         repeats: How often; repeat r is split by ``seed + r``.
         seed: Of splits, of evaluators that take one, and of resampling.
         level: What the coefficients are over: ``"dataset"``, ``"document"`` or ``"system"``.
@@ -92,7 +94,9 @@ def compare(
     data = read_examples(examples, fields=fields, scale=scale)
     if isinstance(examples, Examples):  # where they came from has been said
         data = replace(data, path=examples.path, notes=examples.notes or data.notes)
-    splits, notes = plan(data, folds=folds, train=train, repeats=repeats, seed=seed, level=level)
+    splits, notes = plan(
+        data, folds=folds, train=train, repeats=repeats, seed=seed, level=level, test_documents=test_documents
+    )
     notes = list(dict.fromkeys([*data.notes, *notes]))
     tests = _Tests.of(data, splits, {"level": level, "resamples": resamples, "seed": seed})
     with _Shared(lm, journal) as shared:
@@ -117,6 +121,7 @@ def compare(
             "level": level,
             "folds": len({split.fold for split in splits}) if train is None else None,
             "train": train,
+            "test_documents": test_documents,
             "repeats": repeats,
             "seed": seed,
             "against": against,

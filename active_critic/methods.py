@@ -56,6 +56,9 @@ def _ours(mode: str) -> Known:
     return Known("active_critic", "ActiveCritic", fixed={"mode": mode}, usual={"report": False})
 
 
+CRITIC = Known("active_critic", "ActiveCritic")
+"""Active-Critic with its mode to choose, and the report of its fit."""
+
 EVALUATOR_NAMES: Mapping[str, Known] = MappingProxyType(
     {
         "zero-shot": Known("zero_shot", "ZeroShot"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, replace
 
 from active_critic.errors import DataError, FitError
 from active_critic.examples import Examples, group_of
 from active_critic.examples import folds as cross_folds
 from active_critic.examples import split as two_parts
+from active_critic.records import Example
 from active_critic.stats import Level
 
 FOLDS = 4
@@ -43,6 +45,7 @@ def plan(
     repeats: int = 1,
     seed: int = 0,
     level: Level = "dataset",
+    test_documents: int | None = None,
 ) -> tuple[list[Split], list[str]]:
     """The splits, the same for every method, and what should be said about them; arguments as for :func:`compare`.
 
@@ -54,6 +57,8 @@ def plan(
         raise FitError("give a number of folds or a part for training, not both")
     if repeats < 1:
         raise FitError(f"repeats must be at least 1, not {repeats}")
+    if test_documents is not None and (train is None or test_documents < 2):
+        raise FitError("test_documents is a number of at least 2, and goes with a part for training, not with folds")
     _check_level(data, level)
     # Examples that know their place, so that a split of them can be read back as places.
     placed = replace(data, items=tuple(replace(example, row=place) for place, example in enumerate(data)))
@@ -63,7 +68,8 @@ def plan(
     for repeat in range(repeats):
         if train is not None:
             first, second = two_parts(placed, train, seed + repeat)
-            splits.append(Split(repeat, None, tuple(e.row for e in first), tuple(e.row for e in second)))
+            tested = _some_documents(second, test_documents, seed + repeat)
+            splits.append(Split(repeat, None, tuple(e.row for e in first), tuple(e.row for e in tested)))
             continue
         parts = cross_folds(placed, wanted, seed + repeat)
         for fold, part in enumerate(parts):
@@ -75,6 +81,14 @@ def plan(
     if smallest < FEW:
         notes.append(f"the smallest test part has {smallest} examples: coefficients in it say little; use fewer folds")
     return splits, notes
+
+
+def _some_documents(examples: Examples, most: int | None, seed: int) -> list[Example]:
+    documents = sorted({group_of(example) for example in examples})
+    if most is None or most >= len(documents):
+        return list(examples)
+    chosen = set(random.Random(seed).sample(documents, most))  # noqa: S311
+    return [example for example in examples if group_of(example) in chosen]
 
 
 def _check_level(data: Examples, level: Level) -> None:

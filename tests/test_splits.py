@@ -75,3 +75,17 @@ def test_what_cannot_be_compared_is_said(examples, arguments, said) -> None:
 def test_arguments_that_cannot_be_are_refused(arguments, said) -> None:
     with pytest.raises(FitError, match=said):
         plan(data(), **arguments)
+
+
+def test_some_of_the_other_documents_are_drawn_by_the_seed() -> None:
+    examples = data()
+    ((whole,), _), ((some,), _) = (plan(examples, train=0.5, test_documents=n, seed=1) for n in (None, 2))
+    assert some.train == whole.train
+    assert set(some.test) < set(whole.test)
+    assert len({group_of(examples[i]) for i in some.test}) == 2
+    assert len(some.test) == 6
+    ((all_of_them,), _) = plan(examples, train=0.5, test_documents=100, seed=1)
+    assert all_of_them == whole
+    for how in ({"folds": 3, "test_documents": 2}, {"train": 0.5, "test_documents": 1}):
+        with pytest.raises(FitError, match="goes with a part for training"):
+            plan(examples, **how)

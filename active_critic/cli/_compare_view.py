@@ -45,7 +45,9 @@ def _basis(found: Comparison, methods: Sequence[MethodResult]) -> str:
     if settings["train"] is None:
         split = f"{settings['folds']} folds{repeats}, each tested by a fit on the others"
     else:
-        split = f"fitted on {settings['train']:.0%} of them{repeats}, tested on the rest"
+        most = settings["test_documents"]
+        rest = f"at most {most} of the other documents" if most else "the rest"
+        split = f"fitted on {settings['train']:.0%} of them{repeats}, tested on {rest}"
     parts = "the test part" if len(found.splits) == 1 else f"each of {len(found.splits)} test parts, then averaged"
     said = (
         f"Agreement with people {_LEVELS[first.level]} of {parts}; {len(data):,} examples of {documents:,} documents, "

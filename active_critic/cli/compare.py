@@ -55,6 +55,10 @@ def compare(
     train: Annotated[
         float | None, typer.Option(metavar="FRACTION", help="Instead of folds: fit on this part, test on the rest.")
     ] = None,
+    test_documents: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=2, help="With --train: test on at most N other documents, drawn by the seed."),
+    ] = None,
     repeats: Annotated[int, typer.Option(metavar="R", min=1, help="How often, each time split by another seed.")] = 1,
     level: Annotated[Levels, typer.Option(help="What the coefficients are over.")] = Levels.DATASET,
     against: Annotated[
@@ -95,6 +99,8 @@ def compare(
     common.refuse_same(predictions, labels)
     if folds is not None and train is not None:
         raise typer.BadParameter("--folds and --train are two ways to split; give one of them")
+    if test_documents is not None and train is None:
+        raise typer.BadParameter("--test-documents goes with --train")
     names = [name.strip() for name in evaluators.split(",") if name.strip()]
     given = parse_settings(settings)
     try:
@@ -104,7 +110,15 @@ def compare(
     if against is not None and against not in methods:
         raise typer.BadParameter(f"--against {against!r} is none of the evaluators compared: {', '.join(methods)}")
     data = read_examples(labels, fields=common.parse_fields(fields), scale=scale)
-    splits, notes = plan(data, folds=folds, train=train, repeats=repeats, seed=seed, level=level.value)
+    how: dict[str, Any] = {
+        "folds": folds,
+        "train": train,
+        "test_documents": test_documents,
+        "repeats": repeats,
+        "seed": seed,
+        "level": level.value,
+    }
+    splits, notes = plan(data, **how)
     common.show_notes([*data.notes, *notes], quiet=quiet)
 
     from active_critic.cli._progress import Display
@@ -137,11 +151,7 @@ def compare(
                 names,
                 model,
                 settings=given,
-                folds=folds,
-                train=train,
-                repeats=repeats,
-                seed=seed,
-                level=level.value,
+                **how,
                 against=against,
                 budget=budget,
                 resamples=resamples,

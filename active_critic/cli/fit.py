@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,6 +14,21 @@ from active_critic.cli import _common as common
 
 if TYPE_CHECKING:
     from active_critic.data import Examples
+
+OURS = "active-critic"
+_OPTIONS = {
+    "task": "task_description",
+    "criteria": "criteria",
+    "batches": "max_batches",
+    "mode": "mode",
+    "candidates": "candidates",
+    "demos": "demos",
+    "sampling": "mode",  # ICE's own is set with --set
+    "search": "search",
+    "order": "order",
+    "no_report": "report",
+}
+"""Options, and the parameter of an evaluator without which they have no meaning."""
 
 
 def fit(
@@ -30,6 +48,18 @@ def fit(
     context: common.Context = None,
     strict: common.Strict = False,
     workers: common.Workers = None,
+    evaluator: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="active-critic (with the options below), zero-shot, g-eval, gpt-score, ice, auto-calibrate, hd-eval "
+            "or surface.",
+        ),
+    ] = OURS,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PARAMETER=VALUE", help="A parameter of the evaluator. May be repeated."),
+    ] = None,
     mode: Annotated[
         Literal["fine", "coarse"], typer.Option(help="Rate every criterion, then the whole; or the whole at once.")
     ] = "fine",
@@ -82,6 +112,7 @@ def fit(
         raise typer.BadParameter("--rest needs --train, which says how much is held back")
     if train is not None and not 0 < train < 1:
         raise typer.BadParameter(f"--train is a fraction between 0 and 1, not {train:g}")
+    make = _maker(ctx, evaluator, settings)
     columns = common.parse_fields(fields)
     given_scale = Scale.parse(scale) if scale is not None else None
     data = read_examples(examples, fields=columns, scale=given_scale)
@@ -92,10 +123,25 @@ def fit(
 
     from active_critic.cli._given import read_criteria, read_task
     from active_critic.demo_search import demo_count
-    from active_critic.evaluators import ActiveCritic
+    from active_critic.records import Usage
 
-    demo_count(data, demos)  # what cannot be is said before anything is paid for
-    description, given = read_task(task), read_criteria(criteria)
+    if evaluator == OURS:
+        demo_count(data, demos)  # what cannot be is said before anything is paid for
+    shared = {
+        "task_description": read_task(task),
+        "criteria": read_criteria(criteria),
+        "max_batches": batches,
+        "seed": seed,
+    }
+    own = {
+        "mode": mode,
+        "candidates": candidates,
+        "demos": demos,
+        "sampling": sampling,
+        "search": search,
+        "order": None if order is None else order.replace("-", "_"),
+        "report": not no_report,
+    }
     replaced = common.check_writable(out)
     if rest is not None and held_back is not None:
         _write_rest(rest, held_back)
@@ -110,44 +156,32 @@ def fit(
         "strict": strict,
         "workers": workers,
     }
-    with common.opened(ctx.obj, lm, options=options, journal=journal, quiet=quiet) as model:
-        common.say(
-            f"fitting on {len(data)} examples, scale {scale_of(data)}, with {model.name}; "
-            f"journal: {ctx.obj.journal or 'none'}",
-            quiet=quiet,
-        )
-        critic = ActiveCritic(
-            model,
-            mode=mode,
-            candidates=candidates,
-            demos=demos,
-            sampling=sampling,
-            search=search,
-            task_description=description,
-            criteria=given,
-            max_batches=batches,
-            order=None if order is None else "rating_first" if order == "rating-first" else "reason_first",
-            report=not no_report,
-            seed=seed,
-            journal=None,  # the model has its memory already
-        )
-        with Display(lambda: model.usage, quiet=quiet) as progress:
+    with ExitStack() as stack:
+        model = None
+        if make.needs_model:
+            model = stack.enter_context(common.opened(ctx.obj, lm, options=options, journal=journal, quiet=quiet))
+        with_model = f"with {model.name}; journal: {ctx.obj.journal or 'none'}" if model else "without a model"
+        common.say(f"fitting on {len(data)} examples, scale {scale_of(data)}, {with_model}", quiet=quiet)
+        critic = make(model, {**shared, **(own if evaluator == OURS else {})})
+        with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
             critic.fit(data, progress=progress)
-        usage = model.usage
+        usage = model.usage if model else Usage()
     critic.save(out)
     if replaced:
         common.say(f"note: the program that was in {out} has been replaced", quiet=quiet)
-    report = critic.report_.to_dict() if critic.report_ else {}
-    notes = list(dict.fromkeys([*notes, *report.get("notes", ())]))
+    program: Any = critic.fitted
+    report = dict(program.provenance.report)
+    notes = list(dict.fromkeys([*notes, *program.provenance.notes, *report.get("notes", ())]))
     if as_json:
         from active_critic.files import json_text
 
         document = {
             "program": str(out),
             "signature": critic.signature,
-            "task_description": critic.fitted.task_description,
-            "criteria": [criterion.model_dump() for criterion in critic.fitted.criteria],
-            "demonstrations": len(critic.fitted.demos),
+            "evaluator": evaluator,
+            "task_description": getattr(program, "task_description", None),
+            "criteria": [criterion.model_dump() for criterion in getattr(program, "criteria", ())],
+            "demonstrations": len(program.shown),
             "rest": str(rest) if rest else None,
             "report": report or None,
             "usage": usage.to_dict(),
@@ -155,7 +189,56 @@ def fit(
         }
         typer.echo(json_text(document))
         return
-    show_fit(critic.fitted, report, signature=critic.signature, out=out)
+    if evaluator == OURS:
+        show_fit(program, report, signature=critic.signature, out=out)
+        return
+    from active_critic.report import plain, program_account
+
+    common.console(stderr=False).print(program_account(program))
+    done = f"{critic.signature}\nsaved in {out}; score with: active-critic score {out} ITEMS"
+    common.console(stderr=False).print(f"\n{plain(done, lines=True)}", markup=False, highlight=False)
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes the evaluator that was asked for."""
+
+    known: Any
+    settings: Mapping[str, Any]
+
+    @property
+    def needs_model(self) -> bool:
+        return bool(self.known.needs_model)
+
+    def __call__(self, model: Any, options: Mapping[str, Any]) -> Any:
+        there = {name: value for name, value in options.items() if name in self.known.parameters}
+        return self.known(model, **{**there, **self.settings})
+
+
+def _maker(ctx: typer.Context, name: str, settings: list[str] | None) -> _Maker:
+    """What makes the evaluator of this name, with these settings.
+
+    Raises:
+        typer.BadParameter: An unknown name or parameter, or an option that this evaluator has no use for.
+    """
+    from active_critic.cli.compare import parse_settings
+    from active_critic.methods import CRITIC, EVALUATOR_NAMES
+
+    found = {OURS: CRITIC} | {n: known for n, known in EVALUATOR_NAMES.items() if not n.startswith(OURS)}
+    if name not in found:
+        raise typer.BadParameter(f"--evaluator {name!r} is none of {', '.join(found)}")
+    known = found[name]
+    given = parse_settings([f"{name}.{text}" for text in settings or ()]).get(name, {})
+    for parameter in given:
+        if parameter not in known.parameters:
+            raise typer.BadParameter(f"{name} has no parameter {parameter!r}; it has {', '.join(known.parameters)}")
+    for option, parameter in _OPTIONS.items():
+        source = ctx.get_parameter_source(option)
+        if source is not None and source.name == "COMMANDLINE" and parameter not in known.parameters:
+            raise typer.BadParameter(
+                f"--{option.replace('_', '-')} has no meaning for {name}; it has {', '.join(known.parameters)}"
+            )
+    return _Maker(known, given)
 
 
 def show_fit(program: Any, report: dict[str, Any], *, signature: str, out: Path) -> None:

@@ -63,6 +63,8 @@ def score(
     from active_critic.cli._tally import Tally
     from active_critic.data import iter_examples
     from active_critic.evaluators import load_protocol
+    from active_critic.evaluators.base import NO_MODEL
+    from active_critic.records import Usage
 
     if as_json and out is None:
         raise typer.BadParameter("--json prints the summary where the verdicts go; name a file for these with --out")
@@ -84,17 +86,19 @@ def score(
     started = time.monotonic()
     with ExitStack() as stack:
         stack.enter_context(sink)  # an output that cannot be written is found before anything is paid for
-        model = stack.enter_context(
-            common.opened(
-                ctx.obj,
-                lm or protocol.provenance.model,
-                options=options,
-                journal=journal,
-                fitted_with=None if lm else protocol.provenance.model,
-                quiet=quiet,
+        model, notes = None, []
+        if protocol.provenance.model != NO_MODEL:
+            model = stack.enter_context(
+                common.opened(
+                    ctx.obj,
+                    lm or protocol.provenance.model,
+                    options=options,
+                    journal=journal,
+                    fitted_with=None if lm else protocol.provenance.model,
+                    quiet=quiet,
+                )
             )
-        )
-        notes = _model_notes(protocol, model)
+            notes = _model_notes(protocol, model)
         common.show_notes(notes, quiet=quiet)
         _score_all(
             protocol,
@@ -107,11 +111,11 @@ def score(
             total=total,
             quiet=quiet,
         )
-        usage = model.usage
+        usage = model.usage if model else Usage()
     summary = tally.summary() | {
         "program": str(program),
         "output": str(out) if out else None,
-        "model": model.name,
+        "model": model.name if model else NO_MODEL,
         "usage": usage.to_dict(),
         "seconds": round(time.monotonic() - started, 3),
         "notes": notes,
@@ -130,7 +134,7 @@ def score(
 
 def _score_all(
     protocol: Protocol,
-    model: LanguageModel,
+    model: LanguageModel | None,
     stream: Iterable[Example | BadRow],
     sink: _Sink,
     tally: Tally,
@@ -143,6 +147,7 @@ def _score_all(
     from active_critic.cli._progress import Display
     from active_critic.data import merge_record
     from active_critic.evaluators import from_protocol
+    from active_critic.records import Usage
 
     pending: deque[Example | BadRow] = deque()  # what was read ahead; at most a window of it
 
@@ -152,7 +157,7 @@ def _score_all(
             yield entry
 
     critic = from_protocol(protocol, model, journal=None)
-    with Display(lambda: model.usage, quiet=quiet, total=total) as progress:
+    with Display(lambda: model.usage if model else Usage(), quiet=quiet, total=total) as progress:
         for verdict in critic.score_many(fed(), explain=explain, progress=progress):
             entry = pending.popleft()
             sink.put(entry, verdict, merge_record({**fill, **entry.record}, verdict.to_dict()))

@@ -1,0 +1,78 @@
+"""``fit --evaluator``: any evaluator from the command line, scored with by ``score`` and shown by ``show``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest_cli import refuse
+
+from active_critic.evaluators import load
+from active_critic.lm.filling import form_filling_lm
+
+
+def filling(name, **_):
+    return form_filling_lm(lambda text: 1 + min(4, len(text.split()) / 9), name=name)
+
+
+QUICK = {
+    "zero-shot": [],
+    "g-eval": ["--batches", "1"],
+    "gpt-score": [],
+    "ice": ["--set", "shots=2"],
+    "auto-calibrate": ["--batches", "1", "--set", "budget=30"],
+    "hd-eval": ["--batches", "1"],
+    "surface": [],
+}
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_every_evaluator_is_fitted_saved_shown_and_scored_with(run, examples, name) -> None:
+    how = {"opener": refuse if name == "surface" else filling}
+    fitted = run("fit", examples, "-o", "p.json", "--scale", "1..5", "--evaluator", name, *QUICK[name], **how)
+    assert fitted.code == 0, fitted.err
+    assert f"{name}|" in fitted.out
+    assert load("p.json").kind == name
+    shown = run("show", "p.json", **how)
+    assert (shown.code, f"made by   {name}" in shown.out) == (0, True), shown.out + shown.err
+    prompt = run("show", "p.json", "--prompt", **how)
+    assert prompt.code == 0, prompt.err
+    assert ("(the response of the item)" in prompt.out) == (name not in {"surface", "gpt-score"})
+    scored = run("score", "p.json", examples, "-o", "s.jsonl", **how)
+    assert scored.code == 0, scored.err
+    verdicts = [json.loads(line) for line in Path("s.jsonl").read_text().splitlines()]
+    assert all(1 <= verdict["score"] <= 5 for verdict in verdicts)
+
+
+def test_settings_reach_the_evaluator_and_the_document_says_so(run, examples) -> None:
+    how = ["--scale", "1..5", "--evaluator", "ice", "--set", "shots=2", "--set", "sampling=stratified", "--seed", "5"]
+    done = run("fit", examples, "-o", "p.json", *how, "--json", opener=filling)
+    assert done.document["evaluator"] == "ice"
+    assert done.document["demonstrations"] == 2
+    settings = load("p.json").fitted.provenance.settings
+    assert (settings["shots"], settings["sampling"], settings["seed"]) == (2, "stratified", 5)
+
+
+def test_the_paper_s_ablations_are_settings_of_active_critic(run, examples) -> None:
+    how = ["--scale", "1..5", "--candidates", "2", "--demos", "1", "--batches", "1", "--no-report"]
+    done = run("fit", examples, "-o", "p.json", *how, "--set", "overall_scoring=false")
+    assert done.code == 0, done.err
+    assert load("p.json").fitted.overall_scoring is False
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        (["--evaluator", "geval"], "is none of active-critic, zero-shot, g-eval"),
+        (["--evaluator", "ice", "--set", "shot=2"], "ice has no parameter 'shot'; it has shots"),
+        (["--evaluator", "ice", "--mode", "coarse"], "--mode has no meaning for ice"),
+        (["--evaluator", "zero-shot", "--criteria", "c.json"], "--criteria has no meaning for zero-shot"),
+        (["--set", "candidate=2"], "active-critic has no parameter 'candidate'"),
+        (["--evaluator", "ice", "--set", "shots"], "is not"),
+    ],
+)
+def test_what_an_evaluator_does_not_have_is_refused_before_anything_is_opened(run, examples, how, said) -> None:
+    done = run("fit", examples, "-o", "p.json", *how, opener=refuse)
+    assert done.code == 2
+    assert said in " ".join(done.err.split())
