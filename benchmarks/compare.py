@@ -1,0 +1,215 @@
+"""Every evaluator on the same held-back documents with the same model: one table a data set.
+
+    python benchmarks/compare.py sfres=path/to/sfres.jsonl --documents 44 --lm local
+    python benchmarks/compare.py sfres=path/to/sfres.jsonl --documents 44 --ablations
+
+Draws documents, and responses of each, by the seed where asked to; fits on a share of the documents and scores the rest
+(``active_critic.meta_evaluation.compare``). Every reply goes through a journal: a run that is stopped goes on where it
+was, and ``--methods`` can be given a few at a time. Results hold numbers, ids and settings, never texts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import random
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import active_critic as ac
+from active_critic.comparison import Comparison
+from active_critic.examples import group_of
+from active_critic.journal import Journal
+from active_critic.lm import open_lm
+from active_critic.meta_evaluation import EVALUATOR_NAMES, compare
+
+CRITIC = "active-critic-fine"
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "fine": {},
+    "without task description": {"task_description": False},
+    "without criteria inference": {"criteria": None},  # the criteria come from --criteria
+    "without multi-criteria scoring": {"mode": "coarse"},
+    "without overall scoring": {"overall_scoring": False},
+    "without demo search": {"candidates": 1},
+    "one mini-batch": {"max_batches": 1},
+    "without explanations": {"explanations": False},
+}
+"""The paper's ablations (Table 3 and Figure 3) as settings of ``ActiveCritic``."""
+
+
+def main() -> None:
+    args = _arguments()
+    with open_lm(args.lm, api_base=args.api_base, context=args.context) as lm, Journal(args.journal) as journal:
+        lm.memory = journal
+        for named in args.data:
+            name, _, path = named.partition("=")
+            found = compare(
+                draw(ac.read_examples(path, fields=_fields(args.fields), scale=args.scale), args),
+                _methods(args),
+                lm,
+                settings=None if args.ablations else _settings(args),
+                train=args.train,
+                test_documents=args.test_documents,
+                repeats=args.repeats,
+                seed=args.seed,
+                against="fine" if args.ablations else args.against,
+                journal=None,
+                progress=_say,
+            )
+            stem = Path(args.out) / f"{'ablation' if args.ablations else 'compare'}_{name}_{lm.name}"
+            stem.parent.mkdir(parents=True, exist_ok=True)
+            document = {
+                "name": name,
+                "drawn": _drawn(args),
+                "python": platform.python_version(),
+                **without_texts(found),
+            }
+            stem.with_name(f"{stem.name}.json").write_text(json.dumps(document, indent=1) + "\n")
+            stem.with_name(f"{stem.name}.md").write_text(table(name, found, args))
+            print(f"\n{table(name, found, args)}", flush=True)
+
+
+def draw(examples: ac.Examples, args: argparse.Namespace) -> ac.Examples:
+    """Some documents, and some responses of each, by the seed; input order kept."""
+    rng = random.Random(args.seed)
+    documents = sorted({group_of(example) for example in examples})
+    chosen = set(rng.sample(documents, min(args.documents or len(documents), len(documents))))
+    kept: set[str] = set()
+    for document in sorted(chosen) if args.per_document else []:
+        ids = sorted(str(example.id) for example in examples if group_of(example) == document)
+        kept |= set(rng.sample(ids, min(args.per_document, len(ids))))
+    return examples.take(
+        i for i, e in enumerate(examples) if group_of(e) in chosen and (not args.per_document or str(e.id) in kept)
+    )
+
+
+def _methods(args: argparse.Namespace) -> Any:
+    if not args.ablations:
+        return args.methods.split(",")
+    common = {"candidates": args.candidates, "max_batches": args.batches, "report": False, "seed": args.seed}
+    criteria = json.loads(Path(args.criteria).read_text()) if args.criteria else None
+    made = {}
+    for name, change in ABLATIONS.items():
+        if "criteria" in change and criteria is None:
+            continue
+        own = {**common, **change} | ({"criteria": criteria} if "criteria" in change else {})
+        made[name] = partial(ac.ActiveCritic, journal=None, **own)
+    wanted = args.methods.split(",") if args.methods != ",".join(EVALUATOR_NAMES) else list(made)
+    return {name: made[name] for name in wanted if name in made}
+
+
+def _settings(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """Settings of the methods that are compared; ``--set`` adds to them."""
+    ours = {"candidates": args.candidates, "max_batches": args.batches}
+    settings: dict[str, dict[str, Any]] = {
+        "active-critic-coarse": dict(ours),
+        "active-critic-fine": dict(ours),
+        "g-eval": {"max_batches": args.batches},
+        "hd-eval": {"max_batches": args.batches},
+        "auto-calibrate": {"max_batches": args.batches, "budget": args.calibration_calls},
+    }
+    for text in args.set or ():
+        where, _, value = text.partition("=")
+        name, _, parameter = where.rpartition(".")
+        settings.setdefault(name, {})[parameter] = json.loads(value)
+    return {name: own for name, own in settings.items() if name in args.methods.split(",")}
+
+
+def without_texts(found: Comparison) -> dict[str, Any]:
+    """The comparison as plain values, without paths and without replies, which may quote the data."""
+    document = found.to_dict()
+    document["data"].pop("path")
+    for method in document["methods"]:
+        method["unscored"] = sum(method["unscored"].values())
+        method["failures"] = [{k: v for k, v in failure.items() if k != "reason"} for failure in method["failures"]]
+        method["parameters"].pop("criteria", None)
+    return document
+
+
+def table(name: str, found: Comparison, args: argparse.Namespace) -> str:
+    """The Markdown table of one data set, and what it says."""
+    split = found.splits[0]
+    tested = len({group_of(found.data[i]) for i in split.test})
+    title = (
+        f"**{name}**, {found.model or 'no model'}: fitted on {len(split.train)} examples, tested on {len(split.test)} "
+        f"({tested} documents){f', {args.repeats} times' if args.repeats > 1 else ''}, {args.candidates} candidates, "
+        f"at most {args.batches} batches, seed {args.seed}"
+    )
+    columns = ["method", "Pearson", "Spearman", "Kendall", "mean of three", f"over {found.baseline}", "p (Holm)"]
+    columns += ["scored", *(f"{what} fit / test" for what in ("calls", "tokens", "seconds"))]
+    lines = [title, "", f"| {' | '.join(columns)} |", "|" + " --- |" * len(columns)]
+    for method in sorted(found.methods, key=lambda m: -(m.agreement.mean or -9)):
+        a, over = method.agreement, method.over_baseline
+        cells = [
+            _figure(getattr(a, kind), getattr(a, f"{kind}_interval"))
+            for kind in ("pearson", "spearman", "kendall", "mean")
+        ]
+        cells.append(_figure(over.difference.delta, over.difference.interval, "+") if over else "")
+        cells.append("" if over is None or over.p_holm is None else f"{over.p_holm:.3f}")
+        cells.append(f"{a.n}/{a.total}")
+        fit, test = method.fit, method.scoring
+        cells.append(f"{fit.calls} / {test.calls}")
+        cells.append(f"{_tokens(fit)} / {_tokens(test)}")
+        cells.append(f"{fit.seconds:.0f} / {test.seconds:.0f}")
+        lines.append(f"| {method.name} | {' | '.join(cells)} |")
+    return "\n".join([*lines, "", *(f"- {said}" for said in found.words), ""])
+
+
+def _figure(value: float | None, interval: Any, sign: str = "") -> str:
+    if value is None:
+        return "–"
+    return f"{value:{sign}.2f}" + (f" [{interval[0]:{sign}.2f}, {interval[1]:{sign}.2f}]" if interval else "")
+
+
+def _tokens(usage: ac.Usage) -> str:
+    return f"{(usage.prompt_tokens + usage.completion_tokens) / 1000:.0f}k"
+
+
+def _drawn(args: argparse.Namespace) -> dict[str, Any]:
+    return {"documents": args.documents, "per_document": args.per_document, "seed": args.seed}
+
+
+def _fields(given: str | None) -> dict[str, str] | None:
+    return dict(pair.split("=", 1) for pair in given.split(",")) if given else None
+
+
+def _say(what: str, done: int, total: int) -> None:
+    print(f"\r{time.strftime('%H:%M:%S')} {what} {done or ''} {f'of at most {total}' if total else ''}   ",
+          end="", file=sys.stderr, flush=True)  # fmt: skip
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", nargs="+", metavar="NAME=PATH")
+    parser.add_argument("--fields", default="score=overall,group=doc_id")
+    parser.add_argument("--scale")
+    parser.add_argument("--lm", default="local")
+    parser.add_argument("--api-base")
+    parser.add_argument("--context", type=int)
+    parser.add_argument("--methods", default=",".join(EVALUATOR_NAMES))
+    parser.add_argument("--set", action="append", metavar="NAME.PARAMETER=JSON")
+    parser.add_argument("--against", help="what all are compared with; default: the best that is no Active-Critic")
+    parser.add_argument("--train", type=float, default=0.25)
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--test-documents", type=int, help="test on at most so many documents; default: all others")
+    parser.add_argument("--documents", type=int, help="draw this many documents first; default: all")
+    parser.add_argument("--per-document", type=int, help="and this many responses of each; default: all")
+    parser.add_argument("--candidates", type=int, default=11)
+    parser.add_argument("--batches", type=int, default=25)
+    parser.add_argument(
+        "--calibration-calls", type=int, help="budget of AutoCalibrate's fit; default: the paper's plan"
+    )
+    parser.add_argument("--ablations", action="store_true", help="the paper's ablations instead of all evaluators")
+    parser.add_argument("--criteria", help="with --ablations: JSON of given criteria, by name")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--journal", default="benchmarks/results/journal.sqlite")
+    parser.add_argument("--out", default="benchmarks/results")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
