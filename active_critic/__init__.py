@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from active_critic.comparison import Comparison
     from active_critic.data import read_examples
     from active_critic.errors import (
         ActiveCriticError,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from active_critic.examples import Examples, split
     from active_critic.journal import Journal
     from active_critic.lm import LanguageModel, open_lm
+    from active_critic.meta_evaluation import compare
     from active_critic.records import (
         Criterion,
         CriterionVerdict,
@@ -56,6 +58,7 @@ _HOMES = {
     "ActiveCriticError": "errors",
     "ActiveCriticWarning": "errors",
     "AutoCalibrate": "evaluators",
+    "Comparison": "comparison",
     "Criterion": "records",
     "CriterionVerdict": "records",
     "CriticProtocol": "records",
@@ -83,6 +86,7 @@ _HOMES = {
     "Verdict": "records",
     "ZeroShot": "evaluators",
     "check_evaluator": "evaluators",
+    "compare": "meta_evaluation",
     "evaluator_checks": "evaluators",
     "fit": "evaluators",
     "load": "evaluators",
@@ -97,6 +101,7 @@ __all__ = [
     "ActiveCriticError",
     "ActiveCriticWarning",
     "AutoCalibrate",
+    "Comparison",
     "Criterion",
     "CriterionVerdict",
     "CriticProtocol",
@@ -123,6 +128,7 @@ __all__ = [
     "Verdict",
     "ZeroShot",
     "check_evaluator",
+    "compare",
     "evaluator_checks",
     "fit",
     "load",
