@@ -117,6 +117,8 @@ def ask(
 def why_unscored(problem: ModelError, source: str, response: str) -> str:
     """The reason that stands in the verdict of an item that one of ``PER_ITEM`` happened to."""
     if isinstance(problem, UnreadableReply):
+        if not problem.reply:
+            return f"the reply could not be read: {problem}"
         shown = " ".join(problem.reply.split())[:120]
         return f"the reply could not be read, nor the second one: {problem} (it was: {shown!r})"
     if isinstance(problem, ContextOverflow):

@@ -168,8 +168,8 @@ class Table:
         inside = [other for other in names if other not in self.columns and other.startswith(f"{head}.")]
         listed = inside or [*self.columns]
         shown = ", ".join(repr(other[:60]) for other in listed[:_SHOWN]) + (" and more" if len(listed) > _SHOWN else "")
-        said = f"did you mean {near[0]!r}? " if near else ""
-        return f"{said}{f'In {head!r} there are' if inside else 'The columns are'} {shown}"
+        there = f"{f'in {head!r} there are' if inside else 'the columns are'} {shown}"
+        return f"did you mean {near[0]!r}? {there[0].upper()}{there[1:]}" if near else there
 
 
 def to_number(cell: Any) -> float | None:

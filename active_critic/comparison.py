@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from active_critic.errors import FitError
 from active_critic.examples import Examples, group_of
 from active_critic.records import Usage
 from active_critic.splits import Split
@@ -17,6 +18,22 @@ FLOOR = "surface"
 """The method that needs no model: what length, overlap and repetition alone reach."""
 OURS = "active-critic"
 """Methods whose names begin like this are never the baseline that is chosen."""
+_COLUMNS = ("example", "document", "system", "repeat", "fold", "human")
+_WHY = "_unscored"
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Make sure that every method has a column of its own among the predictions.
+
+    Raises:
+        FitError: A name is empty, or that of another column.
+    """
+    taken = {*_COLUMNS, *(f"{name}{_WHY}" for name in names)}
+    for name in names:
+        if not isinstance(name, str) or not name.strip():
+            raise FitError(f"the name of a method is a text, not {name!r}")
+        if name in taken:
+            raise FitError(f"no method can be called {name!r}: a column of the predictions is; name it otherwise")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +192,9 @@ class Comparison:
             missing = method.agreement.total - method.agreement.n
             if method.failures:
                 first = method.failures[0]
-                where = f"failed in {len(method.failures)} of {len(self.splits)} splits, first in its {first.stage}"
+                where = f"failed in its {first.stage}"
+                if len(self.splits) > 1:
+                    where = f"failed in {len(method.failures)} of {len(self.splits)} splits, first in its {first.stage}"
                 said.append(f"{method.name} {where}: {first.reason}")
             elif method.undefined:
                 said.append(f"{method.name} has no coefficient: {method.undefined}.")
@@ -289,7 +308,7 @@ class Comparison:
                 }
                 for method in self.methods:
                     record[method.name] = method.scores[number][place]
-                    record[f"{method.name}_unscored"] = method.unscored.get((number, place))
+                    record[f"{method.name}{_WHY}"] = method.unscored.get((number, place))
                 records.append(record)
         return records
 

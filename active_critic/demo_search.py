@@ -17,9 +17,9 @@ from typing import Any, Literal
 from dspy.teleprompt import Teleprompter
 
 from active_critic import stats
-from active_critic.demos import demonstrate, human_score
+from active_critic.demos import demonstrate
 from active_critic.errors import FitError
-from active_critic.examples import example_key, group_of
+from active_critic.examples import example_key, group_of, human_score
 from active_critic.lm.client import CHARS_PER_TOKEN
 from active_critic.records import Demo, Example, Usage, Verdict
 from active_critic.scoring import Scorer

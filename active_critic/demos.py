@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from active_critic.asking import compact
-from active_critic.errors import ContextOverflow, FitError, RequestRefused, UnreadableReply
-from active_critic.examples import example_key, group_of
+from active_critic.errors import ContextOverflow, RequestRefused, UnreadableReply
+from active_critic.examples import example_key, group_of, human_score
 from active_critic.lm.client import LanguageModel, Reply, Turn
 from active_critic.reading import read_form
 from active_critic.records import CriticProtocol, Demo, Example
@@ -27,17 +27,6 @@ VERDICTS = (
     ("excellent", "naming what is good about it"),
 )
 """What people's score amounts to, in words, by fifth of the scale, and what explanations have to name."""
-
-
-def human_score(example: Example) -> float:
-    """The example's human score.
-
-    Raises:
-        FitError: It has none.
-    """
-    if example.score is None:
-        raise FitError(f"the example in row {example.row} has no human score; only scored examples can be fitted on")
-    return example.score
 
 
 def demonstrate(example: Example, protocol: CriticProtocol, lm: LanguageModel) -> Demo:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import overload
 
-from active_critic.errors import DataError
+from active_critic.errors import DataError, FitError
 from active_critic.records import Example, Scale
 
 MIN_EXAMPLES = 5
@@ -80,6 +80,17 @@ def group_of(example: Example) -> str:
     if example.source.strip():
         return f"source:{_digest(example.source)[:16]}"
     return f"text:{_digest(example.response)[:16]}"
+
+
+def human_score(example: Example) -> float:
+    """The example's human score.
+
+    Raises:
+        FitError: It has none.
+    """
+    if example.score is None:
+        raise FitError(f"the example in row {example.row} has no human score; only scored examples can be fitted on")
+    return example.score
 
 
 def describe_rows(rows: Sequence[int]) -> str:

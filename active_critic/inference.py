@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError
-from pydantic import BaseModel, Field, StringConstraints, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints, ValidationError, model_validator
 
 from active_critic.errors import UnreadableReply
 from active_critic.lm.client import CHARS_PER_TOKEN, LanguageModel
@@ -26,6 +26,7 @@ STOP_AFTER = 5
 """The model is asked until it says "complete" this many times in a row (Appendix D.2)."""
 DEFAULT_CONTEXT = 8192
 """Tokens assumed for a model whose context window is not known."""
+SHORTENED = "(the first two thirds and the last third of their share of the context were kept); scoring sees them whole"
 
 QUALITIES = (
     " Criteria are qualities that every response of this task has more or less of, such as accuracy, relevance, "
@@ -34,8 +35,9 @@ QUALITIES = (
 )
 """Said when criteria have to be asked for again: small models take topics for criteria, and repeat themselves."""
 
-_Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=3, max_length=300)]
-_Paragraph = Annotated[str, StringConstraints(strip_whitespace=True, max_length=500)]
+_QUOTED = AfterValidator(quote)  # what the model writes goes back into prompts, and may repeat what an example says
+_Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=3, max_length=300), _QUOTED]
+_Paragraph = Annotated[str, StringConstraints(strip_whitespace=True, max_length=500), _QUOTED]
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -62,8 +64,8 @@ class TaskSummary(BaseModel):
 class NamedCriterion(BaseModel):
     """A criterion as the model proposes it."""
 
-    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=3, max_length=40)]
-    definition: Annotated[str, StringConstraints(strip_whitespace=True, min_length=10, max_length=200)]
+    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=3, max_length=40), _QUOTED]
+    definition: Annotated[str, StringConstraints(strip_whitespace=True, min_length=10, max_length=200), _QUOTED]
 
 
 class _Named(BaseModel):
@@ -181,7 +183,7 @@ class Inferred:
         task_batches: Mini-batches read for the task description (0 when it was given).
         criteria_batches: Mini-batches read for the criteria (0 when they were given).
         shortened: Texts that were shortened because a batch of five would not have fitted.
-        remarks: Steps that the model could not do even when asked again, and what was done instead.
+        remarks: What the user should be told: texts shortened, steps that the model could not do when asked again.
     """
 
     task_description: str
@@ -201,7 +203,7 @@ def infer(
     task_description: str | None = None,
     criteria: Sequence[Criterion] | None = None,
     max_batches: int = MAX_BATCHES,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> Inferred:
     """Infer the task description and the criteria; what is given is kept and only the rest inferred.
 
@@ -213,7 +215,7 @@ def infer(
         task_description: The user's own, or None to infer it.
         criteria: The user's own, or None to infer them.
         max_batches: At most this many mini-batches are read for each of the two.
-        progress: Called with a line about each step.
+        progress: Called with a line about each step and two zeros: how many there will be is not known.
 
     Raises:
         UnreadableReply: The model did not answer in the form asked for, nor when asked again; shows its reply.
@@ -226,7 +228,7 @@ def infer(
     def shown(number: int) -> str:
         return texts.batch(dealt[number], scale)
 
-    say = progress or (lambda _: None)
+    say: Callable[[str], None] = (lambda step: progress(step, 0, 0)) if progress else (lambda _: None)
     ask = _Asker(lm)
     task_batches = criteria_batches = 0
     remarks: list[str] = []
@@ -292,6 +294,8 @@ def infer(
                     f"{lm.name} could not refine the criteria after batch {criteria_batches}; they were kept"
                 )
         criteria = [Criterion(name=c.name, definition=c.definition) for c in found]
+    if texts.shortened:
+        remarks.append(f"{texts.shortened} texts were shortened for task inference {SHORTENED}")
     return Inferred(task_description, tuple(criteria), task_batches, criteria_batches, texts.shortened, tuple(remarks))
 
 
@@ -315,9 +319,8 @@ def batches(examples: Sequence[Example], seed: int, size: int = BATCH_SIZE) -> l
 class Shortener:
     """Shortens texts so that so many examples take at most half of the context window.
 
-    A text that is longer than its share keeps the first two thirds and the last third of that share, with a mark
-    in between. A response's share is half of its example's, a source has whatever the response leaves.
-    ``shortened`` counts them. The context window is in tokens.
+    A text that is longer keeps the first two thirds and the last third of its share, with a mark in between. Half of an
+    example's share is its response's; the source has what is left. ``shortened`` counts them. Context is in tokens.
     """
 
     def __init__(self, context: int, count: int = BATCH_SIZE) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from active_critic.accuracy import mae
-from active_critic.comparison import FLOOR, OURS, Compared, Comparison, Failure, MethodResult, ranked
+from active_critic.comparison import FLOOR, OURS, Compared, Comparison, Failure, MethodResult, check_names, ranked
 from active_critic.data import data_sha256, group_of, read_examples
 from active_critic.errors import (
     ActiveCriticError,
@@ -17,6 +19,7 @@ from active_critic.errors import (
     BillingStopped,
     EndpointDown,
     FitError,
+    JournalError,
     UnknownModel,
 )
 from active_critic.evaluators.base import JournalPath, Progress, versions
@@ -85,12 +88,17 @@ def compare(
         DataError: The examples cannot be used, or not at this level.
         FitError: An evaluator, a setting or another argument that is not there or cannot be.
         ModelError: The model cannot be used at all, so that every method would fail.
+        JournalError: The journal cannot be read or written; what it holds is not asked again.
     """
     methods = resolve(evaluators, settings, seed=seed)
+    check_names([*methods])
     if against is not None and against not in methods:
         raise FitError(f"against must be one of the methods compared ({', '.join(methods)}), not {against!r}")
     if budget is not None and budget < 1:
         raise FitError(f"the budget is a number of calls, at least 1, not {budget}")
+    for what, number in (("the seed", seed), ("the number of resamples", resamples)):
+        if number < 0:  # else it is found when all is paid for
+            raise FitError(f"{what} must be at least 0, not {number}")
     data = read_examples(examples, fields=fields, scale=scale)
     if isinstance(examples, Examples):  # where they came from has been said
         data = replace(data, path=examples.path, notes=examples.notes or data.notes)
@@ -271,11 +279,14 @@ def _run(
                 verdicts = list(evaluator.score_many(hidden, explain=explain, progress=said))
                 if len(verdicts) != len(hidden):
                     raise FitError(f"it gave {len(verdicts)} verdicts for {len(hidden)} examples")
-            except ActiveCriticError as problem:
+            except JournalError:  # what is paid for from here on would be lost
+                raise
+            except Exception as problem:  # whatever it is: hours of other methods' work must not be lost with this one
                 if needed and not shared.worked and isinstance(problem, FOR_ALL):
                     raise  # the other methods would find the same
-                found.failures.append(Failure(number, stage, type(problem).__name__, str(problem)))
-                verdicts = [Verdict(unscored=f"{stage}: {problem}") for _ in hidden]
+                reason = _reason(problem)
+                found.failures.append(Failure(number, stage, type(problem).__name__, reason))
+                verdicts = [Verdict(unscored=f"{stage}: {reason}") for _ in hidden]
             else:
                 shared.worked |= needed
             if stage == "fit":
@@ -284,6 +295,14 @@ def _run(
                 found.scoring = found.scoring + meter.lap()
             found.take(number, verdicts)
     return _figures(name, found, tests)
+
+
+def _reason(problem: Exception) -> str:
+    """What went wrong; of an error that nobody raised on purpose also what it is and where."""
+    if isinstance(problem, ActiveCriticError):
+        return str(problem)
+    where = traceback.extract_tb(problem.__traceback__)[-1]
+    return f"{type(problem).__name__}: {problem} ({Path(where.filename).name}, line {where.lineno})"
 
 
 def _figures(name: str, found: _Found, tests: _Tests) -> MethodResult:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_type_hints
 
 from active_critic.errors import FitError
 from active_critic.evaluators.base import Evaluator
 from active_critic.lm import LanguageModel
+from active_critic.records import Record
 
 Factory = Callable[[LanguageModel], Evaluator]
 """Makes a new, unfitted evaluator. One with an attribute ``needs_model = False`` is given the model unopened."""
@@ -46,9 +48,38 @@ class Known:
         names = inspect.signature(self._kind.__init__).parameters
         return tuple(name for name in names if name not in {"self", "lm", "journal", *self.fixed})
 
+    def check(self, name: str, settings: Mapping[str, Any]) -> None:
+        """Make sure that these settings can be made, under the name that the evaluator goes by.
+
+        Raises:
+            FitError: There is no such parameter, or it takes another kind of value.
+        """
+        from pydantic import TypeAdapter, ValidationError
+
+        known = self.parameters
+        kinds = get_type_hints(self._kind.__init__)
+        for parameter, value in settings.items():
+            if parameter not in known:
+                there = f"it has {', '.join(known)}" if known else "it has none"
+                raise FitError(f"{name} has no parameter {parameter!r}; {there}")
+            kind: TypeAdapter[Any] = TypeAdapter(kinds[parameter])
+            try:
+                kind.validate_python(value, strict=True)
+            except ValidationError as problem:
+                wanted = " or ".join(dict.fromkeys(map(_wanted, problem.errors())))
+                said = f"the parameter {parameter!r} of {name} cannot be {repr(value)[:60]}; it is {wanted}"
+                raise FitError(said) from None
+
     @property
     def _kind(self) -> Any:
         return getattr(import_module(f"active_critic.evaluators.{self.home}"), self.name)
+
+
+def _wanted(error: Mapping[str, Any]) -> str:
+    """What a parameter takes, from pydantic's complaint about a value of another kind."""
+    if error["type"] in {"is_instance_of", "sequence_str"}:
+        return "a list"
+    return str(error["msg"]).removeprefix("Input should be ").replace("a valid dictionary", "a mapping")
 
 
 def _ours(mode: str) -> Known:
@@ -84,7 +115,8 @@ def resolve(
     """The factories of the methods asked for, with their settings; nothing is made yet.
 
     Raises:
-        FitError: None, an unknown or repeated evaluator, or a parameter that it does not have.
+        FitError: None, an unknown or repeated evaluator, what makes no evaluator, a parameter that it does not have, or
+            a value that this cannot have.
     """
     if isinstance(evaluators, str):
         evaluators = [evaluators]
@@ -108,16 +140,17 @@ def resolve(
     for name, factory in asked.items():
         own = given.get(name, {})
         if not isinstance(factory, Known):
+            if not callable(factory):
+                raise FitError(
+                    f"{name!r} is a {type(factory).__name__}, and not what makes an evaluator for a model: "
+                    "write for example lambda lm: ZeroShot(lm)"
+                )
             if own:
                 raise FitError(f"{name!r} is a factory of your own: have it make the evaluator with these settings")
             made[name] = factory
             continue
-        known = factory.parameters
-        for parameter in own:
-            if parameter not in known:
-                there = f"it has {', '.join(known)}" if known else "it has none"
-                raise FitError(f"{name} has no parameter {parameter!r}; {there}")
-        made[name] = partial(factory, **({"seed": seed, **own} if "seed" in known else own))
+        factory.check(name, own)
+        made[name] = partial(factory, **({"seed": seed, **own} if "seed" in factory.parameters else own))
     return made
 
 
@@ -127,5 +160,14 @@ def needs_model(factory: Factory) -> bool:
 
 
 def given_settings(factory: Factory) -> dict[str, Any]:
-    """The parameters that this factory was told to use; those of the evaluator itself are in its program."""
-    return dict(factory.keywords) if isinstance(factory, partial) else {}
+    """The parameters that this factory was told to use, as plain JSON values.
+
+    Those that the evaluator has by itself are in its program.
+    """
+    given = dict(factory.keywords) if isinstance(factory, partial) else {}
+    plain: dict[str, Any] = json.loads(json.dumps(given, default=_document))
+    return plain
+
+
+def _document(value: Any) -> Any:
+    return value.model_dump(mode="json") if isinstance(value, Record) else str(value)

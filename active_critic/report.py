@@ -363,9 +363,7 @@ def findings_table(found: Findings) -> RenderableType:
             else ("most probability falls elsewhere: expectations rest on little")
         )
         table.add_row("mass on ratings", f"{found.rating_mass:.0%}", sure)
-    weighed = (
-        "GPTScore works with it" if found.likelihood else "it weighs no text that it did not write: no GPTScore"
-    )
+    weighed = "GPTScore works with it" if found.likelihood else "it weighs no text that it did not write: no GPTScore"
     table.add_row("likelihood", said(found.likelihood), weighed)
     table.add_row("temperature", said(found.temperature), temperature)
     table.add_row("prefix cache", said(found.prefix_cache), cache)

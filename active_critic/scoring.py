@@ -177,6 +177,7 @@ class _Conversation:
         except ModelError as problem:
             if isinstance(problem.usage, Usage):
                 self.usage = self.usage + problem.usage
+            problem.usage = self.usage  # what the criteria cost is paid, too, whoever catches this
             raise
         self.usage = self.usage + filled.usage
         self.cut = self.cut or not filled.form.complete
@@ -193,10 +194,10 @@ def instructions(protocol: CriticProtocol) -> str:
     reading = protocol.reading
     parts = ["You rate texts exactly as a particular group of people rates them."]
     if protocol.task_description:
-        parts.append(f"The task. {protocol.task_description}")
+        parts.append(f"The task. {quote(protocol.task_description)}")
     if protocol.criteria:
         parts.append(
-            "What these people look at:\n" + "\n".join(f"- {c.name}: {c.definition}" for c in protocol.criteria)
+            "What these people look at:\n" + "\n".join(f"- {c.name}: {quote(c.definition)}" for c in protocol.criteria)
         )
     parts += [levels_words(reading), MATERIAL]
     overall = compact(_skeleton(reading, None, protocol.explanations))

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, replace
 
 from active_critic.errors import DataError, FitError
-from active_critic.examples import Examples, group_of
+from active_critic.examples import MIN_EXAMPLES, Examples, group_of
 from active_critic.examples import folds as cross_folds
 from active_critic.examples import split as two_parts
 from active_critic.records import Example
@@ -55,6 +55,8 @@ def plan(
     """
     if folds is not None and train is not None:
         raise FitError("give a number of folds or a part for training, not both")
+    if folds is not None and folds < 2:
+        raise FitError(f"there must be at least 2 folds, not {folds}")
     if repeats < 1:
         raise FitError(f"repeats must be at least 1, not {repeats}")
     if test_documents is not None and (train is None or test_documents < 2):
@@ -79,7 +81,12 @@ def plan(
             notes.append(f"there are only {len(parts)} documents, so there are {len(parts)} folds, not {wanted}")
     smallest = min(len(split.test) for split in splits)
     if smallest < FEW:
-        notes.append(f"the smallest test part has {smallest} examples: coefficients in it say little; use fewer folds")
+        has = "1 example" if smallest == 1 else f"{smallest} examples"
+        remedy = "use fewer folds" if train is None else "fit on less, or test on more documents"
+        notes.append(f"the smallest test part has {has}: coefficients in it say little; {remedy}")
+    fewest = min(len(split.train) for split in splits)
+    if fewest < MIN_EXAMPLES:
+        notes.append(f"the smallest part for training has {fewest} of the {MIN_EXAMPLES} examples that a fit needs")
     return splits, notes
 
 

@@ -56,7 +56,7 @@ def test_the_human_column_must_hold_numbers(path) -> None:
         ("scoress.x", "did you mean 'scores'?"),
         ("txt", "did you mean 'text'?"),
         ("a.b", "no column 'a.b'"),
-        ("qqq", "The columns are 'a', 'scores'"),
+        ("qqq", "; the columns are 'a', 'scores'"),
     ],
 )
 def test_an_absent_column_names_a_near_one(path, name, said) -> None:

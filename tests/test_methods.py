@@ -5,7 +5,8 @@ from simulated import simulated_lm
 
 from active_critic.errors import FitError
 from active_critic.evaluators import ActiveCritic, ZeroShot
-from active_critic.methods import EVALUATOR_NAMES, needs_model, resolve
+from active_critic.methods import EVALUATOR_NAMES, given_settings, needs_model, resolve
+from active_critic.records import Criterion
 
 
 @pytest.mark.parametrize("name", EVALUATOR_NAMES)
@@ -42,11 +43,32 @@ def test_settings_reach_the_evaluator_and_the_seed_does_unless_set() -> None:
         (["active-critic-fine"], {"active-critic-fine": {"mode": "coarse"}}, "no parameter 'mode'"),
         (["zero-shot"], {"ice": {"seed": 3}}, "'ice', which is not compared; compared are zero-shot"),
         ({"mine": ZeroShot}, {"mine": {"seed": 3}}, "factory of your own"),
+        ({"mine": ZeroShot(simulated_lm())}, {}, "'mine' is a ZeroShot, and not what makes an evaluator"),
+        (["surface"], {"surface": {"alpha": "x"}}, "'alpha' of surface cannot be 'x'; it is a valid number"),
+        (["ice"], {"ice": {"shots": 2.5}}, "'shots' of ice cannot be 2.5; it is a valid integer"),
+        (["ice"], {"ice": {"sampling": "all"}}, "cannot be 'all'; it is 'uniform' or 'stratified'"),
+        (["auto-calibrate"], {"auto-calibrate": {"shots": [1, "2"]}}, "'shots' of auto-calibrate cannot be"),
+        (["auto-calibrate"], {"auto-calibrate": {"shots": 4}}, "'shots' of auto-calibrate cannot be 4; it is a list$"),
+        (["g-eval"], {"g-eval": {"criteria": "Tone"}}, "cannot be 'Tone'; it is a list or a mapping$"),
+        (["active-critic-fine"], {"active-critic-fine": {"report": "no"}}, "'report' of active-critic-fine cannot be"),
     ],
 )
 def test_what_is_not_there_is_refused_with_what_there_is(names, settings, said) -> None:
     with pytest.raises(FitError, match=said):
         resolve(names, settings)
+
+
+@pytest.mark.parametrize("name", EVALUATOR_NAMES)
+def test_what_an_evaluator_has_by_itself_is_also_a_setting_it_takes(name) -> None:
+    own = resolve([name])[name](simulated_lm()).parameters()
+    resolve([name], {name: {parameter: own[parameter] for parameter in EVALUATOR_NAMES[name].parameters}})
+
+
+def test_settings_are_kept_as_plain_values() -> None:
+    criteria = [Criterion(name="Tone", definition="It is kind.")]
+    methods = resolve(["hd-eval"], {"hd-eval": {"criteria": criteria, "layers": 2}})
+    told = given_settings(methods["hd-eval"])
+    assert told == {"criteria": [criteria[0].model_dump()], "layers": 2, "seed": 0}
 
 
 def test_ones_own_settings_of_a_known_one_go_under_any_name() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from active_critic.data import read_examples
@@ -70,11 +72,31 @@ def test_what_cannot_be_compared_is_said(examples, arguments, said) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [({"folds": 2, "train": 0.5}, "not both"), ({"repeats": 0}, "repeats"), ({"level": "row"}, "'row'")],
+    [
+        ({"folds": 2, "train": 0.5}, "not both"),
+        ({"repeats": 0}, "repeats"),
+        ({"level": "row"}, "'row'"),
+        ({"folds": 1}, "2 folds"),
+    ],
 )
 def test_arguments_that_cannot_be_are_refused(arguments, said) -> None:
     with pytest.raises(FitError, match=said):
         plan(data(), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [({"folds": 4}, "has 6 examples.*use fewer folds"), ({"train": 0.7}, "has 6 examples.*fit on less")],
+)
+def test_a_small_test_part_is_said_with_what_helps(arguments, said) -> None:
+    _, notes = plan(data(), **arguments)
+    assert re.search(said, notes[-1]), notes
+
+
+def test_a_training_part_too_small_for_a_fit_is_said_beforehand() -> None:
+    _, notes = plan(data(count=6, documents=6), folds=3)
+    assert notes[-1] == "the smallest part for training has 4 of the 5 examples that a fit needs"
+    assert not any("training" in note for note in plan(data(count=8, documents=8), folds=4)[1])
 
 
 def test_some_of_the_other_documents_are_drawn_by_the_seed() -> None:

@@ -30,15 +30,16 @@ def agreement_account(document: Mapping[str, Any]) -> RenderableType:
     for left in document["left_out"]:
         text = f"Left out: {left['human']}, {left['level']} level: {left['reason']}"
         parts.append(Text(plain(text)))
-    compared = sum(entry["difference"] is not None for result in document["results"] for entry in result["columns"])
-    if compared:
-        parts.append(
-            Text(
-                f"p: paired permutation of whole documents, {document['resamples']:,} times, seed {document['seed']}; "
-                f"corrected: by Holm, for all {compared} comparisons above.",
-                style="dim",
-            )
+    found = [entry["difference"] for result in document["results"] for entry in result["columns"]]
+    tested = sum(difference is not None and difference["p"] is not None for difference in found)
+    if tested:
+        said = f"p: paired permutation of whole documents, {document['resamples']:,} times, seed {document['seed']}; "
+        said += (
+            f"corrected: by Holm, for all {tested} differences that have one."
+            if tested > 1
+            else "one comparison needs no correction."
         )
+        parts.append(Text(said, style="dim"))
     return Group(*parts)
 
 

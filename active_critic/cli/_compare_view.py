@@ -29,7 +29,7 @@ def comparison_account(found: Comparison) -> RenderableType:
     parts += [Text(plain(sentence)) for sentence in found.words]
     if found.model is not None:
         said = f"What each method needs by itself with {plain(found.model)}, all splits together, whether it was paid "
-        parts += [Text(""), _prices(methods), _dim(f"{said}for now or is in the journal since an earlier run.")]
+        parts += [Text(""), _prices(methods, found), _dim(f"{said}for now or is in the journal since an earlier run.")]
     return Group(*parts)
 
 
@@ -82,7 +82,7 @@ def _figures(methods: Sequence[MethodResult]) -> Table:
         for name in _COEFFICIENTS:
             value, interval = getattr(found, name), getattr(found, f"{name}_interval")
             # The interval below its figure: four of them side by side would be too wide for most terminals.
-            said = _number(value, ".2f") + (f"\n[{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
+            said = _number(value, ".2f") + (f"\n{_interval(interval, '.2f')}" if interval else "")
             cells.append(Text(said, style="bold" if name == "mean" else ""))
         head = Text.assemble(plain(method.name), (f"\n{found.n:,} of {found.total:,} scored", "dim"))
         table.add_row(head, *cells, Text(_number(method.mae, ".2f")))
@@ -92,7 +92,7 @@ def _figures(methods: Sequence[MethodResult]) -> Table:
 def _differences(methods: Sequence[MethodResult]) -> Table:
     columns = [[method.over_baseline for method in methods], [method.over_floor for method in methods]]
     to = dict.fromkeys(compared.to for column in columns for compared in column if compared is not None)
-    table = _table("", *(head for name in to for head in (f"against {plain(name)}", "p corrected")))
+    table = _table("", *(head for name in to for head in (f"against {plain(name)}", "p (Holm)")))
     for method in methods:
         own = {compared.to: compared for compared in (method.over_floor, method.over_baseline) if compared is not None}
         cells = [cell for name in to for cell in _difference(own.get(name))]
@@ -106,21 +106,26 @@ def _difference(compared: Compared | None) -> tuple[Text, Text]:
     found = compared.difference
     said = _number(found.delta, "+.2f")
     if found.interval:
-        said += f" [{found.interval[0]:+.2f}, {found.interval[1]:+.2f}]"
+        said += f" {_interval(found.interval, '+.2f')}"
     return Text(said), Text(_number(compared.p_holm, ".4f"))
+
+
+def _interval(ends: tuple[float, float], form: str) -> str:
+    return f"[{ends[0]:{form}} {ends[1]:{form}}]"  # with a comma, the table would not fit 80 columns
 
 
 def _number(value: float | None, form: str) -> str:
     return "–" if value is None else f"{value:{form}}"
 
 
-def _prices(methods: Sequence[MethodResult]) -> Table:
+def _prices(methods: Sequence[MethodResult], found: Comparison) -> Table:
     table = _table("", "calls to fit", "to score", "read", "cached", "written", "seconds", "cost")
     for column in table.columns[1:]:
         column.justify = "right"
     for method in methods:
         used = method.needs
-        cost = "–" if not used.calls else "not known" if used.cost is None else f"${used.cost:.4g}"
+        free = not used.calls or found.weights is not None
+        cost = "–" if free else "unknown" if used.cost is None else f"${used.cost:.4g}"
         table.add_row(
             Text(plain(method.name)),
             f"{method.fit.calls:,}",

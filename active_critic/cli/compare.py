@@ -142,9 +142,8 @@ def compare(
             opened = common.opened(ctx.obj, lm, options=options, journal=journal, quiet=quiet)
             model = stack.enter_context(opened)
         with_model = f" with {model.name}; journal: {ctx.obj.journal or 'none'}" if model else " without a model"
-        common.say(
-            f"comparing {', '.join(methods)} on {len(data)} examples in {len(splits)} splits{with_model}", quiet=quiet
-        )
+        parts = "1 split" if len(splits) == 1 else f"{len(splits)} splits"
+        common.say(f"comparing {', '.join(methods)} on {len(data)} examples in {parts}{with_model}", quiet=quiet)
         with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
             found = compare_them(
                 data,
@@ -170,6 +169,7 @@ def compare(
 
         typer.echo(json_text(found.to_dict()))
     else:
+        common.show_notes([note for note in found.notes if note not in {*data.notes, *notes}], quiet=quiet)
         from active_critic.cli._compare_view import comparison_account
 
         common.console(stderr=False).print(comparison_account(found))
@@ -191,8 +191,12 @@ def _whole(writer: RecordWriter) -> bool:
     return writer.path.name.removesuffix(".gz").endswith(".json")
 
 
-def parse_settings(given: Sequence[str] | None) -> dict[str, dict[str, Any]]:
-    """``["ice.samples=4"]`` as ``{"ice": {"samples": 4}}``; what is no JSON is text.
+def parse_settings(given: Sequence[str] | None, *, of: str | None = None) -> dict[str, dict[str, Any]]:
+    """``["ice.shots=4"]`` as ``{"ice": {"shots": 4}}``; what is no JSON is text.
+
+    Args:
+        given: As they stand on the command line.
+        of: The evaluator, where only one is meant and its name is not said.
 
     Raises:
         typer.BadParameter: One is not of that form, or sets a parameter again.
@@ -200,12 +204,13 @@ def parse_settings(given: Sequence[str] | None) -> dict[str, dict[str, Any]]:
     settings: dict[str, dict[str, Any]] = {}
     for text in given or ():
         where, equals, said = text.partition("=")
-        name, dot, parameter = (part.strip() for part in where.partition("."))
-        if not (equals and name and dot and parameter):
-            raise typer.BadParameter(f"--set {text!r} is not NAME.PARAMETER=VALUE; write for example ice.seed=1")
+        name, _, parameter = (part.strip() for part in (where.partition(".") if of is None else (of, ".", where)))
+        if not (equals and name and parameter):
+            form, shown = ("NAME.PARAMETER=VALUE", "ice.seed=1") if of is None else ("PARAMETER=VALUE", "seed=1")
+            raise typer.BadParameter(f"--set {text!r} is not {form}; write for example {shown}")
         own = settings.setdefault(name, {})
         if parameter in own:
-            raise typer.BadParameter(f"--set names {name}.{parameter} twice")
+            raise typer.BadParameter(f"--set names {where.strip()} twice")
         try:
             own[parameter] = json.loads(said)
         except ValueError:

@@ -121,9 +121,12 @@ def get(
     target = out or Path(f"{card.name}.jsonl")
     common.refuse_same(target, source)
     writer = RecordWriter(target)
+    if target.is_dir():
+        raise OutputError(f"{target} is a folder; name a file in it with --out")
     if target.exists() and not force:
         raise OutputError(f"{target} is there already; name another file with --out, or write over it with --force")
     loaded = _load(card, source, cache, quiet=quiet)
+    common.refuse_same(target, loaded.path)
     common.show_notes(loaded.notes, quiet=quiet)
     with writer:
         for record in loaded.records:

@@ -219,25 +219,30 @@ def _maker(ctx: typer.Context, name: str, settings: list[str] | None) -> _Maker:
     """What makes the evaluator of this name, with these settings.
 
     Raises:
-        typer.BadParameter: An unknown name or parameter, or an option that this evaluator has no use for.
+        typer.BadParameter: An unknown name or parameter, a value that it cannot have, or an option that this evaluator
+            has no use for.
     """
     from active_critic.cli.compare import parse_settings
+    from active_critic.errors import FitError
     from active_critic.methods import CRITIC, EVALUATOR_NAMES
 
     found = {OURS: CRITIC} | {n: known for n, known in EVALUATOR_NAMES.items() if not n.startswith(OURS)}
     if name not in found:
         raise typer.BadParameter(f"--evaluator {name!r} is none of {', '.join(found)}")
     known = found[name]
-    given = parse_settings([f"{name}.{text}" for text in settings or ()]).get(name, {})
-    for parameter in given:
-        if parameter not in known.parameters:
-            raise typer.BadParameter(f"{name} has no parameter {parameter!r}; it has {', '.join(known.parameters)}")
+    given = parse_settings(settings, of=name).get(name, {})
+    try:
+        known.check(name, given)
+    except FitError as problem:
+        raise typer.BadParameter(str(problem)) from None
     for option, parameter in _OPTIONS.items():
         source = ctx.get_parameter_source(option)
         if source is not None and source.name == "COMMANDLINE" and parameter not in known.parameters:
-            raise typer.BadParameter(
-                f"--{option.replace('_', '-')} has no meaning for {name}; it has {', '.join(known.parameters)}"
-            )
+            own = ", ".join(known.parameters)
+            there = f"it has {own} (--set PARAMETER=VALUE)" if own else "it has none"
+            if option in known.parameters:
+                there = f"its own is given with --set {option}=VALUE"
+            raise typer.BadParameter(f"--{option.replace('_', '-')} has no meaning for {name}; {there}")
     return _Maker(known, given)
 
 

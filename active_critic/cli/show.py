@@ -50,6 +50,8 @@ def show(
 
     placeholder = Example("(the response of the item)", "(the source of the item)", reference="(its reference)")
     judge = from_protocol(protocol, LanguageModel(protocol.provenance.model, unasked), journal=None).judge()
-    for question in judge.questions:
-        for role, text in judge.turns(question, placeholder):
-            out.print(f"--- {role} ---\n{plain(text, lines=True)}\n", soft_wrap=True)
+    asked = [turn for question in judge.questions for turn in judge.turns(question, placeholder)]
+    for role, text in asked:
+        out.print(f"--- {role} ---\n{plain(text, lines=True)}\n", soft_wrap=True)
+    if not asked:
+        common.say("there is no prompt: this program asks a model nothing")

@@ -122,6 +122,7 @@ def rating_turns(task: str, aspect: str | None, criteria: str, reading: Reading,
         reading: The rating levels.
         example: What is rated; people's score is not shown.
     """
+    aspect = None if aspect is None else quote(aspect)
     what = "how good the response is overall" if aspect is None else f"one aspect of the response only: {aspect}"
     form = compact(rating_sheet(reading, explain=True).skeleton)
     system = [

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Literal
 
 from scipy.stats import rankdata
 
 from active_critic import stats
 from active_critic.asking import PER_ITEM, why_unscored
 from active_critic.demo_search import MIN_COVERAGE
-from active_critic.demos import human_score
 from active_critic.errors import FitError, ModelError, UnreadableReply
 from active_critic.evaluators._auto_calibrate_judge import OVERALL, CriteriaCandidate, rate, rating_turns
 from active_critic.evaluators._auto_calibrate_writing import Shown, Writer, same_text
+from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators.base import Progress
-from active_critic.examples import Examples, example_key
+from active_critic.examples import Examples, example_key, human_score
+from active_critic.inference import SHORTENED
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.records import Reading, Scale
-
-_Job = TypeVar("_Job")
-_Done = TypeVar("_Done")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +188,7 @@ class CriteriaSearch:
                 f"the scores by every candidate{where} are all the same: none agrees with people, and the first is kept"
             )
         if self.writer.shortened:
-            self.notes.append(
-                "long texts were shortened where criteria are drafted and refined (the first two thirds and the last "
-                "third of their share of the context window were kept); scoring sees them whole"
-            )
+            self.notes.append(f"long texts were shortened where criteria are drafted and refined {SHORTENED}")
         return found
 
     # --- what is drawn ----------------------------------------------------------------------------------------
@@ -260,7 +254,9 @@ class CriteriaSearch:
                 return problem
 
         doing = "drafting" if origin == "draft" else "refining"
-        written = self._all(write, draws, f"{doing} criteria ({self.question})")
+        written = in_parallel(
+            self.lm, write, draws, doing=f"{doing} criteria ({self.question})", progress=self._progress
+        )
         candidates, failed, repeated = [], [], 0
         for draw, text in zip(draws, written, strict=True):
             if isinstance(text, ModelError):
@@ -293,20 +289,22 @@ class CriteriaSearch:
     def _revisit(self, candidates: Sequence[CriteriaCandidate]) -> list[_Tried]:
         """Line 8: the rating of every training example by every candidate, and what correlates with people."""
 
-        def one(job: tuple[CriteriaCandidate, int]) -> float | None:
+        def one(job: tuple[CriteriaCandidate, int]) -> float | str:
             candidate, index = job
             example = self.examples[index]
             turns = rating_turns(self.task, self.aspect, candidate.text, self.reading, example)
             try:
                 filled = rate(self.lm, turns, self.reading, explain=False)
             except PER_ITEM as problem:
-                self._why_unscored = self._why_unscored or why_unscored(problem, example.source, example.response)
-                return None
+                return why_unscored(problem, example.source, example.response)
             return self.reading.to_percent(filled.ratings["rating"].value)
 
         # Examples come by source within a candidate, whose criteria are the same in all prompts.
         jobs = [(candidate, index) for candidate in candidates for index in range(len(self.examples))]
-        percents = iter(self._all(one, jobs, f"scoring by candidate criteria ({self.question})"))
+        doing = f"scoring by candidate criteria ({self.question})"
+        found = in_parallel(self.lm, one, jobs, doing=doing, progress=self._progress)
+        self._why_unscored = self._why_unscored or next((why for why in found if isinstance(why, str)), "")
+        percents = (None if isinstance(percent, str) else percent for percent in found)
         return [
             self._ranked(candidate, list(itertools.islice(percents, len(self.examples)))) for candidate in candidates
         ]
@@ -317,21 +315,6 @@ class CriteriaSearch:
         trusted = varies and len(scored) >= MIN_COVERAGE * len(ratings)
         correlation = stats.q(ratings, self.human) if trusted else None
         return _Tried(candidate.model_copy(update={"correlation": correlation, "scored": len(scored)}), ratings)
-
-    def _all(self, of: Callable[[_Job], _Done], jobs: Iterable[_Job], doing: str) -> list[_Done]:
-        """The results in the order of the jobs, whatever comes first."""
-        jobs = list(jobs)
-        done: list[_Done] = []
-        with ThreadPoolExecutor(max(1, self.lm.workers)) as pool:
-            try:
-                for result in pool.map(of, jobs):
-                    done.append(result)
-                    if self._progress is not None:
-                        self._progress(doing, len(done), len(jobs))
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-        return done
 
 
 def _why(problem: ModelError) -> str:

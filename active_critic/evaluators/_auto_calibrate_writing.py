@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from active_critic.asking import MATERIAL, compact, object_schema, string_schema
 from active_critic.errors import UnreadableReply
+from active_critic.examples import human_score
 from active_critic.inference import DEFAULT_CONTEXT, Shortener
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
@@ -56,7 +57,7 @@ class Writer:
         self.reading = reading
         self.scale = scale
         self.shortened = False
-        self._of = "" if aspect is None else f" for one aspect only: {aspect}"
+        self._of = "" if aspect is None else f" for one aspect only: {quote(aspect)}"
         self._task = (
             f"The task. {quote(task)}\n\n"
             f"Scores run from {reading.low} (as bad as it gets) to {reading.high} (could not be better)."
@@ -108,8 +109,7 @@ class Writer:
             if one.rated is not None:
                 side = "high" if one.rank_gap > 0 else "low"
                 lines += f"The rater's score: {self._level(one.rated)} (too {side}, beside the other responses)\n"
-            score = one.example.score if one.example.score is not None else self.scale.low
-            percent = self.scale.to_percent(score)
+            percent = self.scale.to_percent(human_score(one.example))
             level = self.reading.low + (self.reading.high - self.reading.low) * percent / 100
             parts.append(f"{lines}Score people gave: {self._level(level)}")
         self.shortened = self.shortened or texts.shortened > 0

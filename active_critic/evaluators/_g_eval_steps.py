@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated
 
 from pydantic import StringConstraints
 
 from active_critic.asking import PER_ITEM, compact, object_schema, string_schema
 from active_critic.errors import UnreadableReply
+from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators.base import Progress
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Reply, Turn
@@ -116,15 +116,6 @@ def all_steps(
         except PER_ITEM as problem:
             return f"{criterion.name} is rated without evaluation steps: {lm.name} could not write them ({problem})"
 
-    written: dict[str, Steps | str] = {}
-    with ThreadPoolExecutor(max(1, lm.workers)) as pool:
-        try:
-            for criterion, found in zip(criteria, pool.map(one, criteria), strict=True):
-                written[criterion.name] = found
-                if progress is not None:
-                    progress("writing evaluation steps", len(written), len(criteria))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    steps = {name: found for name, found in written.items() if not isinstance(found, str)}
-    return steps, [found for found in written.values() if isinstance(found, str)]
+    written = in_parallel(lm, one, criteria, doing="writing evaluation steps", progress=progress)
+    steps = {c.name: found for c, found in zip(criteria, written, strict=True) if not isinstance(found, str)}
+    return steps, [found for found in written if isinstance(found, str)]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from active_critic import asking
 from active_critic.errors import FitError, ModelError
 from active_critic.evaluators import ridge
+from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators._hd_eval_program import LayerFit, TreeCriterion
 from active_critic.evaluators._hd_eval_tree import decompose
 from active_critic.evaluators.base import Progress
@@ -138,19 +138,13 @@ class Growth:
                 return problem
 
         columns: list[list[float | None]] = [[None] * len(self.examples) for _ in criteria]
-        with ThreadPoolExecutor(max(1, self.model.workers)) as pool:
-            try:
-                for done, (index, filled) in enumerate(zip(todo, pool.map(one, todo), strict=True), start=1):
-                    if self.progress is not None:
-                        self.progress(f"rating layer {number}", done, len(todo))
-                    if isinstance(filled, ModelError):
-                        self.lost[index] = str(filled)
-                        continue
-                    for column, name in zip(columns, form.names, strict=True):
-                        column[index] = on_scale(self.scale, self.reading, filled.ratings[name].value)
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        rated = in_parallel(self.model, one, todo, doing=f"rating layer {number}", progress=self.progress)
+        for index, filled in zip(todo, rated, strict=True):
+            if isinstance(filled, ModelError):
+                self.lost[index] = str(filled)
+                continue
+            for column, name in zip(columns, form.names, strict=True):
+                column[index] = on_scale(self.scale, self.reading, filled.ratings[name].value)
         self.columns += columns
         left = len(self.examples) - len(self.lost)
         if left < MIN_EXAMPLES:
@@ -239,10 +233,10 @@ class Growth:
         """What the user should be told."""
         notes = list(self.remarks)
         if self.lost:
-            reason = self.lost[min(self.lost)]
+            # Without a reason: that may quote a reply, and no text of an example is to stand in a program.
             notes.append(
                 f"{len(self.lost)} of {len(self.examples)} training examples could not be rated and were left out of "
-                f"the regression; the first reason: {reason}"
+                "the regression"
             )
         still = [c.name for (c, _, _), spread in zip(self.tree, self.made.spreads, strict=True) if spread == 0]
         if still:

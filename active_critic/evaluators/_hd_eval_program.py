@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
+from active_critic.evaluators._fitting import check_names
 from active_critic.records import Criterion, Protocol, Reading, Record
 
 
@@ -75,8 +76,7 @@ class HDEvalProtocol(Protocol):
     @field_validator("criteria")
     @classmethod
     def _a_tree(cls, criteria: tuple[TreeCriterion, ...]) -> tuple[TreeCriterion, ...]:
-        if len({c.name.casefold() for c in criteria}) < len(criteria):
-            raise ValueError("criteria names must be unique")
+        check_names(criteria)
         layer_of = {c.name: c.layer for c in criteria}
         if set(layer_of.values()) != set(range(1, max(layer_of.values()) + 1)):
             raise ValueError("the layers must be numbered from 1 without gaps")

@@ -16,6 +16,9 @@ from active_critic.records import Criterion
 NAME_CHARS, DEFINITION_CHARS = 40, 200
 """Longest name and definition of a criterion that the model writes, in characters."""
 
+SUCH_AS = "names spelt as in the source"
+"""Example of a thing to check. Small models copy it; a copy is dropped."""
+
 _ODD = re.compile(r"[^\w\s&'(),./-]+")
 _ROOT_NAMES = {"overall", "overall quality", "quality"}
 
@@ -54,7 +57,7 @@ def decompose(
     skeleton = compact({field: "..." for pair in fields for field in pair})
     lengths = {name: NAME_CHARS for name, _ in fields} | {definition: DEFINITION_CHARS for _, definition in fields}
     schema = object_schema({field: string_schema(lengths[field]) for pair in fields for field in pair})
-    turns = _turns(task, parent, at_most, taken, skeleton)
+    turns = _turns(task, parent, at_most, skeleton)
     can = lm.capabilities
     for attempt in (1, 2):
         reply = lm.ask(
@@ -68,39 +71,44 @@ def decompose(
         except UnreadableReply as problem:
             if attempt == 2:
                 raise
+            hint = (
+                "Qualities are such as accuracy, relevance, clarity or completeness, never topics of the texts, and no "
+                "two have the same name."
+                if parent is None
+                else f"Each thing to check is smaller than {quote(parent.name)} and has a name of its own."
+            )
             demand = (
-                f"That could not be used: {quote(str(problem))}. Qualities are such as accuracy, relevance, clarity or "
-                "completeness, never topics of the texts, and no two have the same name. Answer with nothing but this "
-                f"JSON object, filled in: {skeleton}"
+                f"That could not be used: {quote(str(problem))}. {hint} Answer with nothing but this JSON object, "
+                f"filled in: {skeleton}"
             )
             turns = [*turns, ("assistant", quote(reply.text[:1000]) or "(nothing)"), ("user", demand)]
     raise AssertionError("unreachable")
 
 
-def _turns(task: str, parent: Criterion | None, at_most: int, taken: Collection[str], skeleton: str) -> list[Turn]:
+def _turns(task: str, parent: Criterion | None, at_most: int, skeleton: str) -> list[Turn]:
     system = (
         "You plan how texts are evaluated. A quality is something that every response of the task has more or less of, "
         f"and that can be rated by itself.\n\nThe task: {quote(task)}"
     )
     if parent is None:
-        question = f"Which main qualities make up the overall quality of a response? Name up to {at_most}."
-    else:
         question = (
-            f"One of the qualities is\n- {quote(parent.name)}: {quote(parent.definition)}\n"
-            f"Take it apart: which finer qualities is it made up of? Name up to {at_most}, each narrower than "
-            f"{quote(parent.name)}."
+            f"Which main qualities make up the overall quality of a response? Name up to {at_most}. Give each a short "
+            "name and one sentence that says what a response rated high on it is like, all different from each other."
         )
-        question += f" These are there already and must not be repeated: {quote(', '.join(sorted(taken)))}."
-    question += (
-        " Give each a short name and one sentence that says what a response rated high on it is like, all different "
-        f"from each other. Answer with this JSON object, filled in: {skeleton}"
-    )
-    return [("system", system), ("user", question)]
+    else:
+        # The names that are there already are not listed: small models repeat what they are told not to.
+        name = quote(parent.name)
+        question = (
+            f"{name}: {quote(parent.definition)}\n\nTo rate the {name} of a response, one checks up to {at_most} "
+            "smaller things one by one. Which? Give each thing to check a name of two to four words, such as "
+            f'"{SUCH_AS}", and one sentence that says what a response that passes the check is like.'
+        )
+    return [("system", system), ("user", f"{question} Answer with this JSON object, filled in: {skeleton}")]
 
 
 def _read(reply: Reply, fields: list[tuple[str, str]], taken: Collection[str], at_least: int) -> Decomposed:
     form = read_form(reply, first=fields[0][0])
-    known = {name.casefold() for name in taken} | _ROOT_NAMES
+    known = {name.casefold() for name in (*taken, SUCH_AS)} | _ROOT_NAMES
     found: list[Criterion] = []
     repeated: list[str] = []
     for name_field, definition_field in fields:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 from active_critic.data import read_examples
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, demo_count
 from active_critic.errors import FitError
+from active_critic.evaluators._fitting import check_task, check_whole, given_criteria
 from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, default_reading, scale_of
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.fit_report import FitReport, make_report
@@ -116,14 +117,9 @@ class ActiveCritic(Evaluator):
             task_description=UNTOLD if self.task_description is False else self.task_description,
             criteria=criteria,
             max_batches=self.max_batches,
-            progress=(lambda said: progress(said, 0, 0)) if progress else None,
+            progress=progress,
         )
         notes += inferred.remarks
-        if inferred.shortened:
-            notes.append(
-                f"{inferred.shortened} texts were shortened for task inference (the first two thirds and the last "
-                "third of their share of the context window were kept); scoring sees them whole"
-            )
         after_inference = model.usage
         protocol = CriticProtocol(
             mode=self.mode,
@@ -161,21 +157,18 @@ class ActiveCritic(Evaluator):
                 candidates=[candidate.to_dict() for candidate in found],
             )
         document = report.to_dict() if report is not None else {}
-        provenance = protocol.provenance.model_copy(update={"report": document})
+        provenance = self.provenance(data, notes).model_copy(update={"report": document})
         self.candidates_, self.report_ = found, report
         self.protocol_ = protocol.model_copy(update={"demos": tuple(compiled.rate.demos), "provenance": provenance})
         return self
 
     def _check(self) -> None:
         """Parameters that cannot be right, said before anything is paid for."""
-        if self.candidates < 1:
-            raise FitError(f"candidates must be at least 1 (the program without demonstrations), not {self.candidates}")
-        if isinstance(self.task_description, str) and not self.task_description.strip():
-            raise FitError("the task description is blank; write one, or leave it out to have it inferred")
+        check_whole("candidates", self.candidates, 1)
+        check_whole("max_batches", self.max_batches, 1)
+        check_task(self.task_description)
         if self.mode == "coarse" and not self.overall_scoring:
             raise FitError("without overall scoring there is nothing left in coarse mode; use mode='fine'")
-        if self.max_batches < 1:
-            raise FitError(f"max_batches must be at least 1, not {self.max_batches}")
         choices = {
             "mode": (self.mode, ("coarse", "fine")),
             "sampling": (self.sampling, ("stratified", "uniform")),
@@ -196,32 +189,3 @@ class ActiveCritic(Evaluator):
     def judge(self) -> Judge:
         """What rates by the program; see :class:`Evaluator`."""
         return CriticJudge(Scorer(self.fitted, self.model))
-
-
-def given_criteria(criteria: Sequence[Criterion] | Mapping[str, str] | None) -> list[Criterion] | None:
-    """The user's criteria, from records or from ``{name: definition}``.
-
-    Raises:
-        FitError: There are none, one is no criterion, a name or definition is blank or too long, or a name is repeated.
-    """
-    if criteria is None:
-        return None
-    from pydantic import ValidationError
-
-    try:
-        if isinstance(criteria, Mapping):
-            criteria = [Criterion(name=name, definition=definition) for name, definition in criteria.items()]
-        criteria = [Criterion(**c) if isinstance(c, dict) else c for c in criteria]  # as a program keeps them
-    except ValidationError as problem:
-        first = problem.errors()[0]
-        raise FitError(f"a criterion is not usable: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    if not criteria:
-        raise FitError("the list of criteria is empty; give at least one, or leave it out to have them inferred")
-    seen: set[str] = set()
-    for criterion in criteria:
-        if not isinstance(criterion, Criterion):
-            raise FitError(f"{criterion!r} is no criterion; give Criterion(name=..., definition=...), or a mapping")
-        if criterion.name.casefold() in seen:
-            raise FitError(f"the criterion {criterion.name!r} is given twice; names must differ in more than case")
-        seen.add(criterion.name.casefold())
-    return list(criteria)

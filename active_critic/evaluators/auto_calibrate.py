@@ -17,6 +17,7 @@ from active_critic.evaluators._auto_calibrate_judge import (
     CriteriaCandidate,
 )
 from active_critic.evaluators._auto_calibrate_search import CriteriaSearch, Plan
+from active_critic.evaluators._fitting import check_aspects, check_task, check_whole
 from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, default_reading, scale_of
 from active_critic.examples import Examples, check_examples
 from active_critic.inference import MAX_BATCHES, batches, infer
@@ -138,8 +139,9 @@ class AutoCalibrate(Evaluator):
             task_description=self.task_description,
             criteria=[],  # AutoCalibrate finds its own: nothing is asked for them
             max_batches=self.max_batches,
-            progress=(lambda said: progress(said, 0, 0)) if progress else None,
+            progress=progress,
         )
+        notes += inferred.remarks
         # The score comes first and the reason after it, as in the paper's evaluation prompts (Appendix D.2).
         reading = default_reading(model, "rating_first")
         criteria: dict[str, str] = {}
@@ -190,26 +192,17 @@ class AutoCalibrate(Evaluator):
         Returns:
             The aspects, empty for the overall score.
         """
-        if self.task_description is not None and not self.task_description.strip():
-            raise FitError("the task description is blank; write one, or leave it out to have it inferred")
+        check_task(self.task_description)
         for name, least in _LEAST.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < least:
-                raise FitError(f"{name} must be a whole number from {least} on, not {value!r}")
-        if self.budget is not None and (not isinstance(self.budget, int) or self.budget < 1):
-            raise FitError(f"budget must be a number of calls from 1 on, or None for no limit, not {self.budget!r}")
+            check_whole(name, getattr(self, name), least)
+        if self.budget is not None:
+            check_whole("budget", self.budget, 1)
         for name in ("shots", "refine_shots"):
             sizes = getattr(self, name)
-            if isinstance(sizes, int | str) or not sizes or not all(isinstance(n, int) and n > 0 for n in sizes):
+            listed = isinstance(sizes, Sequence) and not isinstance(sizes, str)
+            if not listed or not sizes or not all(isinstance(n, int) and n > 0 for n in sizes):
                 raise FitError(f"{name} must be a list of numbers of examples from 1 on, such as [4, 8], not {sizes!r}")
-        if self.aspects is None:
-            return ()
-        aspects = self.aspects
-        if isinstance(aspects, str) or not aspects or not all(isinstance(a, str) and a.strip() for a in aspects):
-            raise FitError(f"aspects must be a list of names, such as ['coherence'], or None, not {aspects!r}")
-        if len({aspect.casefold() for aspect in aspects}) < len(aspects):
-            raise FitError(f"aspects must differ in more than case, not {list(aspects)!r}")
-        return tuple(aspects)
+        return check_aspects(self.aspects)
 
     def judge(self) -> Judge:
         """What rates by the program; see :class:`Evaluator`."""

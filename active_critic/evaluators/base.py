@@ -295,7 +295,7 @@ class _Run:
     def ask(self, question: str, entry: Example | BadRow, answers: dict[str, Any]) -> None:
         if isinstance(entry, BadRow) or not entry.response.strip():
             return
-        if any(isinstance(answer, _Failed) for answer in answers.values()):
+        if any(isinstance(answer, _Failed) for answer in list(answers.values())):  # others may be adding to it
             return  # one question without an answer leaves the item unscored: the others need not be paid for
         try:
             answers[question] = self.judge.answer(question, entry, explain=self.explain)

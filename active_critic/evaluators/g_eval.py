@@ -22,9 +22,9 @@ from active_critic.asking import (
     shown_texts,
 )
 from active_critic.data import read_examples
-from active_critic.errors import FitError, ModelError, UnreadableReply
+from active_critic.errors import ModelError, UnreadableReply
+from active_critic.evaluators._fitting import check_names, check_task, check_whole, given_criteria
 from active_critic.evaluators._g_eval_steps import Steps, all_steps
-from active_critic.evaluators.active_critic import given_criteria
 from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, default_reading, scale_of
 from active_critic.examples import check_examples
 from active_critic.inference import MAX_BATCHES, infer
@@ -32,7 +32,17 @@ from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.quoting import quote
 from active_critic.reading import Rating
-from active_critic.records import Criterion, CriterionVerdict, Example, Protocol, Reading, Scale, Usage, Verdict
+from active_critic.records import (
+    Criterion,
+    CriterionVerdict,
+    Example,
+    Protocol,
+    Reading,
+    Scale,
+    ScoredBy,
+    Usage,
+    Verdict,
+)
 
 SAMPLES = 20
 """Replies drawn for a rating where the model gives no token probabilities, as in the paper (section 3.1)."""
@@ -63,9 +73,7 @@ class GEvalProtocol(Protocol):
 
     @model_validator(mode="after")
     def _names(self) -> Self:
-        names = {criterion.name.casefold() for criterion in self.criteria}
-        if len(names) < len(self.criteria):
-            raise ValueError("criteria names must be unique")
+        check_names(self.criteria)
         for name in self.steps:
             if name not in {criterion.name for criterion in self.criteria}:
                 raise ValueError(f"there are steps for {name!r}, which is no criterion")
@@ -110,12 +118,19 @@ class Rated:
         reason: Why, or None.
         usage: What it cost.
         notes: What the reader should know about how the rating came about.
+        sampled: Whether the rating is the mean of several replies.
     """
 
     rating: Rating
     reason: str | None
     usage: Usage
     notes: tuple[str, ...] = ()
+    sampled: bool = False
+
+    @property
+    def read_from(self) -> ScoredBy:
+        """What the rating was read from, as a verdict says it."""
+        return "samples" if self.sampled else self.rating.read_from
 
 
 class GEvalJudge(Judge):
@@ -198,7 +213,7 @@ class GEvalJudge(Judge):
             raise failure
         if len(values) < samples:
             notes.append(f"{question}: {samples - len(values)} of {samples} samples could not be read and do not count")
-        return Rated(Rating(sum(values) / len(values), "text"), reason, usage, tuple(notes))
+        return Rated(Rating(sum(values) / len(values), "text"), reason, usage, tuple(notes), sampled=True)
 
     def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
         """The mean of the criteria."""
@@ -206,7 +221,7 @@ class GEvalJudge(Judge):
         reading, scale = self.protocol.reading, self.protocol.scale
         rated: dict[str, Rated] = {name: answers[name] for name in self.questions}
         percent = {name: reading.to_percent(one.rating.value) for name, one in rated.items()}
-        from_text = any(one.rating.read_from == "text" for one in rated.values())
+        ways = {one.read_from for one in rated.values()}
         notes = [note for one in rated.values() for note in one.notes]
         notes += reading_notes(reading, {name: one.rating for name, one in rated.items()})
         return Verdict(
@@ -215,10 +230,14 @@ class GEvalJudge(Judge):
                 CriterionVerdict(name, round(scale.from_percent(percent[name]), 4), one.reason)
                 for name, one in rated.items()
             ),
-            read_from="text" if from_text else "probabilities",
+            read_from=next(way for way in _WAYS if way in ways),
             notes=tuple(dict.fromkeys(notes)),
             usage=sum((one.usage for one in rated.values()), Usage()),
         )
+
+
+_WAYS: tuple[ScoredBy, ...] = ("samples", "text", "probabilities")
+"""A mean of ratings that came about in several ways is said to be of the first of these."""
 
 
 def _reason(filled: Filled) -> tuple[str | None, list[str]]:
@@ -298,11 +317,9 @@ class GEval(Evaluator):
             task_description=self.task_description,
             criteria=criteria,
             max_batches=self.max_batches,
-            progress=(lambda said: progress(said, 0, 0)) if progress else None,
+            progress=progress,
         )
         notes += inferred.remarks
-        if inferred.shortened:
-            notes.append(f"{inferred.shortened} texts were shortened for task inference; scoring sees them whole")
         source = default_reading(model).source if self.weighted else "text"
         reading = Reading(low=1, high=5, source=source, order="rating_first")
         steps: dict[str, Steps] = {}
@@ -326,11 +343,6 @@ class GEval(Evaluator):
         return GEvalJudge(self.fitted, self.model)
 
     def _check(self) -> None:
-        if self.task_description is not None and not self.task_description.strip():
-            raise FitError("the task description is blank; write one, or leave it out to have it inferred")
-        if not isinstance(self.max_batches, int) or self.max_batches < 1:
-            raise FitError(f"max_batches must be a whole number of at least 1, not {self.max_batches!r}")
-        if not isinstance(self.samples, int) or self.samples < 2:
-            raise FitError(
-                f"samples must be a whole number of at least 2, not {self.samples!r}; weighted=False asks only once"
-            )
+        check_task(self.task_description)
+        check_whole("max_batches", self.max_batches, 1)
+        check_whole("samples", self.samples, 2)

@@ -7,16 +7,17 @@ with equal weights), in the direction from source to response.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
+from active_critic.asking import PER_ITEM
 from active_critic.data import read_examples
-from active_critic.errors import ContextOverflow, FitError, RequestRefused
-from active_critic.evaluators.active_critic import given_criteria
+from active_critic.errors import FitError, RequestRefused
+from active_critic.evaluators._fitting import check_names, check_task, given_criteria, in_parallel
 from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, scale_of
-from active_critic.examples import check_examples
+from active_critic.examples import MIN_EXAMPLES, check_examples, human_score
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.lm.likelihood import Likelihood, refusal
@@ -39,7 +40,7 @@ class Line(Record):
     """
 
     at: float
-    slope: float
+    slope: float = Field(gt=0)
 
 
 class GPTScoreProtocol(Protocol):
@@ -57,6 +58,11 @@ class GPTScoreProtocol(Protocol):
     task_description: str = ""
     criteria: tuple[Criterion, ...] = ()
     line: Line
+
+    @model_validator(mode="after")
+    def _names(self) -> Self:
+        check_names(self.criteria)
+        return self
 
     @property
     def traits(self) -> tuple[str, ...]:
@@ -89,8 +95,8 @@ class GPTScoreJudge(Judge):
             return [("user", "Write a text.")]
         wish = "an excellent response to it" if example.source.strip() else "an excellent text"
         if criterion is not None:
-            wish += f", one that does very well on {criterion.name} ({criterion.definition})"
-        parts = [f"The task. {self.protocol.task_description}"] if self.protocol.task_description else []
+            wish += f", one that does very well on {quote(criterion.name)} ({quote(criterion.definition)})"
+        parts = [f"The task. {quote(self.protocol.task_description)}"] if self.protocol.task_description else []
         parts.append(f"Write {wish}. Answer with the text alone.")
         if example.source.strip():
             parts.append(f"<source>\n{quote(example.source)}\n</source>")
@@ -107,11 +113,16 @@ class GPTScoreJudge(Judge):
         weighed: dict[str, Likelihood] = {name: answers[name] for name in self.questions}
         mean = sum(one.mean for one in weighed.values()) / len(weighed)
         criteria = tuple(CriterionVerdict(name, self._score(weighed[name].mean)) for name in self._criteria)
+        line, scale = self.protocol.line, self.protocol.scale
+        notes = [f"mean log-probability of a token {mean:.3f}"]
+        reached = line.at + line.slope * mean
+        if not scale.low <= reached <= scale.high:
+            notes.append(f"the line leads to {reached:.3f}, outside the scale {scale}; clipped")
         return Verdict(
             score=self._score(mean),
             criteria=criteria,
             read_from="likelihood",
-            notes=(f"mean log-probability of a token {mean:.3f}",),
+            notes=tuple(notes),
             usage=sum((one.usage for one in weighed.values()), Usage()),
         )
 
@@ -166,6 +177,7 @@ class GPTScore(Evaluator):
         Raises:
             RequestRefused: The model gives no likelihood of a given text.
         """
+        check_task(self.task_description)
         if self.given not in ("source", "nothing"):
             raise FitError(f"given must be source or nothing, not {self.given!r}")
         criteria = given_criteria(self.criteria) or []
@@ -186,26 +198,24 @@ class GPTScore(Evaluator):
         )
         judge = GPTScoreJudge(protocol, self.model)
 
-        def weigh(example: Example) -> float | None:
+        def weigh(example: Example) -> float | str:
             try:
                 return float(np.mean([judge.answer(q, example, explain=False).mean for q in judge.questions]))
-            except ContextOverflow:
-                return None
+            except PER_ITEM as problem:
+                return str(problem)
 
-        means: list[float | None] = []
-        order = sorted(range(len(data)), key=lambda i: (data[i].source, i))
-        with ThreadPoolExecutor(max(1, self.model.workers)) as pool:
-            for count, mean in enumerate(pool.map(weigh, [data[i] for i in order]), start=1):
-                means.append(mean)
-                if progress is not None:
-                    progress("weighing examples", count, len(data))
-        pairs = [
-            (x, y) for i, x in zip(order, means, strict=True) if x is not None and (y := data[i].score) is not None
-        ]
-        if len(pairs) < 2:
-            raise FitError(f"only {len(pairs)} of {len(data)} examples fit the model's context window")
+        ordered = sorted(data, key=lambda example: example.source)
+        found = in_parallel(self.model, weigh, ordered, doing="weighing examples", progress=progress)
+        pairs = [(x, human_score(e)) for e, x in zip(ordered, found, strict=True) if not isinstance(x, str)]
         if len(pairs) < len(data):
-            notes.append(f"{len(data) - len(pairs)} examples do not fit the model's context window and do not count")
+            if len(pairs) < MIN_EXAMPLES:
+                why = next(reason for reason in found if isinstance(reason, str))
+                raise FitError(
+                    f"only {len(pairs)} of {len(data)} examples could be weighed, and {MIN_EXAMPLES} are needed; the "
+                    f"first reason: {why}"
+                )
+            # Without a reason: that may quote the text, and no text of an example is to stand in a program.
+            notes.append(f"{len(data) - len(pairs)} of {len(data)} examples could not be weighed and do not count")
         self.protocol_ = protocol.model_copy(
             update={"line": rising_line(pairs), "provenance": self.provenance(data, notes)}
         )

@@ -13,10 +13,10 @@ from typing import Any, Self
 from active_critic import asking
 from active_critic.data import read_examples
 from active_critic.errors import FitError, UnreadableReply
+from active_critic.evaluators._fitting import check_task, check_whole, given_criteria
 from active_critic.evaluators._hd_eval_growth import Growth, RatingForm, on_scale
 from active_critic.evaluators._hd_eval_program import HDEvalProtocol, TreeCriterion
 from active_critic.evaluators._hd_eval_tree import decompose
-from active_critic.evaluators.active_critic import given_criteria
 from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, default_reading, scale_of
 from active_critic.examples import check_examples
 from active_critic.inference import MAX_BATCHES, infer
@@ -185,7 +185,7 @@ class HDEval(Evaluator):
             task_description=self.task_description,
             criteria=first or (),  # the first layer comes from the task, not from the examples
             max_batches=self.max_batches,
-            progress=(lambda said: progress(said, 0, 0)) if progress else None,
+            progress=progress,
         )
         notes += inferred.remarks
         task = inferred.task_description
@@ -225,14 +225,10 @@ class HDEval(Evaluator):
 
     def _check(self) -> None:
         """Parameters that cannot be right, said before anything is paid for."""
-        if self.task_description is not None and not self.task_description.strip():
-            raise FitError("the task description is blank; write one, or leave it out to have it inferred")
+        check_task(self.task_description)
         bounds = {"layers": (1, DEEPEST), "children": (2, FORM), "expand": (1, FORM), "max_batches": (1, None)}
-        for name, (low, high) in bounds.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < low or (high is not None and value > high):
-                allowed = f"at least {low}" if high is None else f"a whole number from {low} to {high}"
-                raise FitError(f"{name} must be {allowed}, not {value!r}")
+        for name, (least, most) in bounds.items():
+            check_whole(name, getattr(self, name), least, most)
         if self.children * self.expand > FORM:
             raise FitError(
                 f"children times expand is the size of a layer and must be at most {FORM}, "

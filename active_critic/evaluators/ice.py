@@ -27,10 +27,12 @@ from active_critic.asking import (
 )
 from active_critic.data import for_aspect, read_examples
 from active_critic.errors import FitError
+from active_critic.evaluators._fitting import check_aspects, check_whole
 from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, default_reading, scale_of
-from active_critic.examples import Examples, check_examples, example_key, group_of
+from active_critic.examples import Examples, check_examples, example_key, group_of, human_score
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
+from active_critic.quoting import quote
 from active_critic.records import CriterionVerdict, Example, Protocol, Reading, Record, Scale, Usage, Verdict
 
 SHOTS = 4
@@ -148,20 +150,22 @@ class ICEJudge(Judge):
             f"Answer in this form, on one line: {compact(self.sheet.skeleton)}"
         )
         turns: list[Turn] = [("system", system)]
-        own = example_key(example)
+        own, texts = example_key(example), needed(example, aspect.input)
+        seen = (texts["source"], texts["reference"], example.response)
         for shot in aspect.shots:
-            if shot.example_id != own:
+            # By what is shown, too: a text that is judged on its own may come without the source it was scored with.
+            if shot.example_id != own and (shot.source, shot.reference, shot.response) != seen:
                 turns.append(("user", shown_texts(shot.source, shot.response, shot.reference)))
                 turns.append(("assistant", compact({"rating": reading.from_percent(shot.score)})))
-        texts = needed(example, aspect.input)
         return [*turns, ("user", shown_texts(texts["source"], example.response, texts["reference"]))]
 
     def answer(self, question: str, example: Example, *, explain: bool) -> _Rated:
         """One rating; ICE gives no reasons."""
         del explain
         filled = ask(self.lm, self.turns(question, example), self.sheet, self.protocol.reading)
-        missing = self._aspects[question].input == "reference" and not (example.reference or "").strip()
-        notes = (f"{question} was judged without a reference: there is none",) if missing else ()
+        needs = self._aspects[question].input
+        missing = needs != "response" and not needed(example, needs)[needs].strip()
+        notes = (f"{question} was judged without a {needs}: there is none",) if missing else ()
         return _Rated(filled, notes)
 
     def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
@@ -249,15 +253,13 @@ class ICE(Evaluator):
         return ICEJudge(self.fitted, self.model)
 
     def _check(self) -> None:
-        if not isinstance(self.shots, int) or self.shots < 1:
-            raise FitError(f"shots must be a whole number of at least 1, not {self.shots!r}")
+        check_whole("shots", self.shots, 1)
         if self.sampling not in ("uniform", "stratified"):
             raise FitError(f"sampling must be uniform or stratified, not {self.sampling!r}")
-        if isinstance(self.aspects, str) or (self.aspects is not None and not self.aspects):
-            raise FitError("aspects is a list of names; leave it out for the overall score")
-        if self.aspects is not None and len(set(self.aspects)) < len(self.aspects):
-            raise FitError(f"an aspect is named twice: {', '.join(self.aspects)}")
+        judged = check_aspects(self.aspects) or (OVERALL,)
         for name, shown in (self.inputs or {}).items():
+            if name not in judged:
+                raise FitError(f"inputs names {name!r}, which is not judged; there is {', '.join(judged)}")
             if shown not in ("source", "reference", "response"):
                 raise FitError(f"the input for {name} must be source, reference or response, not {shown!r}")
 
@@ -282,7 +284,7 @@ class ICE(Evaluator):
             Shot(
                 **needed(example, shown),
                 response=example.response,
-                score=own.to_percent(_human(example)),
+                score=own.to_percent(human_score(example)),
                 example_id=example_key(example),
                 group=group_of(example),
             )
@@ -293,7 +295,7 @@ class ICE(Evaluator):
 
 def quoted_name(name: str) -> str:
     """An aspect's name as it may stand in a prompt: it comes from the user's data."""
-    return " ".join(name.split())[:60]
+    return quote(" ".join(name.split())[:60])
 
 
 def needed(example: Example, shown: Input) -> dict[str, str]:
@@ -302,12 +304,6 @@ def needed(example: Example, shown: Input) -> dict[str, str]:
         "source": example.source if shown == "source" else "",
         "reference": (example.reference or "") if shown == "reference" else "",
     }
-
-
-def _human(example: Example) -> float:
-    if example.score is None:
-        raise FitError(f"the example in row {example.row} has no human score")
-    return example.score
 
 
 def draw(data: Examples, shots: int, sampling: ICESampling, rng: random.Random) -> list[Example]:
@@ -322,7 +318,7 @@ def draw(data: Examples, shots: int, sampling: ICESampling, rng: random.Random) 
         rng: What draws.
     """
     members: dict[str, list[Example]] = {}
-    for example in sorted(data, key=lambda e: (example_key(e), _human(e))):
+    for example in sorted(data, key=lambda e: (example_key(e), human_score(e))):
         members.setdefault(group_of(example), []).append(example)
     groups = sorted(members)
     shots = min(shots, len(groups))
@@ -343,7 +339,7 @@ def _stratified(documents: list[list[Example]], scale: Scale, shots: int, rng: r
     parts: list[list[list[Example]]] = [[[] for _ in documents] for _ in range(shots)]
     for column, document in enumerate(documents):
         for example in document:
-            parts[_part(scale.to_percent(_human(example)), shots)][column].append(example)
+            parts[_part(scale.to_percent(human_score(example)), shots)][column].append(example)
     has = csr_array(np.array([[bool(there) for there in part] for part in parts], dtype=np.int8))
     matched = maximum_bipartite_matching(has, perm_type="column")
     drawn = [rng.choice(parts[row][column]) for row, column in enumerate(matched) if column >= 0]

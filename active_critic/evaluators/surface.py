@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
+from pydantic import model_validator
 
 from active_critic.data import read_examples
 from active_critic.errors import FitError, ProtocolError
@@ -245,6 +246,13 @@ class SurfaceProtocol(Protocol):
     lows: tuple[float, ...]
     highs: tuple[float, ...]
 
+    @model_validator(mode="after")
+    def _a_number_a_figure(self) -> Self:
+        for name in _COLUMNS:
+            if (count := len(getattr(self, name))) != len(self.features):
+                raise ValueError(f"{name} has {count} numbers for {len(self.features)} figures")
+        return self
+
     @property
     def traits(self) -> tuple[str, ...]:
         """The number of figures and the strength."""
@@ -335,8 +343,9 @@ class Surface(Evaluator):
     ) -> Self:
         """Fit the regression. See :meth:`Evaluator.fit`."""
         del progress
-        if self.alpha is not None and not self.alpha > 0:
-            raise FitError(f"alpha must be above 0, not {self.alpha!r}; leave it out for the default")
+        usable = isinstance(self.alpha, int | float) and math.isfinite(self.alpha) and self.alpha > 0
+        if self.alpha is not None and not usable:
+            raise FitError(f"alpha must be a number above 0, not {self.alpha!r}; leave it out for the default")
         data = read_examples(examples, fields=fields, scale=scale)
         notes = [*data.notes, *check_examples(data)]
         # By content: the last digit of a sum depends on the order of rows.

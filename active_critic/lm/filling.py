@@ -24,6 +24,7 @@ def form_filling_lm(
     *,
     before: Callable[[list[Turn]], str | None] = lambda _: None,
     workers: int = 1,
+    saying: str = "",
     name: str = "form-filler",
 ) -> LanguageModel:
     """A language model for tests that answers any request for which a JSON schema is given.
@@ -36,6 +37,7 @@ def form_filling_lm(
         rate: From the text under evaluation to a rating from 1 to 5.
         before: Called with every conversation; may raise a ``ModelError``, or return the whole reply.
         workers: Calls in flight at once.
+        saying: What every text that it makes up begins with.
         name: The model's name.
     """
     from dspy.lm15 import Message, Response, TokenLogprob, TopLogprob
@@ -52,7 +54,7 @@ def form_filling_lm(
         form: Any = request.config.response_format
         text = before(turns)
         if text is None and isinstance(form, Mapping) and "schema" in form:
-            text = json.dumps(_Filler(form["schema"], value).fill(form["schema"]))
+            text = json.dumps(_Filler(form["schema"], value, saying).fill(form["schema"]))
         text = "It is what it is." if text is None else text
         low = min(4, int(value))
         levels = {str(low): 1 - (value - low), str(low + 1): value - low}
@@ -90,7 +92,8 @@ def form_filling_lm(
 class _Filler:
     """Fills in a JSON schema."""
 
-    def __init__(self, whole: Mapping[str, Any], value: float) -> None:
+    def __init__(self, whole: Mapping[str, Any], value: float, saying: str) -> None:
+        self.saying = saying
         self.definitions = whole.get("$defs", {})
         self.value = value
         self.count = itertools.count(1)
@@ -121,4 +124,5 @@ class _Filler:
     def _text(self, part: Mapping[str, Any]) -> str:
         number = next(self.count)
         longest = part.get("maxLength", 200)
-        return f"Quality {number} of the text, however long or short it may be."[:longest].rstrip(" .,")
+        text = f"{self.saying}Quality {number} of the text, however long or short it may be."
+        return text[:longest].rstrip(" .,")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
-from active_critic.errors import ContextOverflow, ModelError
+from active_critic.errors import ContextOverflow, RequestRefused, UnreadableReply
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
@@ -58,12 +58,11 @@ class Likelihood:
         """From the log-probability of each token.
 
         Raises:
-            ModelError: There are none, or one of them is not a number.
+            UnreadableReply: There are none, or one of them is not a number.
         """
         if not logprobs or any(math.isnan(value) for value in logprobs):
-            raise ModelError(
-                "the model gave no log-probability for some of the text's tokens; try another text or model"
-            )
+            said = "the model gave no log-probability for some of the text's tokens; try another text or model"
+            raise UnreadableReply(said, reply="")
         return cls(math.fsum(max(value, FLOOR) for value in logprobs), len(logprobs), method, usage)
 
     def to_json(self) -> str:
@@ -112,10 +111,16 @@ def forcing(post: Callable[[str, dict[str, Any]], Any], name: str, *, context: i
             what was asked before; without it, it is the same to the last bit, and slower.
     """
 
+    def ask(path: str, body: dict[str, Any]) -> Any:
+        try:
+            return post(path, body)
+        except RequestRefused as refused:  # these texts, in this model's template; it does give likelihoods
+            raise UnreadableReply(str(refused), reply="") from None
+
     def weigh(turns: Sequence[Turn], text: str) -> Likelihood:
-        rendered = post("/apply-template", {"messages": _messages(turns)})["prompt"]
-        prompt = post("/tokenize", {"content": rendered, "add_special": True, "parse_special": True})["tokens"]
-        given = post("/tokenize", {"content": text, "add_special": False, "parse_special": False, "with_pieces": True})[
+        rendered = ask("/apply-template", {"messages": _messages(turns)})["prompt"]
+        prompt = ask("/tokenize", {"content": rendered, "add_special": True, "parse_special": True})["tokens"]
+        given = ask("/tokenize", {"content": text, "add_special": False, "parse_special": False, "with_pieces": True})[
             "tokens"
         ]
         if len(prompt) + len(given) >= context:
@@ -126,13 +131,13 @@ def forcing(post: Callable[[str, dict[str, Any]], Any], name: str, *, context: i
 
         def step(tokens: list[int], number: int, grammar: str, shown: int) -> Any:
             body = {"prompt": tokens, "n_predict": number, "grammar": grammar, "n_probs": shown, "return_tokens": True}
-            return post("/completion", {**body, "temperature": 0.0, "cache_prompt": cached})
+            return ask("/completion", {**body, "temperature": 0.0, "cache_prompt": cached})
 
         reused = 0
         if cached:
             # Read the prompt in a request of its own. A prompt's last token is computed alone when the rest comes from
             # the cache, and in a batch otherwise, which differs a little: now it is alone for the first text too.
-            answer = post("/completion", {"prompt": prompt, "n_predict": 0, "cache_prompt": True})
+            answer = ask("/completion", {"prompt": prompt, "n_predict": 0, "cache_prompt": True})
             reused = max(0, len(prompt) - answer["timings"]["prompt_n"])
         logprobs: list[float] = []
         behind = list(prompt)
@@ -142,7 +147,8 @@ def forcing(post: Callable[[str, dict[str, Any]], Any], name: str, *, context: i
                 answer = step(behind, len(ids), _literal(ids), 1)
                 steps = answer.get("completion_probabilities") or []
                 if answer.get("tokens") != ids or len(steps) != len(ids):
-                    raise ModelError(f"{name}: the model could not be forced along the text {text[:60]!r}")
+                    said = f"{name}: the model could not be forced along the text {text[:60]!r}"
+                    raise UnreadableReply(said, reply="")
                 logprobs += [one["logprob"] for one in steps]
             else:
                 logprobs += [_among_all(step, behind + ids[:i], ids[i]) for i in range(len(ids))]
@@ -175,7 +181,7 @@ def _among_all(step: Callable[[list[int], int, str, int], Any], behind: list[int
         for other in shown:
             if other["id"] == token:
                 return float(other["logprob"])
-    raise ModelError(f"the model gives no probability for token {token} of its own vocabulary")
+    raise UnreadableReply(f"the model gives no probability for token {token} of its own vocabulary", reply="")
 
 
 # --- an endpoint of one's own: the text as part of a prompt -----------------------------------------------------------

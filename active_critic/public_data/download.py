@@ -6,6 +6,7 @@ reads: the checksum that the card states or, where no checksum is known, that of
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from active_critic.public_data.cards import Card
 if TYPE_CHECKING:
     import httpx
 
+_CHECKSUM = re.compile("[0-9a-f]{64}")
 LIMIT = 1 << 28
 """Bytes that no published file exceeds; a server that sends more is not answering with the file."""
 
@@ -116,6 +118,12 @@ def _note_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.sha256")
 
 
+def _record(checksum: str, path: Path, folder: Path) -> None:
+    """Put a checksum beside a file, as a whole or not at all; ``folder`` is on the same disk."""
+    (folder / "note").write_text(f"{checksum}  {path.name}\n", encoding="utf-8")
+    (folder / "note").replace(_note_of(path))
+
+
 def _fetch(card: Card, path: Path, check: Callable[[Path], object], progress: Progress | None) -> tuple[str, ...]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="unfinished-", dir=path.parent) as folder:
@@ -139,8 +147,7 @@ def _fetch(card: Card, path: Path, check: Callable[[Path], object], progress: Pr
                 f"active-critic datasets get {card.name} --from {card.file.name}"
             ) from None
         # The checksum first: a file that is there has one.
-        (Path(folder) / "note").write_text(f"{found}  {path.name}\n", encoding="utf-8")
-        (Path(folder) / "note").replace(_note_of(path))
+        _record(found, path, Path(folder))
         part.replace(path)
     if card.file.sha256 is not None:
         return ()
@@ -155,8 +162,15 @@ def _verify(card: Card, path: Path) -> tuple[str, ...]:
     expected = card.file.sha256
     if expected is None and note.is_file():
         expected = note.read_text(encoding="utf-8", errors="replace").partition(" ")[0].strip()
+        if not _CHECKSUM.fullmatch(expected):
+            raise DataError(
+                f"its checksum, recorded in {note.name} beside it, cannot be read; remove both files and run "
+                f"active-critic datasets get {card.name} again",
+                path=str(path),
+            )
     if expected is None:
-        note.write_text(f"{found}  {path.name}\n", encoding="utf-8")
+        with tempfile.TemporaryDirectory(prefix="unfinished-", dir=path.parent) as folder:
+            _record(found, path, Path(folder))
         return (f"{path} was put there by hand; its checksum is recorded and checked from now on (sha256 {found})",)
     if found != expected:
         raise DataError(
@@ -186,6 +200,7 @@ def _download(address: str, part: Path, progress: Progress | None) -> None:
         ):
             if response.status_code != 200:
                 raise DownloadFailed(f"it answered {response.status_code}")
+            _keep_secure(response)
             _write(response, part, progress)
     except httpx.RequestError as failure:
         raise DownloadFailed(fetch._reason(failure)) from None
@@ -193,6 +208,13 @@ def _download(address: str, part: Path, progress: Progress | None) -> None:
         raise DownloadFailed(f"not a usable address ({type(failure).__name__})") from None
     except ImportError as failure:
         raise DownloadFailed(f"the proxy set in the environment cannot be used: {failure}") from None
+
+
+def _keep_secure(response: httpx.Response) -> None:
+    """Where no checksum is known, encryption is all that says who sent the file."""
+    schemes = [hop.url.scheme for hop in (*response.history, response)]
+    if schemes[0] == "https" and set(schemes) != {"https"}:
+        raise DownloadFailed(f"it sent the request on to {response.url.host} without encryption")
 
 
 def _write(response: httpx.Response, part: Path, progress: Progress | None) -> None:

@@ -97,12 +97,33 @@ def test_holm_is_over_the_whole_table(run, scored) -> None:
     assert smallest["p_holm"] == pytest.approx(min(1, 6 * smallest["p"]))
 
 
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        (["poor", "preds.m.1.x", "constant"], "corrected: by Holm, for all 2 differences that have one."),
+        (["poor", "constant"], "; one comparison needs no correction."),
+        (["constant"], None),
+    ],
+)
+def test_only_differences_that_are_tested_count_for_the_correction(run, tmp_path, others, said) -> None:
+    path = write(tmp_path / "d.jsonl", records(constant=3))
+    shown = go(run, path, *(part for name in others for part in ("--other", name)), *QUICK)
+    assert shown.code == 0, shown.err
+    assert (said or "compared with score") in " ".join(shown.out.split())
+    assert ("paired permutation" in shown.out) == (said is not None)
+
+
 def test_a_readable_account(run, scored) -> None:
     shown = go(run, scored, "--other", "poor", "--level", "document", *QUICK)
     assert shown.code == 0
     for words in (
         *("overall, within documents", "Pearson", "pairwise accuracy", "documents averaged", "6 of 6", "24 of 24"),
-        *("compared with score", "50 resamples, seed 0", "corrected: by Holm", "so there is no MAE or RMSE"),
+        *(
+            "compared with score",
+            "50 resamples, seed 0",
+            "one comparison needs no correction",
+            "so there is no MAE or RMSE",
+        ),
     ):
         assert words in shown.out
     assert "rows with the same 'doc_id' count as one document" in shown.err
@@ -195,7 +216,7 @@ def test_a_csv_of_the_score_verb_and_other_formats(run, tmp_path) -> None:
     [
         ({}, {"predicted": "scor"}, ["there is no column 'scor'; did you mean 'score'?"]),
         ({}, {"human": "scores.fluently"}, ["no column 'scores.fluently'; did you mean 'scores.fluency'? In 'scores'"]),
-        ({}, {"human": "tone"}, ["there is no column 'tone'", "The columns are 'doc_id', 'system', 'overall'"]),
+        ({}, {"human": "tone"}, ["there is no column 'tone'", "; the columns are 'doc_id', 'system', 'overall'"]),
         ({}, {"more": ["--group", "doc"]}, ["there is no column 'doc'; did you mean 'doc_id'?"]),
         ({}, {"more": ["--other", "poore"]}, ["did you mean 'poor'?"]),
         ({"overall": "fine"}, {}, ["row 1, column 'overall': 'fine' is not a finite number; every row needs one"]),

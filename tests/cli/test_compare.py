@@ -28,11 +28,34 @@ def labels(tmp_path) -> Path:
 def test_a_table_that_people_read(run, labels) -> None:
     done = run("compare", labels, "--evaluators", "zero-shot,active-critic-coarse", *QUICK, *SMALL)
     assert done.code == 0, done.err
-    for word in ("mean of 3", "against zero-shot", "p corrected", "calls to fit", "18 of 18", "2 folds", "MAE"):
+    for word in ("mean of 3", "against zero-shot", "p (Holm)", "calls to fit", "18 of 18", "2 folds", "MAE"):
         assert word in done.out
     assert "zero-shot is the baseline because it is the best one on these very examples" in done.out
     assert "comparing zero-shot, active-critic-coarse on 18 examples in 2 splits with local" in done.err
     assert "\x1b" not in done.out + done.err
+
+
+def test_the_tables_fit_a_terminal_of_80_columns(run, labels, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    methods = "zero-shot,active-critic-coarse,surface"
+    done = run("compare", labels, "--evaluators", methods, "--against", "zero-shot", *QUICK, *SMALL)
+    assert done.code == 0, done.err
+    rows = [line for line in done.out.splitlines() if line.startswith("active-critic-coarse ")]
+    assert len(rows) == 3, "in each of the three tables the name stands on one line, and so do its figures"
+    tables = [line for part in done.out.split("\n\n")[:2] for line in part.splitlines()]
+    assert all(line.count("[") == line.count("]") for line in tables), "no interval is broken"
+
+
+@pytest.mark.parametrize(("weights", "cost"), [(None, "unknown"), ("0" * 64, "–")])
+def test_a_model_on_this_machine_costs_nothing_and_any_other_what_is_not_known(run, labels, weights, cost) -> None:
+    def opening(name, **_):
+        lm = simulated_lm(name=name)
+        lm.identity |= {"weights": weights} if weights else {}
+        return lm
+
+    done = run("compare", labels, "--evaluators", "zero-shot", *QUICK, opener=opening)
+    assert done.code == 0, done.err
+    assert [line.split()[-1] for line in done.out.splitlines() if line.startswith("zero-shot ")][-1] == cost
 
 
 def test_json_files_and_screen_say_the_same(run, labels, tmp_path) -> None:
@@ -142,6 +165,7 @@ def test_options_reach_the_model_and_the_comparison(run, labels) -> None:
         (("--evaluators", "zero-shot", "--folds", 3, "--train", 0.5), 2, "two ways to split"),
         (("--evaluators", "zero-shot", "--against", "ice"), 2, "none of the evaluators compared"),
         (("--evaluators", "zero-shot", "--set", "zero-shot=3"), 2, "is not NAME.PARAMETER=VALUE"),
+        (("--evaluators", "ice", "--set", "ice.shots=many"), 2, "'shots' of ice cannot be 'many'; it is a valid"),
         (("--evaluators", "zero-shot", "--set", "ice.seed=3"), 2, "which is not compared"),
         (("--evaluators", "active-critic-fine", "--set", "active-critic-fine.demo=3"), 2, "it has candidates, demos"),
         (("--evaluators", "zero-shot", "--set", "a.b=1", "--set", "a.b=2"), 2, "twice"),
@@ -157,6 +181,13 @@ def test_what_cannot_be_is_said_before_anything_is_paid_for(run, labels, options
     done = run("compare", labels, *options, opener=refuse)
     assert done.code == code
     assert said in " ".join(done.err.replace("│", " ").split())
+
+
+def test_without_a_rival_it_is_said_why_there_are_no_differences(run, labels) -> None:
+    done = run("compare", labels, "--evaluators", "active-critic-coarse", "--train", 0.5, "--resamples", 30, *SMALL)
+    assert done.code == 0, done.err
+    assert "in 1 split with" in done.err
+    assert "no method with a coefficient can serve as the baseline" in done.err
 
 
 def test_one_document_only_cannot_be_compared(run, tmp_path) -> None:

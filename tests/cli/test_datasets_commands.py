@@ -136,6 +136,11 @@ def test_an_unknown_name_lists_the_known_ones(run, verb) -> None:
 
 def test_the_output_cannot_be_the_input_or_an_unknown_format(run, publisher, tmp_path) -> None:
     path = write(small_card("sfres"), tmp_path)
+    before = path.read_bytes()
     assert run("datasets", "get", "sfres", "--from", path, "--out", path, "--force").code == 2
+    assert run("datasets", "get", "sfres", "--from", tmp_path, "--out", path, "--force").code == 2
+    assert path.read_bytes() == before
+    Path("folder.jsonl").mkdir()
+    assert run("datasets", "get", "sfres", "--out", "folder.jsonl", "--force").code == 5
     assert run("datasets", "get", "sfres", "--out", "x.txt").code == 3
     assert publisher.seen == []

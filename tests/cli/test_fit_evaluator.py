@@ -39,6 +39,7 @@ def test_every_evaluator_is_fitted_saved_shown_and_scored_with(run, examples, na
     prompt = run("show", "p.json", "--prompt", **how)
     assert prompt.code == 0, prompt.err
     assert ("(the response of the item)" in prompt.out) == (name not in {"surface", "gpt-score"})
+    assert ("there is no prompt" in prompt.err) == (name == "surface")
     scored = run("score", "p.json", examples, "-o", "s.jsonl", **how)
     assert scored.code == 0, scored.err
     verdicts = [json.loads(line) for line in Path("s.jsonl").read_text().splitlines()]
@@ -67,9 +68,13 @@ def test_the_paper_s_ablations_are_settings_of_active_critic(run, examples) -> N
         (["--evaluator", "geval"], "is none of active-critic, zero-shot, g-eval"),
         (["--evaluator", "ice", "--set", "shot=2"], "ice has no parameter 'shot'; it has shots"),
         (["--evaluator", "ice", "--mode", "coarse"], "--mode has no meaning for ice"),
-        (["--evaluator", "zero-shot", "--criteria", "c.json"], "--criteria has no meaning for zero-shot"),
+        (["--evaluator", "zero-shot", "--criteria", "c.json"], "--criteria has no meaning for zero-shot; it has none"),
+        (["--evaluator", "ice", "--sampling", "uniform"], "for ice; its own is given with --set sampling=VALUE"),
+        (["--evaluator", "surface", "--demos", "3"], "for surface; it has alpha (--set PARAMETER=VALUE)"),
         (["--set", "candidate=2"], "active-critic has no parameter 'candidate'"),
-        (["--evaluator", "ice", "--set", "shots"], "is not"),
+        (["--evaluator", "ice", "--set", "shots"], "--set 'shots' is not PARAMETER=VALUE"),
+        (["--evaluator", "ice", "--set", "shots=1", "--set", "shots=2"], "--set names shots twice"),
+        (["--evaluator", "surface", "--set", "alpha=x"], "'alpha' of surface cannot be 'x'; it is a valid number"),
     ],
 )
 def test_what_an_evaluator_does_not_have_is_refused_before_anything_is_opened(run, examples, how, said) -> None:

@@ -15,7 +15,7 @@ from simulated import CRITERIA, form, last_item, simulated_lm
 import active_critic
 from active_critic.errors import DataError, EndpointDown, FitError
 from active_critic.evaluators import ActiveCritic, load
-from active_critic.evaluators.active_critic import given_criteria
+from active_critic.evaluators._fitting import given_criteria
 from active_critic.lm import Capabilities, LanguageModel, Turn, open_lm, scripted_lm
 from active_critic.records import Criterion, CriticProtocol, Example, Scale
 
@@ -110,9 +110,10 @@ def test_a_fit_that_fails_leaves_the_program_and_what_belongs_to_it() -> None:
 
 def test_without_a_report_nothing_is_measured() -> None:
     seen: list[list[Turn]] = []
-    critic = fitted(simulated_lm(seen=seen), report=False)
+    critic = fitted(simulated_lm(seen=seen), data=[*examples(), examples()[0]], report=False)
     assert critic.report_ is None
     assert critic.fitted.provenance.report == {}
+    assert any("the same source and response" in note for note in critic.fitted.provenance.notes)
     assert not any("as a response to its source" in turns[0][1] for turns in seen)
 
 
@@ -171,8 +172,8 @@ def test_given_criteria_and_task_are_kept() -> None:
         ({"sampling": "random"}, "sampling must be one of stratified, uniform"),
         ({"search": "quick"}, "search must be one of race, full"),
         ({"order": "first"}, "order must be one of"),
-        ({"candidates": 0}, "candidates must be at least 1"),
-        ({"max_batches": 0}, "max_batches must be at least 1"),
+        ({"candidates": 0}, "candidates must be a whole number of at least 1"),
+        ({"max_batches": 0}, "max_batches must be a whole number of at least 1"),
         ({"demos": 14}, "14 demonstrations cannot be drawn from 14"),
         ({"demos": -1}, "-1 demonstrations cannot be drawn"),
         ({"criteria": []}, "the list of criteria is empty"),

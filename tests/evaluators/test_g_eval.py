@@ -342,7 +342,7 @@ def test_without_probabilities_the_score_is_the_mean_of_twenty_samples_at_temper
     assert {config.temperature for _, config in model.seen} == {1.0}
     assert {config.logprobs for _, config in model.seen} == {None}
     assert verdict.score == 2.5
-    assert verdict.read_from == "text"
+    assert verdict.read_from == "samples"
     assert verdict.notes == ("mean of 20 samples at temperature 1",)
     assert "samples:20" in evaluator.signature
 

@@ -16,6 +16,7 @@ from simulated import last_item
 from active_critic import store
 from active_critic.errors import DataError, EndpointDown, FitError
 from active_critic.evaluators._hd_eval_program import HDEvalProtocol, TreeCriterion
+from active_critic.evaluators._hd_eval_tree import SUCH_AS
 from active_critic.evaluators.hd_eval import HDEval
 from active_critic.lm import Capabilities, LanguageModel, Turn, scripted_lm
 from active_critic.records import Criterion, Example, Reading
@@ -36,7 +37,7 @@ def value_of(text: str, criterion: str) -> int:
 
 
 def parts_of(turns: list[Turn]) -> dict[str, str]:
-    parent = re.search(r"One of the qualities is\n- (.+?):", turns[1][1])
+    parent = re.search(r"To rate the (.+?) of a response", turns[1][1])
     return PARTS.get(parent.group(1), {}) if parent else MAIN
 
 
@@ -146,7 +147,7 @@ def test_layers_are_as_many_as_asked_for(layers: int, sizes: list[int]) -> None:
 
 def test_a_third_layer_grows_from_the_second() -> None:
     def deeper(turns: list[Turn]) -> str:
-        parent = re.search(r"One of the qualities is\n- (.+?):", turns[1][1])
+        parent = re.search(r"To rate the (.+?) of a response", turns[1][1])
         assert parent is not None
         name = parent.group(1)
         return filled({f"{name} {n}": f"More of {name}." for n in ("left", "right")}, turns[1][1])
@@ -169,13 +170,19 @@ def test_without_criteria_the_task_is_decomposed() -> None:
     assert "alpha=" not in str(plan)  # no example is shown
 
 
-def test_a_decomposition_names_its_criterion_and_what_is_there_already() -> None:
+def test_a_decomposition_names_its_criterion_and_no_other() -> None:
     seen: list[list[Turn]] = []
     fitted(model(seen))
     plans, _ = asked(seen)
-    assert "- Alpha: The alpha of the text is high." in plans[0][1][1]
-    assert "Alpha, Beta, Gamma" in plans[0][1][1]
-    assert "Alpha one, Alpha two" in plans[1][1][1]
+    assert plans[0][1][1].startswith("Alpha: The alpha of the text is high.")
+    assert "Gamma" not in str(plans[0])  # a small model repeats the names it is shown
+
+
+def test_the_example_in_the_prompt_is_no_criterion() -> None:
+    copied = {**PARTS["Alpha"], SUCH_AS: "Names are spelt as in the source."}
+    program = fitted(model(decompose=lambda turns: filled(copied, turns[1][1])), expand=1).fitted
+    assert SUCH_AS not in [c.name for c in program.criteria]
+    assert set(PARTS["Alpha"]) <= {c.name for c in program.criteria}
 
 
 def test_a_form_holds_one_layer_constant_text_first() -> None:
@@ -264,6 +271,7 @@ def test_an_example_that_stays_unscored_is_left_out_and_counted() -> None:
     assert evaluator.fitted.fits[-1].n == 23
     (note,) = [n for n in evaluator.fitted.provenance.notes if "could not be rated" in n]
     assert note.startswith("1 of 24 training examples")
+    assert note.endswith("were left out of the regression")  # a reason might quote the text
     rest = fitted(data=examples()[1:])
     assert evaluator.fitted.criteria == rest.fitted.criteria
 
@@ -277,7 +285,7 @@ def test_a_decomposition_that_cannot_be_read_leaves_the_criterion_whole() -> Non
     seen: list[list[Turn]] = []
 
     def stubborn(turns: list[Turn]) -> str:
-        return "No idea." if "- Alpha:" in turns[1][1] else filled(parts_of(turns), turns[1][1])
+        return "No idea." if "To rate the Alpha" in turns[1][1] else filled(parts_of(turns), turns[1][1])
 
     program = fitted(model(seen, decompose=stubborn)).fitted
     assert {c.parent for c in program.layers[2]} == {"Beta"}
@@ -353,7 +361,7 @@ def test_an_endpoint_that_fails_ends_the_fit_and_leaves_the_evaluator_as_it_was(
         ({"children": 1}, "children must be"),
         ({"expand": 0}, "expand must be"),
         ({"children": 5, "expand": 3}, "must be at most 12, not 5 x 3 = 15"),
-        ({"max_batches": 0}, "max_batches must be at least 1"),
+        ({"max_batches": 0}, "max_batches must be a whole number of at least 1"),
         ({"task_description": " "}, "the task description is blank"),
         ({"criteria": {f"c{i}": "is good" for i in range(13)}}, "at most 12 fit into one form, not 13"),
         ({"criteria": []}, "the list of criteria is empty"),

@@ -3,18 +3,22 @@
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from active_critic import store
 from active_critic.data import Examples, folds, read_examples, split
 from active_critic.errors import FitError, ProtocolError
 from active_critic.evaluators.surface import (
     ALPHA_PER_FIGURE,
     FEATURES,
+    Surface,
     SurfaceFloor,
+    SurfaceProtocol,
     figures_of,
     out_of_fold,
     surface_features,
@@ -177,6 +181,20 @@ def test_a_floor_survives_json_to_the_last_digit(alpha: float | None, scale: Sca
     assert again.predict(unlike(50, seed=9)) == floor.predict(unlike(50, seed=9))
     assert again.to_dict() == floor.to_dict()
     assert (again.alpha, again.alpha_, again.scale_) == (alpha, floor.alpha_, scale)
+
+
+def test_a_damaged_program_is_refused_when_it_is_read() -> None:
+    program = Surface().fit(by_length(30), scale="1..5").fitted
+    document = program.model_dump(mode="json")
+    assert store.parse(document, SurfaceProtocol) == program
+    with pytest.raises(ProtocolError, match="means has 1 numbers for 20 figures"):
+        store.parse({**document, "means": [1.0]}, SurfaceProtocol)
+
+
+@pytest.mark.parametrize("alpha", [0, -1.0, float("inf"), float("nan"), "strong"])
+def test_a_strength_that_is_no_number_above_0_is_refused(alpha: Any) -> None:
+    with pytest.raises(FitError, match="alpha must be a number above 0, not"):
+        Surface(alpha=alpha).fit(by_length(30), scale="1..5")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from active_critic import errors
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm, scripted_lm
 from active_critic.lm.client import RETRIES
-from active_critic.lm.likelihood import FLOOR, Likelihood, forcing
+from active_critic.lm.likelihood import FLOOR, Likelihood
 from active_critic.records import Usage
 
 KEY = "sk-very-secret-value-42"
@@ -310,28 +310,6 @@ def test_a_failure_that_passes_is_waited_for(lm: LanguageModel, loopback: Loopba
 
 
 # --- an embedded model ----------------------------------------------------------------------------------------------
-
-
-def test_a_text_that_does_not_fit_is_said_before_the_model_reads_it() -> None:
-    asked: list[str] = []
-
-    def post(path: str, body: dict[str, Any]) -> Any:
-        asked.append(path)
-        return {"prompt": "x", "tokens": [{"id": 1, "piece": "x"}] * 50}
-
-    with pytest.raises(errors.ContextOverflow, match=r"50 tokens.*50 tokens.*100 tokens"):
-        forcing(post, "tiny", context=100, cached=True)(ASK, "a lake")
-    assert "/completion" not in asked
-
-
-def test_a_model_that_leaves_the_text_has_no_likelihood_of_it() -> None:
-    def post(path: str, body: dict[str, Any]) -> Any:
-        if path == "/completion":
-            return {"tokens": [7], "completion_probabilities": [{"logprob": -1.0}]}
-        return {"prompt": "x", "tokens": [{"id": 1, "piece": "x"}]}
-
-    with pytest.raises(errors.ModelError, match="could not be forced"):
-        forcing(post, "tiny", context=100, cached=False)(ASK, "a lake")
 
 
 GOOD = "The lake was quiet that morning, and the whole valley seemed to hold its breath."

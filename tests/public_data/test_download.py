@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import hashlib
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import httpx
 import pytest
 from published import content, file_server, served_card, small_card, write
 
@@ -170,6 +172,58 @@ def test_a_wrong_file_put_into_the_cache_by_hand_is_refused(publisher, cache) ->
     write(card, cache / "sfres")
     with pytest.raises(DataError, match=f"expected {'0' * 64}"):
         obtained(card, cache)
+
+
+def test_several_at_once_leave_one_whole_file(publisher, cache) -> None:
+    card = served_card("sfres", publisher.address)
+    with ThreadPoolExecutor(6) as pool:
+        paths = {path for path, _ in pool.map(lambda _: obtained(card, cache), range(6))}
+    assert paths == {cached_path(card, cache)}
+    assert left_behind(cache) == ["sfres.json", "sfres.json.sha256"]
+    assert obtained(card, cache)[1] == ()
+
+
+def test_a_link_into_the_cache_is_read_and_one_that_leads_nowhere_is_replaced(publisher, cache, tmp_path) -> None:
+    card = served_card("sfres", publisher.address)
+    path = cached_path(card, cache)
+    path.parent.mkdir(parents=True)
+    path.symlink_to(tmp_path / "gone.json")
+    assert obtained(card, cache)[0].read_bytes() == publisher.body
+    assert not path.is_symlink()
+    assert not (tmp_path / "gone.json").exists()
+    (tmp_path / "kept.json").write_bytes(publisher.body)
+    path.unlink()
+    path.symlink_to(tmp_path / "kept.json")
+    assert obtained(card, cache) == (path, ())
+    assert len(publisher.seen) == 1
+
+
+def test_a_recorded_checksum_that_is_none_is_refused(publisher, cache) -> None:
+    card = served_card("sfres", publisher.address)
+    path, _ = obtained(card, cache)
+    path.with_name("sfres.json.sha256").write_text("")
+    with pytest.raises(DataError, match=r"recorded in sfres.json.sha256 beside it, cannot be read; remove both"):
+        obtained(card, cache)
+
+
+@pytest.mark.parametrize(
+    ("hops", "safe"),
+    [
+        (["https://a/x"], True),
+        (["http://a/x"], True),
+        (["https://a/x", "https://b/x"], True),
+        (["https://a/x", "http://b/x"], False),
+        (["https://a/x", "http://b/x", "https://c/x"], False),
+    ],
+)
+def test_a_file_that_was_asked_for_with_encryption_is_not_taken_without(hops, safe) -> None:
+    *before, last = [httpx.Response(200, request=httpx.Request("GET", address)) for address in hops]
+    last.history = before
+    if safe:
+        download._keep_secure(last)
+    else:
+        with pytest.raises(DownloadFailed, match="without encryption"):
+            download._keep_secure(last)
 
 
 def test_a_cache_that_cannot_be_written_is_named(publisher, tmp_path) -> None:

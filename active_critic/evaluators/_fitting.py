@@ -1,0 +1,129 @@
+"""What the fits of several evaluators have in common: parameters checked first, and questions asked in parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from active_critic.errors import FitError
+from active_critic.evaluators.base import Progress
+from active_critic.lm import LanguageModel
+from active_critic.records import Criterion
+
+_Job = TypeVar("_Job")
+_Done = TypeVar("_Done")
+
+
+def check_whole(name: str, value: object, least: int, most: int | None = None) -> None:
+    """Whether a parameter is a whole number within its bounds, both included.
+
+    Raises:
+        FitError: It is not; names the parameter, the bounds and the value.
+    """
+    inside = isinstance(value, int) and value >= least and (most is None or value <= most)
+    if not inside or isinstance(value, bool):
+        allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise FitError(f"{name} must be a whole number {allowed}, not {value!r}")
+
+
+def check_task(description: object) -> None:
+    """Whether a task description, where one is given, says anything.
+
+    Raises:
+        FitError: It is blank.
+    """
+    if isinstance(description, str) and not description.strip():
+        raise FitError("the task description is blank; write one, or leave it out to have it inferred")
+
+
+def check_aspects(aspects: Sequence[str] | None) -> tuple[str, ...]:
+    """The names of aspects that were given, empty for the overall score.
+
+    Raises:
+        FitError: They are no list of names, or one is blank or named twice.
+    """
+    if aspects is None:
+        return ()
+    if isinstance(aspects, str) or not aspects or not all(isinstance(a, str) and a.strip() for a in aspects):
+        raise FitError(
+            f"aspects must be a list of names, such as ['coherence'], not {aspects!r}; leave it out for the overall "
+            "score"
+        )
+    if len({aspect.casefold() for aspect in aspects}) < len(aspects):
+        raise FitError(f"aspects must differ in more than case, not {list(aspects)!r}")
+    return tuple(aspects)
+
+
+def given_criteria(criteria: Sequence[Criterion] | Mapping[str, str] | None) -> list[Criterion] | None:
+    """The user's criteria, from records or from ``{name: definition}``.
+
+    Raises:
+        FitError: There are none, one is no criterion, a name or definition is blank or too long, or a name is repeated.
+    """
+    if criteria is None:
+        return None
+    from pydantic import ValidationError
+
+    try:
+        if isinstance(criteria, Mapping):
+            criteria = [Criterion(name=name, definition=definition) for name, definition in criteria.items()]
+        criteria = [Criterion(**c) if isinstance(c, dict) else c for c in criteria]  # as a program keeps them
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        raise FitError(f"a criterion is not usable: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    if not criteria:
+        raise FitError("the list of criteria is empty; give at least one, or leave it out to have them inferred")
+    seen: set[str] = set()
+    for criterion in criteria:
+        if not isinstance(criterion, Criterion):
+            raise FitError(f"{criterion!r} is no criterion; give Criterion(name=..., definition=...), or a mapping")
+        if criterion.name.casefold() in seen:
+            raise FitError(f"the criterion {criterion.name!r} is given twice; names must differ in more than case")
+        seen.add(criterion.name.casefold())
+    return list(criteria)
+
+
+def check_names(criteria: Iterable[Criterion]) -> None:
+    """For a program document: whether its criteria can be told apart by name.
+
+    Raises:
+        ValueError: They cannot; pydantic makes a message of it.
+    """
+    names = [criterion.name.casefold() for criterion in criteria]
+    if len(set(names)) < len(names):
+        raise ValueError("criteria names must be unique")
+
+
+def in_parallel(
+    lm: LanguageModel,
+    ask: Callable[[_Job], _Done],
+    jobs: Iterable[_Job],
+    *,
+    doing: str,
+    progress: Progress | None = None,
+) -> list[_Done]:
+    """Do jobs in as many threads as the model has workers.
+
+    Args:
+        lm: The language model.
+        ask: Does one job. What it raises ends the work: jobs that have not begun are left.
+        jobs: What it is called with.
+        doing: What is being done, for ``progress``.
+        progress: See :data:`Progress`.
+
+    Returns:
+        The results in the order of the jobs, whatever comes first.
+    """
+    jobs = list(jobs)
+    done: list[_Done] = []
+    with ThreadPoolExecutor(max(1, lm.workers)) as pool:
+        try:
+            for result in pool.map(ask, jobs):
+                done.append(result)
+                if progress is not None:
+                    progress(doing, len(done), len(jobs))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return done

@@ -1,0 +1,93 @@
+"""What fits have in common: parameters are checked, and jobs are done in parallel."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from active_critic.errors import FitError
+from active_critic.evaluators._fitting import check_aspects, check_names, check_task, check_whole, in_parallel
+from active_critic.lm import LanguageModel, scripted_lm
+from active_critic.records import Criterion
+
+
+def workers(count: int) -> LanguageModel:
+    return scripted_lm(lambda turns: "", workers=count)
+
+
+def test_results_come_in_the_order_of_the_jobs_and_progress_counts_up() -> None:
+    busy, most, lock = 0, 0, threading.Lock()
+
+    def work(number: int) -> int:
+        nonlocal busy, most
+        with lock:
+            busy += 1
+            most = max(most, busy)
+        time.sleep(random.Random(number).uniform(0, 0.01))
+        with lock:
+            busy -= 1
+        return -number
+
+    told: list[tuple[str, int, int]] = []
+    found = in_parallel(workers(4), work, range(30), doing="working", progress=lambda *said: told.append(said))
+    assert found == [-number for number in range(30)]
+    assert told == [("working", count, 30) for count in range(1, 31)]
+    assert 1 < most <= 4
+
+
+@pytest.mark.parametrize("where", ["job", "progress"])
+def test_what_has_not_begun_when_one_fails_is_left(where: str) -> None:
+    begun: list[int] = []
+
+    def work(number: int) -> int:
+        begun.append(number)
+        if where == "job" and number == 2:
+            raise FitError("no")
+        time.sleep(0.005)
+        return number
+
+    def stop(*said: Any) -> None:
+        if where == "progress":
+            raise FitError("no")
+
+    with pytest.raises(FitError, match="no"):
+        in_parallel(workers(2), work, range(100), doing="working", progress=stop)
+    assert len(begun) < 20
+
+
+@pytest.mark.parametrize("value", [0, 4, 1.0, "2", None, True])
+def test_a_parameter_that_is_no_whole_number_within_its_bounds_is_named(value: object) -> None:
+    with pytest.raises(FitError, match=rf"^layers must be a whole number from 1 to 3, not {value!r}$"):
+        check_whole("layers", value, 1, 3)
+
+
+def test_bounds_are_included() -> None:
+    check_whole("layers", 1, 1, 3)
+    check_whole("layers", 3, 1, 3)
+    with pytest.raises(FitError, match="shots must be a whole number of at least 2, not 1"):
+        check_whole("shots", 1, 2)
+
+
+def test_a_task_may_be_missing_but_not_blank() -> None:
+    for fine in (None, False, "Judge."):
+        check_task(fine)
+    with pytest.raises(FitError, match="blank"):
+        check_task(" ")
+
+
+def test_aspects_are_a_list_of_different_names() -> None:
+    assert check_aspects(None) == ()
+    assert check_aspects(["tone", "help"]) == ("tone", "help")
+    for wrong in ("tone", [], ["tone", " "], ["tone", "Tone"], [1]):
+        with pytest.raises(FitError, match="aspects must"):
+            check_aspects(wrong)  # type: ignore[arg-type]
+
+
+def test_criteria_that_cannot_be_told_apart_are_refused() -> None:
+    check_names([Criterion(name="Tone", definition="x"), Criterion(name="Help", definition="x")])
+    with pytest.raises(ValueError, match="unique"):
+        check_names([Criterion(name="Tone", definition="x"), Criterion(name="TONE", definition="y")])
