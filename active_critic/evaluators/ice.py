@@ -143,10 +143,12 @@ class ICEJudge(Judge):
         """Scored examples as earlier turns of the conversation; the example itself is never among them."""
         aspect, reading = self._aspects[question], self.protocol.reading
         whole = aspect.name == OVERALL
+        # The reference is the user's own, but it may have been taken from anywhere.
+        material = MATERIAL.replace("source>", "reference>") if aspect.input == "reference" else MATERIAL
         system = (
             f"People rated texts for {'their quality as a whole' if whole else quoted_name(aspect.name)}. "
             "Rate each text as they would; earlier ratings are theirs.\n\n"
-            f"{levels_words(reading)}\n\n{MATERIAL}\n\n"
+            f"{levels_words(reading)}\n\n{material}\n\n"
             f"Answer in this form, on one line: {compact(self.sheet.skeleton)}"
         )
         turns: list[Turn] = [("system", system)]

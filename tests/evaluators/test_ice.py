@@ -136,6 +136,8 @@ def test_an_aspect_is_shown_what_it_needs(aspect: str, there: str, absent: str) 
     assert [c.name for c in verdict.criteria] == [aspect]
     shown = [text for role, text in seen[0] if role == "user"]
     assert all(there in text for text in shown)
+    if aspect != "fluency":
+        assert f"between {there} and " in seen[0][0][1]  # what stands there is named as material
     assert not any(absent in text for text in shown)
 
 
