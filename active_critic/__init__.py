@@ -39,16 +39,8 @@ if TYPE_CHECKING:
     from active_critic.journal import Journal
     from active_critic.lm import LanguageModel, open_lm
     from active_critic.meta_evaluation import compare
-    from active_critic.records import (
-        Criterion,
-        CriterionVerdict,
-        CriticProtocol,
-        Example,
-        Protocol,
-        Scale,
-        Usage,
-        Verdict,
-    )
+    from active_critic.protocols import CriticProtocol, Protocol
+    from active_critic.records import Criterion, CriterionVerdict, Example, Scale, Usage, Verdict
 
 __version__ = "0.1.0"
 
@@ -61,7 +53,7 @@ _HOMES = {
     "Comparison": "comparison",
     "Criterion": "records",
     "CriterionVerdict": "records",
-    "CriticProtocol": "records",
+    "CriticProtocol": "protocols",
     "DataError": "errors",
     "Evaluator": "evaluators",
     "Example": "records",
@@ -77,7 +69,7 @@ _HOMES = {
     "MissingExtra": "errors",
     "ModelError": "errors",
     "OutputError": "errors",
-    "Protocol": "records",
+    "Protocol": "protocols",
     "ProtocolError": "errors",
     "Scale": "records",
     "Surface": "evaluators",

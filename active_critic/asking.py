@@ -9,9 +9,10 @@ from typing import Any
 
 from active_critic.errors import ContextOverflow, ModelError, RequestRefused, UnreadableReply
 from active_critic.lm.client import LanguageModel, Reply, Turn
+from active_critic.protocols import Reading
 from active_critic.quoting import quote
 from active_critic.reading import LOW_MASS, Form, Rating, read_form, read_rating
-from active_critic.records import Reading, Usage
+from active_critic.records import Usage
 
 PER_ITEM = (UnreadableReply, ContextOverflow, RequestRefused)
 """Failures that concern one item: it stays unscored, and the others go on."""

@@ -21,7 +21,8 @@ from active_critic.demos import demonstrate
 from active_critic.errors import FitError
 from active_critic.examples import example_key, group_of, human_score
 from active_critic.lm.client import CHARS_PER_TOKEN
-from active_critic.records import Demo, Example, Usage, Verdict
+from active_critic.protocols import Demo
+from active_critic.records import Example, Usage, Verdict
 from active_critic.scoring import Scorer
 
 CANDIDATES = 11

@@ -11,8 +11,9 @@ from active_critic.asking import compact
 from active_critic.errors import ContextOverflow, RequestRefused, UnreadableReply
 from active_critic.examples import example_key, group_of, human_score
 from active_critic.lm.client import LanguageModel, Reply, Turn
+from active_critic.protocols import CriticProtocol, Demo
 from active_critic.reading import read_form
-from active_critic.records import CriticProtocol, Demo, Example
+from active_critic.records import Example
 from active_critic.scoring import instructions, item, reply_schema
 
 REASON_CHARS, PROSE_CHARS = 90, 130

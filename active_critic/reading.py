@@ -14,7 +14,8 @@ from typing import Any
 
 from active_critic.errors import UnreadableReply
 from active_critic.lm.client import Reply, Token
-from active_critic.records import ReadFrom, Reading
+from active_critic.protocols import Reading
+from active_critic.records import ReadFrom
 
 LOW_MASS = 0.5
 """Below this share of probability on the rating levels, an expectation is reported as doubtful."""

@@ -1,11 +1,10 @@
-"""The records that everything else passes around: examples, scales, criteria, verdicts, protocols."""
+"""The records that everything else passes around: examples, scales, criteria, verdicts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -13,11 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from active_critic.errors import DataError
 
-FORMAT_VERSION = 1
-"""Version of the program document written by this package."""
-
-Mode = Literal["coarse", "fine"]
-Order = Literal["rating_first", "reason_first"]
 ReadFrom = Literal["probabilities", "text"]
 ScoredBy = Literal["probabilities", "text", "samples", "likelihood", "surface"]
 
@@ -238,171 +232,3 @@ class Verdict:
             "read_from": self.read_from,
             "notes": list(self.notes),
         }
-
-
-class Demo(Record):
-    """A demonstration: a scored example as it stands in the prompt.
-
-    All ratings are on 0-100 (percent of the user's scale) and consistent with the human score.
-
-    Attributes:
-        source, response: The example's texts.
-        score: The human score as a percentage of the user's scale.
-        criteria: Rating by criterion name, 0-100; empty in coarse mode.
-        explanations: Explanation by criterion name; empty in coarse mode.
-        explanation: Overall justification.
-        advice: What would have to change for a better score.
-        example_id: Identity of the example (see ``data.example_key``), so that it is never scored with itself.
-        group: The document the example belongs to, or None.
-    """
-
-    source: str
-    response: str
-    score: float = Field(ge=0, le=100)
-    criteria: dict[str, float] = {}
-    explanations: dict[str, str] = {}
-    explanation: str = ""
-    advice: str = ""
-    example_id: str
-    group: str | None = None
-
-
-class Reading(Record):
-    """How ratings are asked for and read.
-
-    Attributes:
-        low, high: The worst and the best rating level; every integer between them is a level.
-        source: ``"probabilities"``: the expectation over the probabilities of the level tokens;
-            ``"text"``: the number in the reply.
-        order: Whether the model rates before or after it explains (the paper's order is ``"reason_first"``).
-    """
-
-    low: int = 1
-    high: int = 5
-    source: ReadFrom = "probabilities"
-    order: Order = "rating_first"
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Reading:
-        if not 0 <= self.low < self.high <= 100:
-            raise ValueError(f"rating levels run from low to high within 0..100, not {self.low}..{self.high}")
-        return self
-
-    @property
-    def words(self) -> str:
-        """The reading in a few words, for signatures: ``levels:1-5:probabilities:rating_first``."""
-        return f"levels:{self.low}-{self.high}:{self.source}:{self.order}"
-
-    @property
-    def levels(self) -> range:
-        """The integer rating levels, worst first."""
-        return range(self.low, self.high + 1)
-
-    def to_percent(self, rating: float) -> float:
-        """A rating on the levels as a number from 0 to 100."""
-        return 100.0 * (rating - self.low) / (self.high - self.low)
-
-    def from_percent(self, percent: float) -> int:
-        """The level nearest to a number from 0 to 100."""
-        return math.floor(self.low + (self.high - self.low) * percent / 100.0 + 0.5)
-
-
-class Provenance(Record):
-    """Where a program came from: enough to say how its figures can be had again.
-
-    Attributes:
-        model: Name of the language model it was fitted with (never an address or a key).
-        weights: sha256 of the weights file for an embedded model, or None.
-        seed: Seed of splits, sampling and search.
-        data_sha256: Hash over the training examples' texts and scores.
-        n_train: Training examples used.
-        versions: Package versions by name.
-        settings: The evaluator's parameters.
-        notes: What the fit had to tell its user.
-        report: The fit's honest report (see ``report.FitReport``).
-    """
-
-    model: str
-    weights: str | None = None
-    seed: int = 0
-    data_sha256: str = ""
-    n_train: int = 0
-    versions: dict[str, str] = {}
-    settings: dict[str, Any] = {}
-    notes: tuple[str, ...] = ()
-    report: dict[str, Any] = {}
-
-
-class Protocol(Record):
-    """Everything a scorer needs besides the language model; "the program" to a user. Base of the family.
-
-    Every evaluator has a document of its own, which adds what it needs and fixes the value of ``evaluator``.
-
-    Attributes:
-        format_version: Version of this document.
-        evaluator: Which evaluator made it and reads it.
-        scale: The user's scale, on which verdicts are given.
-        provenance: Where it came from.
-    """
-
-    format_version: Literal[1] = 1
-    evaluator: str
-    scale: Scale
-    provenance: Provenance
-
-    @property
-    def shown(self) -> frozenset[str]:
-        """Identities (see ``examples.example_key``) of the examples that stand in the prompt, with their scores."""
-        return frozenset()
-
-    @property
-    def traits(self) -> tuple[str, ...]:
-        """What tells this program apart from others of the same evaluator, in short words, for its signature."""
-        return ()
-
-    def account(self) -> Sequence[tuple[str, Sequence[str]]]:
-        """What a person wants to read of it: headings, each with lines of text."""
-        return []
-
-
-class CriticProtocol(Protocol):
-    """The program of Active-Critic, and of zero-shot, which is the same without criteria and demonstrations.
-
-    Attributes:
-        mode: ``"coarse"``: one overall rating; ``"fine"``: criteria first (McS-E), then the overall (OS-E).
-        task_description: What is evaluated, and how a response relates to its source; empty when it is left out.
-        criteria: What the people who scored cared about.
-        reading: How ratings are asked for and read.
-        demos: Demonstrations, in prompt order.
-        overall_scoring: Whether the model rates the whole; if not, it is the mean of the criteria (fine mode only).
-        explanations: Whether the model explains, in demonstrations and in replies.
-    """
-
-    evaluator: Literal["active-critic", "zero-shot"] = "active-critic"
-    mode: Mode = "fine"
-    task_description: str
-    criteria: tuple[Criterion, ...] = ()
-    reading: Reading = Reading()
-    demos: tuple[Demo, ...] = ()
-    overall_scoring: bool = True
-    explanations: bool = True
-
-    @property
-    def shown(self) -> frozenset[str]:
-        """Identities of the demonstrations."""
-        return frozenset(demo.example_id for demo in self.demos)
-
-    @property
-    def traits(self) -> tuple[str, ...]:
-        """Mode, demonstrations and reading."""
-        demos = sha256("".join(demo.example_id for demo in self.demos).encode()).hexdigest()[:8]
-        return (self.mode, f"demos:{len(self.demos)}:{demos}", self.reading.words)
-
-    @field_validator("criteria")
-    @classmethod
-    def _unique(cls, criteria: tuple[Criterion, ...]) -> tuple[Criterion, ...]:
-        names = [criterion.name.casefold() for criterion in criteria]
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise ValueError(f"criteria names must be unique; repeated: {', '.join(repeated)}")
-        return criteria

@@ -16,11 +16,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from active_critic.records import CriticProtocol
+from active_critic.protocols import CriticProtocol
 
 if TYPE_CHECKING:
     from active_critic.lm.check import Findings
-    from active_critic.records import Protocol, Usage, Verdict
+    from active_critic.protocols import Protocol
+    from active_critic.records import Usage, Verdict
 
 SHORT = 160
 """Characters of a text that stand in a table."""

@@ -29,9 +29,10 @@ from active_critic.asking import (
 )
 from active_critic.errors import ModelError
 from active_critic.lm.client import LanguageModel, Turn
+from active_critic.protocols import CriticProtocol, Demo, Reading
 from active_critic.quoting import quote
 from active_critic.reading import Rating
-from active_critic.records import CriterionVerdict, CriticProtocol, Demo, Reading, Usage, Verdict
+from active_critic.records import CriterionVerdict, Usage, Verdict
 
 EXPLANATION_CHARS = 200
 """Longest explanation of one criterion, in characters, where the endpoint enforces a schema."""

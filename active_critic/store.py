@@ -12,7 +12,7 @@ import orjson
 from pydantic import ValidationError
 
 from active_critic.errors import OutputError, ProtocolError
-from active_critic.records import FORMAT_VERSION, Protocol
+from active_critic.protocols import FORMAT_VERSION, Protocol
 
 _Document = TypeVar("_Document", bound=Protocol)
 
@@ -54,7 +54,7 @@ def load(path: str | Path, document: type[_Document]) -> _Document:
 
     Args:
         path: The file.
-        document: The kind, for example :class:`active_critic.records.CriticProtocol`.
+        document: The kind, for example :class:`active_critic.protocols.CriticProtocol`.
 
     Raises:
         ProtocolError: The file is missing, damaged, no such program, of a newer format version, or has an unknown

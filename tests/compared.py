@@ -9,7 +9,8 @@ from active_critic.data import read_examples
 from active_critic.evaluators.base import Evaluator, Judge
 from active_critic.examples import example_key
 from active_critic.lm import scripted_lm
-from active_critic.records import Protocol, Verdict
+from active_critic.protocols import Protocol
+from active_critic.records import Verdict
 
 QUICK = {"folds": 3, "resamples": 40, "journal": None}
 

@@ -7,7 +7,7 @@ import pytest
 from active_critic.asking import ask, rating_sheet, shown_texts
 from active_critic.errors import EndpointDown, UnreadableReply
 from active_critic.lm import Capabilities, Turn, scripted_lm
-from active_critic.records import Reading
+from active_critic.protocols import Reading
 
 LEVELS = Reading()
 QUESTION: list[Turn] = [("user", "How good is it?")]

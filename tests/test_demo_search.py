@@ -18,7 +18,8 @@ from active_critic.demo_search import DemoSearch, Search, demo_count
 from active_critic.errors import ContextOverflow, EndpointDown, FitError
 from active_critic.examples import example_key
 from active_critic.lm import Turn, scripted_lm
-from active_critic.records import CriticProtocol, Example, Provenance, Reading, Scale
+from active_critic.protocols import CriticProtocol, Provenance, Reading
+from active_critic.records import Example, Scale
 from active_critic.scoring import Scorer
 
 Judge = Callable[[str, list[str]], float | None]

@@ -12,7 +12,8 @@ from active_critic.demos import PROSE_CHARS, REASON_CHARS, consistent, demonstra
 from active_critic.errors import ContextOverflow, EndpointDown, FitError, RequestRefused
 from active_critic.examples import example_key, group_of
 from active_critic.lm import Capabilities, LanguageModel, Turn, scripted_lm
-from active_critic.records import Criterion, CriticProtocol, Demo, Example, Mode, Provenance, Reading, Scale
+from active_critic.protocols import CriticProtocol, Demo, Mode, Provenance, Reading
+from active_critic.records import Criterion, Example, Scale
 from active_critic.scoring import demo_turns
 
 NAMES = ("Accuracy", "Tone", "Clarity", "Brevity")

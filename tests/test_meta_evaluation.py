@@ -13,7 +13,7 @@ from active_critic.data import RecordWriter, read_examples
 from active_critic.examples import example_key, group_of
 from active_critic.lm import scripted_lm
 from active_critic.meta_evaluation import compare
-from active_critic.records import Reading
+from active_critic.protocols import Reading
 from active_critic.stats import agreement, holm, paired_difference
 
 

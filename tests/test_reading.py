@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from active_critic.errors import UnreadableReply
 from active_critic.lm.client import Reply, Token
+from active_critic.protocols import Reading
 from active_critic.reading import Rating, level_weights, read_form, read_rating
-from active_critic.records import Reading
 
 TEXT = Reading(source="text")
 PROBABLE = Reading()

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from active_critic.evaluators.fit_report import FitReport
 from active_critic.lm.check import Findings
-from active_critic.records import Criterion, CriterionVerdict, CriticProtocol, Demo, Provenance, Scale, Usage, Verdict
+from active_critic.protocols import CriticProtocol, Demo, Provenance
+from active_critic.records import Criterion, CriterionVerdict, Scale, Usage, Verdict
 from active_critic.report import (
     Judged,
     agreement_table,

@@ -23,7 +23,8 @@ from active_critic.errors import (
     UnknownModel,
 )
 from active_critic.lm import Capabilities, LanguageModel, Turn, scripted_lm
-from active_critic.records import Criterion, CriticProtocol, Demo, Provenance, Reading, Scale, Usage
+from active_critic.protocols import CriticProtocol, Demo, Provenance, Reading
+from active_critic.records import Criterion, Scale, Usage
 from active_critic.scoring import OVERALL_QUESTION, Scorer, demo_turns, instructions
 
 Answer = Callable[[list[Turn]], str]

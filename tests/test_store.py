@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from active_critic import store
 from active_critic.errors import OutputError, ProtocolError
 from active_critic.evaluators import json_schema
-from active_critic.records import Criterion, CriticProtocol, Demo, Provenance, Reading, Scale
+from active_critic.protocols import CriticProtocol, Demo, Provenance, Reading
+from active_critic.records import Criterion, Scale
 
 text = st.text(max_size=40)
 finite = st.floats(allow_nan=False, allow_infinity=False, width=32)
@@ -286,7 +287,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     before = path.read_bytes()
     code = (
         "import resource, sys; from active_critic import store; from active_critic.errors import OutputError\n"
-        "from active_critic.records import CriticProtocol\n"
+        "from active_critic.protocols import CriticProtocol\n"
         "p = store.load(sys.argv[1], CriticProtocol); resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
         "try: store.save(p, sys.argv[1])\nexcept OutputError as e: sys.exit(str(e))"
     )

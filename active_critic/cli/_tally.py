@@ -12,7 +12,8 @@ from active_critic.files import BadRow
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from active_critic.records import Example, Protocol, Verdict
+    from active_critic.protocols import Protocol
+    from active_critic.records import Example, Verdict
 
 MOST_REASONS = 20
 """Kinds of reasons that are told apart; the rest are counted together."""

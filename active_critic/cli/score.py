@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from active_critic.cli._tally import Tally
     from active_critic.data import BadRow
     from active_critic.lm import LanguageModel
-    from active_critic.records import Example, Protocol, Verdict
+    from active_critic.protocols import Protocol
+    from active_critic.records import Example, Verdict
     from active_critic.report import Judged
 
 UNSCORED = 7

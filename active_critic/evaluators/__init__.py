@@ -22,7 +22,8 @@ from active_critic.evaluators.hd_eval import HDEval
 from active_critic.evaluators.ice import ICE
 from active_critic.evaluators.surface import Surface, SurfaceFloor
 from active_critic.evaluators.zero_shot import ZeroShot
-from active_critic.records import Protocol, Scale
+from active_critic.protocols import Protocol
+from active_critic.records import Scale
 
 __all__ = [
     "EVALUATORS",

@@ -20,8 +20,9 @@ from active_critic.asking import (
 from active_critic.evaluators.base import Judge
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
+from active_critic.protocols import Protocol, Reading
 from active_critic.quoting import quote
-from active_critic.records import CriterionVerdict, Example, Protocol, Reading, Record, Usage, Verdict
+from active_critic.records import CriterionVerdict, Example, Record, Usage, Verdict
 
 OVERALL = "overall"
 """The only question where no aspects are named."""

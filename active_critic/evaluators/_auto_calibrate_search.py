@@ -22,7 +22,8 @@ from active_critic.examples import Examples, example_key, human_score
 from active_critic.inference import SHORTENED
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
-from active_critic.records import Reading, Scale
+from active_critic.protocols import Reading
+from active_critic.records import Scale
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ from active_critic.examples import human_score
 from active_critic.inference import DEFAULT_CONTEXT, Shortener
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
+from active_critic.protocols import Reading
 from active_critic.quoting import quote
 from active_critic.reading import read_form
-from active_critic.records import Example, Reading, Scale
+from active_critic.records import Example, Scale
 
 LONGEST = 800
 """Characters that a text of criteria has at most."""

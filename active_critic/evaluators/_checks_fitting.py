@@ -27,7 +27,8 @@ from active_critic.evaluators._checks_material import (
 from active_critic.examples import example_key
 from active_critic.lm import Turn
 from active_critic.lm.filling import form_filling_lm
-from active_critic.records import Example, Protocol
+from active_critic.protocols import Protocol
+from active_critic.records import Example
 
 
 def constructor_only_stores(make: Make) -> None:

@@ -18,8 +18,9 @@ from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators.base import Progress
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Reply, Turn
+from active_critic.protocols import Reading
 from active_critic.quoting import quote
-from active_critic.records import Criterion, Reading
+from active_critic.records import Criterion
 
 FEWEST_STEPS, MOST_STEPS = 3, 6
 STEP_CHARS = 200

@@ -15,8 +15,9 @@ from active_critic.evaluators._hd_eval_tree import decompose
 from active_critic.evaluators.base import Progress
 from active_critic.examples import MIN_EXAMPLES, Examples, example_key, folds, group_of
 from active_critic.lm.client import LanguageModel, Turn
+from active_critic.protocols import Reading
 from active_critic.quoting import quote
-from active_critic.records import Criterion, Example, Reading, Scale
+from active_critic.records import Criterion, Example, Scale
 from active_critic.stats import agreement
 
 FOLDS = 4

@@ -8,7 +8,8 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from active_critic.evaluators._fitting import check_names
-from active_critic.records import Criterion, Protocol, Reading, Record
+from active_critic.protocols import Protocol, Reading
+from active_critic.records import Criterion, Record
 
 
 class TreeCriterion(Criterion):

@@ -15,7 +15,8 @@ from active_critic.evaluators.fit_report import FitReport, make_report
 from active_critic.examples import check_examples
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
-from active_critic.records import Criterion, CriticProtocol, Mode, Order, Protocol, Scale
+from active_critic.protocols import CriticProtocol, Mode, Order, Protocol
+from active_critic.records import Criterion, Scale
 from active_critic.scoring import Scorer
 
 UNTOLD = "It is not known what the task is; the examples have to show it."

@@ -21,7 +21,8 @@ from active_critic.files import BadRow
 from active_critic.journal import Journal, default_path
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.client import Turn
-from active_critic.records import Example, Order, Protocol, Provenance, Reading, Record, Scale, Usage, Verdict
+from active_critic.protocols import Order, Protocol, Provenance, Reading
+from active_critic.records import Example, Record, Scale, Usage, Verdict
 
 WINDOW = 256
 """Items read ahead, so that those with the same source can be scored one after the other."""

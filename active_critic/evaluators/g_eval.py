@@ -30,19 +30,10 @@ from active_critic.examples import check_examples
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
+from active_critic.protocols import Protocol, Reading
 from active_critic.quoting import quote
 from active_critic.reading import Rating
-from active_critic.records import (
-    Criterion,
-    CriterionVerdict,
-    Example,
-    Protocol,
-    Reading,
-    Scale,
-    ScoredBy,
-    Usage,
-    Verdict,
-)
+from active_critic.records import Criterion, CriterionVerdict, Example, Scale, ScoredBy, Usage, Verdict
 
 SAMPLES = 20
 """Replies drawn for a rating where the model gives no token probabilities, as in the paper (section 3.1)."""

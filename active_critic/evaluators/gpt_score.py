@@ -21,8 +21,9 @@ from active_critic.examples import MIN_EXAMPLES, check_examples, human_score
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.lm.likelihood import Likelihood, refusal
+from active_critic.protocols import Protocol
 from active_critic.quoting import quote
-from active_critic.records import Criterion, CriterionVerdict, Example, Protocol, Record, Scale, Usage, Verdict
+from active_critic.records import Criterion, CriterionVerdict, Example, Record, Scale, Usage, Verdict
 
 LEAST_SLOPE = 0.1
 """The line from log-likelihoods to scores rises at least by this part of the ratio of their spreads."""

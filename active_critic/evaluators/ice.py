@@ -32,8 +32,9 @@ from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progres
 from active_critic.examples import Examples, check_examples, example_key, group_of, human_score
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
+from active_critic.protocols import Protocol, Reading
 from active_critic.quoting import quote
-from active_critic.records import CriterionVerdict, Example, Protocol, Reading, Record, Scale, Usage, Verdict
+from active_critic.records import CriterionVerdict, Example, Record, Scale, Usage, Verdict
 
 SHOTS = 4
 """In-context examples, as in the paper (section 2.3)."""

@@ -20,7 +20,8 @@ from active_critic.evaluators._surface_features import FEATURES, Floats, figures
 from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, scale_of
 from active_critic.examples import Examples, check_examples, example_key
 from active_critic.lm import LanguageModel
-from active_critic.records import Example, Protocol, Scale, Usage, Verdict
+from active_critic.protocols import Protocol
+from active_critic.records import Example, Scale, Usage, Verdict
 
 __all__ = [
     "ALPHA_PER_FIGURE",

@@ -9,7 +9,8 @@ from active_critic.data import read_examples
 from active_critic.evaluators.base import Evaluator, Judge, Progress, default_reading, scale_of, versions
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.lm import LanguageModel
-from active_critic.records import CriticProtocol, Provenance, Reading, Scale
+from active_critic.protocols import CriticProtocol, Provenance, Reading
+from active_critic.records import Scale
 from active_critic.scoring import Scorer
 
 INSTRUCTION = "Judge how good the response is as a response to its source."

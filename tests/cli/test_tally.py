@@ -5,7 +5,8 @@ import pytest
 from active_critic.cli import _tally
 from active_critic.cli._tally import Tally
 from active_critic.files import BadRow
-from active_critic.records import CriticProtocol, Example, Provenance, Scale, Verdict
+from active_critic.protocols import CriticProtocol, Provenance
+from active_critic.records import Example, Scale, Verdict
 
 PROTOCOL = CriticProtocol(task_description="t", scale=Scale(low=1, high=5), provenance=Provenance(model="m"))
 

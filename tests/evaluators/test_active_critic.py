@@ -17,7 +17,8 @@ from active_critic.errors import DataError, EndpointDown, FitError
 from active_critic.evaluators import ActiveCritic, load
 from active_critic.evaluators._fitting import given_criteria
 from active_critic.lm import Capabilities, LanguageModel, Turn, open_lm, scripted_lm
-from active_critic.records import Criterion, CriticProtocol, Example, Scale
+from active_critic.protocols import CriticProtocol
+from active_critic.records import Criterion, Example, Scale
 
 SMALL: dict[str, Any] = {"candidates": 4, "demos": 2, "journal": None}
 

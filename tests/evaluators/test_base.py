@@ -24,7 +24,8 @@ from active_critic.evaluators import ActiveCritic, Evaluator, ZeroShot, from_pro
 from active_critic.files import BadRow
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, Turn, scripted_lm
-from active_critic.records import CriticProtocol, Example, Provenance, Reading, Scale, Verdict
+from active_critic.protocols import CriticProtocol, Provenance, Reading
+from active_critic.records import Example, Scale, Verdict
 
 PROGRAM = CriticProtocol(
     evaluator="zero-shot",

@@ -12,7 +12,8 @@ from active_critic.demo_search import DemoSearch, Search
 from active_critic.evaluators.fit_report import FOLDS, FitReport, held_out_predictions, make_report
 from active_critic.examples import folds, group_of
 from active_critic.lm import Turn, scripted_lm
-from active_critic.records import Criterion, CriticProtocol, Example, Provenance, Reading, Scale, Usage, Verdict
+from active_critic.protocols import CriticProtocol, Provenance, Reading
+from active_critic.records import Criterion, Example, Scale, Usage, Verdict
 from active_critic.scoring import Scorer
 from active_critic.stats import Agreement, Difference
 

@@ -16,7 +16,8 @@ from active_critic.evaluators._g_eval_steps import STEP_CHARS, write_steps
 from active_critic.evaluators.g_eval import GEval, GEvalJudge, GEvalProtocol
 from active_critic.lm import Capabilities, LanguageModel, Turn, scripted_lm
 from active_critic.lm.client import text_of
-from active_critic.records import Criterion, Example, Provenance, Reading, Scale, Verdict
+from active_critic.protocols import Provenance, Reading
+from active_critic.records import Criterion, Example, Scale, Verdict
 
 EXAMPLES = [Example("word " * n, f"question {n % 3}", float(n % 5 + 1)) for n in range(1, 13)]
 ASPECTS = {"Accuracy": "Nothing in it is wrong.", "Tone": "It is friendly."}

@@ -19,7 +19,8 @@ from active_critic.evaluators._hd_eval_program import HDEvalProtocol, TreeCriter
 from active_critic.evaluators._hd_eval_tree import SUCH_AS
 from active_critic.evaluators.hd_eval import HDEval
 from active_critic.lm import Capabilities, LanguageModel, Turn, scripted_lm
-from active_critic.records import Criterion, Example, Reading
+from active_critic.protocols import Reading
+from active_critic.records import Criterion, Example
 
 MAIN = {"Alpha": "The alpha of the text is high.", "Beta": "The beta is high.", "Gamma": "The gamma is high."}
 PARTS = {

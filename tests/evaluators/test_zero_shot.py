@@ -10,7 +10,8 @@ from active_critic.evaluators import ZeroShot, load
 from active_critic.evaluators.zero_shot import zero_shot_protocol
 from active_critic.examples import data_sha256
 from active_critic.lm import Capabilities, Turn
-from active_critic.records import Example, Reading, Scale
+from active_critic.protocols import Reading
+from active_critic.records import Example, Scale
 
 EXAMPLES = [Example("word " * n, "question", float(n % 5 + 1)) for n in range(1, 9)]
 
