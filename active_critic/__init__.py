@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from active_critic.comparison import Comparison
+    from active_critic.curves import curve
     from active_critic.data import read_examples
     from active_critic.errors import (
         ActiveCriticError,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     )
     from active_critic.examples import Examples, split
     from active_critic.journal import Journal
+    from active_critic.learning_curve import Curve
     from active_critic.lm import LanguageModel, open_lm
     from active_critic.meta_evaluation import compare
     from active_critic.protocols import CriticProtocol, Protocol
@@ -54,6 +56,7 @@ _HOMES = {
     "Criterion": "records",
     "CriterionVerdict": "records",
     "CriticProtocol": "protocols",
+    "Curve": "learning_curve",
     "DataError": "errors",
     "Evaluator": "evaluators",
     "Example": "records",
@@ -79,6 +82,7 @@ _HOMES = {
     "ZeroShot": "evaluators",
     "check_evaluator": "evaluators",
     "compare": "meta_evaluation",
+    "curve": "curves",
     "evaluator_checks": "evaluators",
     "fit": "evaluators",
     "load": "evaluators",
@@ -97,6 +101,7 @@ __all__ = [
     "Criterion",
     "CriterionVerdict",
     "CriticProtocol",
+    "Curve",
     "DataError",
     "Evaluator",
     "Example",
@@ -121,6 +126,7 @@ __all__ = [
     "ZeroShot",
     "check_evaluator",
     "compare",
+    "curve",
     "evaluator_checks",
     "fit",
     "load",

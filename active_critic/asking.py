@@ -99,10 +99,16 @@ def ask(
                 sample=sample,
             )
             usage = usage + reply.usage
+            if not reply.text.strip():
+                raise UnreadableReply("the reply is empty", reply="")
             form = read_form(reply, first=next(iter(sheet.schema["properties"])))
             ratings = {name: read_rating(reply, form, path, reading) for name, path in sheet.ratings.items()}
             return Filled(reply, form, ratings, usage)
         except UnreadableReply as problem:
+            if reply.finish_reason == "content_filter":  # it would withhold the second one too
+                withheld = RequestRefused(f"{lm.name}: the provider's content filter withheld the reply")
+                withheld.usage = usage
+                raise withheld from None
             if attempt == 2:
                 problem.usage = usage
                 raise
@@ -125,6 +131,17 @@ def why_unscored(problem: ModelError, source: str, response: str) -> str:
     if isinstance(problem, ContextOverflow):
         return f"source and response ({len(source) + len(response):,} characters) do not fit: {problem}"
     return str(problem)
+
+
+def model_notes(lm: LanguageModel, reply: Reply) -> list[str]:
+    """What a reader should know when another model answered than the one that was asked.
+
+    A dated or shortened form of the name is the same model.
+    """
+    asked, served = (name.rpartition("/")[2].lower() for name in (lm.name, reply.model))
+    if not served or asked in served or served in asked:
+        return []
+    return [f"the endpoint says that {reply.model} answered, not {lm.name}"]
 
 
 def reading_notes(reading: Reading, ratings: Mapping[str, Rating]) -> list[str]:

@@ -245,15 +245,8 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """The comparison as one JSON document; see ``docs/compare.md``."""
         labels = self.labels
-        scale = self.data.scale
         return {
-            "data": {
-                "path": self.data.path,
-                "sha256": self.data_sha256,
-                "examples": len(self.data),
-                "documents": len({group_of(example) for example in self.data}),
-                "scale": None if scale is None else str(scale),
-            },
+            "data": data_document(self.data, self.data_sha256),
             "model": self.model,
             "weights": self.weights,
             "versions": self.versions,
@@ -278,11 +271,7 @@ class Comparison:
     @property
     def labels(self) -> list[str]:
         """What examples are called: their ids where these are there and differ, else their rows."""
-        ids = [example.id for example in self.data]
-        named = [name for name in ids if name is not None]
-        if len(named) == len(set(named)) == len(ids):
-            return named
-        return [f"row {example.row or place}" for place, example in enumerate(self.data, 1)]
+        return labels_of(self.data)
 
     def table(self) -> list[dict[str, Any]]:
         """One flat record a method, for CSV; None where something is not defined."""
@@ -311,6 +300,26 @@ class Comparison:
                     record[f"{method.name}{_WHY}"] = method.unscored.get((number, place))
                 records.append(record)
         return records
+
+
+def labels_of(data: Examples) -> list[str]:
+    """What examples are called: their ids where these are there and differ, else their rows."""
+    ids = [example.id for example in data]
+    named = [name for name in ids if name is not None]
+    if len(named) == len(set(named)) == len(ids):
+        return named
+    return [f"row {example.row or place}" for place, example in enumerate(data, 1)]
+
+
+def data_document(data: Examples, sha256: str) -> dict[str, Any]:
+    """What examples were used, as plain JSON values."""
+    return {
+        "path": data.path,
+        "sha256": sha256,
+        "examples": len(data),
+        "documents": len({group_of(example) for example in data}),
+        "scale": None if data.scale is None else str(data.scale),
+    }
 
 
 def ranked(methods: Sequence[MethodResult]) -> list[MethodResult]:

@@ -14,7 +14,7 @@ import math
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +28,8 @@ NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _WRAPPERS = ("data", "examples", "items")
+_FORMULA = frozenset("=+-@\t\r＝＋－＠")
+"""What a text that a spreadsheet runs begins with; in some languages the full-width signs do, too."""
 
 
 Row = tuple[int, dict[str, Any]]
@@ -282,14 +284,17 @@ class RecordWriter:
 
     Args:
         path: Where the finished file shall be.
+        guarded: The only columns in which texts are kept from running as formulas; None: all. What is in other columns
+            is written as it is, so that it can be read back.
 
     Raises:
         DataError: The suffix is not one of the above.
         OutputError: The file cannot be written, or a record has a column that the header lacks.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, guarded: Collection[str] | None = None) -> None:
         self.path = Path(path)
+        self.guarded = guarded
         self.partial = self.path.with_name(self.path.name + ".partial")
         self.kind, self._gzipped = file_kind(self.path, WRITABLE)
         self.count = 0
@@ -322,14 +327,18 @@ class RecordWriter:
         writer = csv.writer(lines, delimiter=_DELIMITERS[self.kind], lineterminator="\r\n")
         if not self.count:
             self._columns = list(record)
-            writer.writerow([_cell(column) for column in self._columns])
+            writer.writerow([self._cell(column, column) for column in self._columns])
         for column in record.keys() - self._columns:
             raise OutputError(
                 f"record {self.count + 1} has a column {column!r} that the first record does not have, "
                 f"and the header of {self.path} is fixed by then; write .jsonl instead"
             )
-        writer.writerow([_cell(record.get(column)) for column in self._columns])
+        writer.writerow([self._cell(column, record.get(column)) for column in self._columns])
         return lines.getvalue()
+
+    def _cell(self, column: str, value: Any) -> str:
+        runs = isinstance(value, str) and value[:1] in _FORMULA and not NUMBER.fullmatch(value)
+        return f"'{value}" if runs and (self.guarded is None or column in self.guarded) else _cell(value)
 
     def _put(self, text: str) -> None:
         try:
@@ -393,6 +402,4 @@ def _finite(value: Any) -> Any:
 def _cell(value: Any) -> str:
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return ""
-    if not isinstance(value, str):
-        return json_text(value) if isinstance(value, Mapping | list | tuple | bool | int | float) else str(value)
-    return f"'{value}" if value[:1] in {"=", "+", "-", "@", "\t", "\r"} and not NUMBER.fullmatch(value) else value
+    return json_text(value) if isinstance(value, Mapping | list | tuple | bool | int | float) else str(value)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from active_critic.calibration import Calibration
 from active_critic.records import Criterion, ReadFrom, Record, Scale
 
 FORMAT_VERSION = 1
@@ -154,6 +155,8 @@ class CriticProtocol(Protocol):
         demos: Demonstrations, in prompt order.
         overall_scoring: Whether the model rates the whole; if not, it is the mean of the criteria (fine mode only).
         explanations: Whether the model explains, in demonstrations and in replies.
+        calibration: How the score is combined from the rating and other readings; None: it is the rating.
+        surface: The numbers of the surface floor that is one of these readings (``SurfaceFloor.to_dict``), or None.
     """
 
     evaluator: Literal["active-critic", "zero-shot"] = "active-critic"
@@ -164,6 +167,8 @@ class CriticProtocol(Protocol):
     demos: tuple[Demo, ...] = ()
     overall_scoring: bool = True
     explanations: bool = True
+    calibration: Calibration | None = None
+    surface: dict[str, Any] | None = None
 
     @property
     def shown(self) -> frozenset[str]:
@@ -174,7 +179,8 @@ class CriticProtocol(Protocol):
     def traits(self) -> tuple[str, ...]:
         """Mode, demonstrations and reading."""
         demos = sha256("".join(demo.example_id for demo in self.demos).encode()).hexdigest()[:8]
-        return (self.mode, f"demos:{len(self.demos)}:{demos}", self.reading.words)
+        readings = "+".join(part.name for part in self.calibration.parts) if self.calibration else "rating"
+        return (self.mode, f"demos:{len(self.demos)}:{demos}", self.reading.words, f"score:{readings}")
 
     @field_validator("criteria")
     @classmethod

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from active_critic.errors import DataError
 
 ReadFrom = Literal["probabilities", "text"]
-ScoredBy = Literal["probabilities", "text", "samples", "likelihood", "surface"]
+ScoredBy = Literal["probabilities", "text", "samples", "likelihood", "surface", "combination"]
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -201,7 +201,11 @@ class Verdict:
         criteria: One entry a criterion (empty in coarse mode).
         read_from: What the score was read from: ``"probabilities"``, the expectation over the probabilities of the
             rating tokens; ``"text"``, the number in the reply; ``"samples"``, the mean of several replies;
-            ``"likelihood"``, that of the response; ``"surface"``, features of the text. None when unscored.
+            ``"likelihood"``, that of the response; ``"surface"``, features of the text; ``"combination"``, several of
+            these (see ``parts``). None when unscored.
+        interval: Within which people's score lies with a probability of 90 %, on the user's scale; None where the
+            evaluator gives none.
+        parts: What each reading of a combination adds to the mean score, in points of the user's scale.
         notes: Things the reader should know, for example that an explanation was cut off.
         usage: What this verdict cost.
     """
@@ -212,6 +216,8 @@ class Verdict:
     advice: str | None = None
     criteria: tuple[CriterionVerdict, ...] = ()
     read_from: ScoredBy | None = None
+    interval: tuple[float, float] | None = None
+    parts: Mapping[str, float] = field(default_factory=dict, hash=False)
     notes: tuple[str, ...] = ()
     usage: Usage = Usage()
 
@@ -230,5 +236,7 @@ class Verdict:
             "advice": self.advice,
             "criteria": [{"name": c.name, "score": c.score, "explanation": c.explanation} for c in self.criteria],
             "read_from": self.read_from,
+            "interval": list(self.interval) if self.interval else None,
+            "parts": dict(self.parts),
             "notes": list(self.notes),
         }

@@ -277,8 +277,15 @@ def reading_words(protocol: CriticProtocol) -> str:
     what = "each criterion, then the whole" if protocol.mode == "fine" else "the whole at once"
     return (
         f"The model rates {what} from {reading.low} to {reading.high}, {order} it explains; ratings are read {how} "
-        f"and given on your scale {protocol.scale}."
+        f"and given on your scale {protocol.scale}.{_combination(protocol)}"
     )
+
+
+def _combination(protocol: CriticProtocol) -> str:
+    if protocol.calibration is None:
+        return ""
+    shares = ", ".join(f"{name} {share:.0%}" for name, share in protocol.calibration.shares.items())
+    return f" The score is combined from {shares} (shares of the weights)."
 
 
 def program_account(protocol: Protocol) -> RenderableType:

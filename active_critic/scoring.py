@@ -21,6 +21,7 @@ from active_critic.asking import (
     compact,
     level_schema,
     levels_words,
+    model_notes,
     object_schema,
     reading_notes,
     shown_texts,
@@ -181,6 +182,7 @@ class _Conversation:
             problem.usage = self.usage  # what the criteria cost is paid, too, whoever catches this
             raise
         self.usage = self.usage + filled.usage
+        self.notes += [note for note in model_notes(self.lm, filled.reply) if note not in self.notes]
         self.cut = self.cut or not filled.form.complete
         return filled
 

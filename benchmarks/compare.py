@@ -22,12 +22,16 @@ from typing import Any
 
 import active_critic as ac
 from active_critic.comparison import Comparison
+from active_critic.evaluators._readings import READINGS
 from active_critic.examples import group_of
 from active_critic.journal import Journal
 from active_critic.lm import open_lm
-from active_critic.meta_evaluation import EVALUATOR_NAMES, compare
+from active_critic.meta_evaluation import compare
+from active_critic.methods import EVALUATOR_NAMES, resolve
 
-CRITIC = "active-critic-fine"
+ALL_READINGS = " (all readings)"
+"""Behind the name of an Active-Critic: its score is combined from rating, likelihood and surface."""
+METHODS = (*EVALUATOR_NAMES, *(f"{name}{ALL_READINGS}" for name in EVALUATOR_NAMES if name.startswith("active-critic")))
 ABLATIONS: dict[str, dict[str, Any]] = {
     "fine": {},
     "without task description": {"task_description": False},
@@ -51,7 +55,6 @@ def main() -> None:
                 draw(ac.read_examples(path, fields=_fields(args.fields), scale=args.scale), args),
                 _methods(args),
                 lm,
-                settings=None if args.ablations else _settings(args),
                 train=args.train,
                 test_documents=args.test_documents,
                 repeats=args.repeats,
@@ -89,7 +92,14 @@ def draw(examples: ac.Examples, args: argparse.Namespace) -> ac.Examples:
 
 def _methods(args: argparse.Namespace) -> Any:
     if not args.ablations:
-        return args.methods.split(",")
+        plain_ones = [name for name in args.methods if name in EVALUATOR_NAMES]
+        made = resolve(plain_ones, _settings(args), seed=args.seed) if plain_ones else {}
+        for name in args.methods:
+            plain = name.removesuffix(ALL_READINGS)
+            if plain != name:
+                (factory,) = resolve([plain], _settings(args, plain), seed=args.seed).values()
+                made[name] = partial(factory, readings=READINGS)
+        return made
     common = {"candidates": args.candidates, "max_batches": args.batches, "report": False, "seed": args.seed}
     criteria = json.loads(Path(args.criteria).read_text()) if args.criteria else None
     made = {}
@@ -98,12 +108,11 @@ def _methods(args: argparse.Namespace) -> Any:
             continue
         own = {**common, **change} | ({"criteria": criteria} if "criteria" in change else {})
         made[name] = partial(ac.ActiveCritic, journal=None, **own)
-    wanted = args.methods.split(",") if args.methods != ",".join(EVALUATOR_NAMES) else list(made)
-    return {name: made[name] for name in wanted if name in made}
+    return made
 
 
-def _settings(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
-    """Settings of the methods that are compared; ``--set`` adds to them."""
+def _settings(args: argparse.Namespace, only: str | None = None) -> dict[str, dict[str, Any]]:
+    """Settings of the methods that are compared, or of one of them; ``--set`` adds to them."""
     ours = {"candidates": args.candidates, "max_batches": args.batches}
     settings: dict[str, dict[str, Any]] = {
         "active-critic-coarse": dict(ours),
@@ -116,7 +125,7 @@ def _settings(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
         where, _, value = text.partition("=")
         name, _, parameter = where.rpartition(".")
         settings.setdefault(name, {})[parameter] = json.loads(value)
-    return {name: own for name, own in settings.items() if name in args.methods.split(",")}
+    return {name: own for name, own in settings.items() if name in ([only] if only else args.methods)}
 
 
 def without_texts(found: Comparison) -> dict[str, Any]:
@@ -190,7 +199,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--lm", default="local")
     parser.add_argument("--api-base")
     parser.add_argument("--context", type=int)
-    parser.add_argument("--methods", default=",".join(EVALUATOR_NAMES))
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS, metavar="NAME")
     parser.add_argument("--set", action="append", metavar="NAME.PARAMETER=JSON")
     parser.add_argument("--against", help="what all are compared with; default: the best that is no Active-Critic")
     parser.add_argument("--train", type=float, default=0.25)

@@ -34,6 +34,7 @@ class Say:
     finish_reason: str = "stop"
     model: str = "served-model"
     slow: float = 0.0
+    refusal: str | None = None  # the words of a model that refuses; they stand beside the text
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Fault:
     """An error reply, or something that is no HTTP reply at all.
 
     ``how`` is ``"status"``, ``"reset"`` (connection reset in the middle of the body), ``"empty"`` (a 200 without a
-    body) or ``"broken"`` (a 200 with half a JSON document).
+    body), ``"broken"`` (a 200 with half a JSON document) or ``"endless"`` (a body that goes on for as long as the
+    server does, a little at a time).
     """
 
     how: str = "status"
@@ -129,6 +131,7 @@ class Loopback:
     answer: Answer
     complete: Complete = lambda _: NO_COMPLETIONS
     asked: list[Asked] = field(default_factory=list)
+    over: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -163,6 +166,7 @@ def serving(answer: Answer | None = None) -> Iterator[Loopback]:
     try:
         yield loopback
     finally:
+        loopback.over.set()
         server.shutdown()
         server.server_close()
         thread.join()
@@ -194,6 +198,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, completion(reply, body))
         elif reply.how == "reset":
             self._reset()
+        elif reply.how == "endless":
+            self._drip()
         elif reply.how == "empty":
             self._send_bytes(200, b"")
         elif reply.how == "broken":
@@ -215,6 +221,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(raw)
 
+    def _drip(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        while not self.loopback.over.wait(0.02):
+            self.wfile.write(b"1\r\n \r\n")
+            self.wfile.flush()
+        self.close_connection = True
+
     def _reset(self) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -232,7 +248,7 @@ def completion(reply: Say, body: dict[str, Any]) -> dict[str, Any]:
     """A reply as the protocol writes it; token probabilities only where they were asked for."""
     choice: dict[str, Any] = {
         "index": 0,
-        "message": {"role": "assistant", "content": reply.text},
+        "message": {"role": "assistant", "content": reply.text} | ({"refusal": reply.refusal} if reply.refusal else {}),
         "finish_reason": reply.finish_reason,
         "logprobs": None,
     }

@@ -15,25 +15,27 @@ from active_critic.report import plain
 
 if TYPE_CHECKING:
     from active_critic.comparison import Compared, Comparison, MethodResult
+    from active_critic.records import Usage
 
-_COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall", "mean": "mean of 3"}
+COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall", "mean": "mean of 3"}
 _LEVELS = {"dataset": "over all examples", "document": "within the documents", "system": "over the systems' means"}
 
 
 def comparison_account(found: Comparison) -> RenderableType:
     """A comparison as tables and sentences; methods that agree best come first."""
     methods = ranked(found.methods)
-    parts: list[RenderableType] = [_figures(methods), _dim(_basis(found, methods)), Text("")]
+    parts: list[RenderableType] = [_figures(methods), dim(_basis(found, methods)), Text("")]
     if any(method.over_baseline or method.over_floor for method in methods):
-        parts += [_differences(methods), _dim(_tested(found)), Text("")]
+        parts += [_differences(methods), dim(_tested(found)), Text("")]
     parts += [Text(plain(sentence)) for sentence in found.words]
     if found.model is not None:
         said = f"What each method needs by itself with {plain(found.model)}, all splits together, whether it was paid "
-        parts += [Text(""), _prices(methods, found), _dim(f"{said}for now or is in the journal since an earlier run.")]
+        parts += [Text(""), _prices(methods, found), dim(f"{said}for now or is in the journal since an earlier run.")]
     return Group(*parts)
 
 
-def _dim(said: str) -> Text:
+def dim(said: str) -> Text:
+    """What stands below a table."""
     return Text(said, style="dim")
 
 
@@ -67,7 +69,8 @@ def _tested(found: Comparison) -> str:
     )
 
 
-def _table(*columns: str) -> Table:
+def table_of(*columns: str) -> Table:
+    """A table without lines, of columns with these heads."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")
@@ -75,24 +78,24 @@ def _table(*columns: str) -> Table:
 
 
 def _figures(methods: Sequence[MethodResult]) -> Table:
-    table = _table("", *_COEFFICIENTS.values(), "MAE")
+    table = table_of("", *COEFFICIENTS.values(), "MAE")
     for method in methods:
         found = method.agreement
         cells = []
-        for name in _COEFFICIENTS:
+        for name in COEFFICIENTS:
             value, interval = getattr(found, name), getattr(found, f"{name}_interval")
             # The interval below its figure: four of them side by side would be too wide for most terminals.
-            said = _number(value, ".2f") + (f"\n{_interval(interval, '.2f')}" if interval else "")
+            said = number_words(value, ".2f") + (f"\n{interval_words(interval, '.2f')}" if interval else "")
             cells.append(Text(said, style="bold" if name == "mean" else ""))
         head = Text.assemble(plain(method.name), (f"\n{found.n:,} of {found.total:,} scored", "dim"))
-        table.add_row(head, *cells, Text(_number(method.mae, ".2f")))
+        table.add_row(head, *cells, Text(number_words(method.mae, ".2f")))
     return table
 
 
 def _differences(methods: Sequence[MethodResult]) -> Table:
     columns = [[method.over_baseline for method in methods], [method.over_floor for method in methods]]
     to = dict.fromkeys(compared.to for column in columns for compared in column if compared is not None)
-    table = _table("", *(head for name in to for head in (f"against {plain(name)}", "p (Holm)")))
+    table = table_of("", *(head for name in to for head in (f"against {plain(name)}", "p (Holm)")))
     for method in methods:
         own = {compared.to: compared for compared in (method.over_floor, method.over_baseline) if compared is not None}
         cells = [cell for name in to for cell in _difference(own.get(name))]
@@ -104,28 +107,28 @@ def _difference(compared: Compared | None) -> tuple[Text, Text]:
     if compared is None:
         return Text(""), Text("")
     found = compared.difference
-    said = _number(found.delta, "+.2f")
+    said = number_words(found.delta, "+.2f")
     if found.interval:
-        said += f" {_interval(found.interval, '+.2f')}"
-    return Text(said), Text(_number(compared.p_holm, ".4f"))
+        said += f" {interval_words(found.interval, '+.2f')}"
+    return Text(said), Text(number_words(compared.p_holm, ".4f"))
 
 
-def _interval(ends: tuple[float, float], form: str) -> str:
+def interval_words(ends: tuple[float, float], form: str) -> str:
+    """An interval in brackets, both ends in this format."""
     return f"[{ends[0]:{form}} {ends[1]:{form}}]"  # with a comma, the table would not fit 80 columns
 
 
-def _number(value: float | None, form: str) -> str:
+def number_words(value: float | None, form: str) -> str:
+    """A number in this format; a dash where there is none."""
     return "–" if value is None else f"{value:{form}}"
 
 
 def _prices(methods: Sequence[MethodResult], found: Comparison) -> Table:
-    table = _table("", "calls to fit", "to score", "read", "cached", "written", "seconds", "cost")
+    table = table_of("", "calls to fit", "to score", "read", "cached", "written", "seconds", "cost")
     for column in table.columns[1:]:
         column.justify = "right"
     for method in methods:
         used = method.needs
-        free = not used.calls or found.weights is not None
-        cost = "–" if free else "unknown" if used.cost is None else f"${used.cost:.4g}"
         table.add_row(
             Text(plain(method.name)),
             f"{method.fit.calls:,}",
@@ -134,6 +137,13 @@ def _prices(methods: Sequence[MethodResult], found: Comparison) -> Table:
             f"{used.cached_tokens:,}",
             f"{used.completion_tokens:,}",
             f"{used.seconds:,.0f}",
-            cost,
+            price_words(used, local=found.weights is not None),
         )
     return table
+
+
+def price_words(used: Usage, *, local: bool, parts: int = 1) -> str:
+    """What this costs in dollars, the mean over so many parts; a dash where a model on this machine did it."""
+    if not used.calls or local:
+        return "–"
+    return "unknown" if used.cost is None else f"${used.cost / parts:.4g}"

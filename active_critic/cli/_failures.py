@@ -23,6 +23,15 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
     (errors.FitError, 6),
 )
 """Exit code by error; the first that fits counts."""
+_PASSING = (
+    errors.AuthenticationFailed,
+    errors.BillingStopped,
+    errors.EndpointDown,
+    errors.RateLimited,
+    errors.OutputError,
+    MemoryError,
+)
+"""What may be put right from outside, so that the same command goes on."""
 
 
 def explain(problem: BaseException, session: Session | None) -> int:
@@ -35,12 +44,17 @@ def explain(problem: BaseException, session: Session | None) -> int:
     elif isinstance(problem, errors.ActiveCriticError | OSError):
         code = next((code for kind, code in CODES if isinstance(problem, kind)), UNEXPECTED)
         say(f"error: {_said(problem)}", style="red")
+    elif isinstance(problem, MemoryError):
+        code = UNEXPECTED
+        say("error: there is not enough memory; use fewer --workers, or split or shorten the items", style="red")
     else:
         code = UNEXPECTED
         say("".join(traceback.format_exception(problem)).rstrip())
         say("error: this should not have happened; please report it, with the lines above", style="red")
     for note in getattr(problem, "__notes__", ()):
         say(note)
+    if isinstance(problem, _PASSING) and session is not None and session.opened and session.journal is not None:
+        say("everything paid for is in the journal; run the same command again to go on")
     return code
 
 

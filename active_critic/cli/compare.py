@@ -135,7 +135,7 @@ def compare(
     }
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
-        result_file = stack.enter_context(_result_file(out)) if out else None
+        table = stack.enter_context(result_file(out)) if out else None
         score_file = stack.enter_context(RecordWriter(predictions)) if predictions else None
         model = None
         if any(map(needs_model, methods.values())):
@@ -158,9 +158,9 @@ def compare(
                 explain=explain,
                 progress=progress,
             )
-        if result_file is not None:
-            for record in [found.to_dict()] if _whole(result_file) else found.table():
-                result_file.write(record)
+        if table is not None:
+            for record in [found.to_dict()] if is_whole(table) else found.table():
+                table.write(record)
         if score_file is not None:
             for record in found.predictions():
                 score_file.write(record)
@@ -177,16 +177,17 @@ def compare(
         raise typer.Exit(UNSCORED)
 
 
-def _result_file(path: Path) -> RecordWriter:
+def result_file(path: Path) -> RecordWriter:
+    """What writes a result: everything as one document to ``.json``, else its rows; a context manager."""
     from active_critic.files import RecordWriter
 
     writer = RecordWriter(path)
-    if _whole(writer):
+    if is_whole(writer):
         writer.kind = ".jsonl"  # a single record on a line of its own is one document, and not a list of one
     return writer
 
 
-def _whole(writer: RecordWriter) -> bool:
+def is_whole(writer: RecordWriter) -> bool:
     """Whether the file takes everything as one document, and not a row a method."""
     return writer.path.name.removesuffix(".gz").endswith(".json")
 

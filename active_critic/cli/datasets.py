@@ -38,17 +38,19 @@ def list_sets(
 
     from rich.table import Table
 
+    from active_critic.report import plain
+
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for title in ("name", "task", "outputs", "documents", "scale", "licence", "cached"):
         table.add_column(title, justify="right" if title in {"outputs", "documents"} else "left", no_wrap=True)
     for card in cards:
         table.add_row(
-            card.name,
-            card.task,
+            plain(card.name),
+            plain(card.task),
             f"{card.outputs:,}",
             "?" if card.documents is None else f"{card.documents:,}",
             _scale(card.scale),
-            card.licence.partition(" (")[0],
+            plain(card.licence.partition(" (")[0]),
             "yes" if is_cached(card, cache) else "no",
         )
     out = common.console(stderr=False)
@@ -56,8 +58,8 @@ def list_sets(
     unverified = [card.name for card in cards if not card.verified]
     if unverified:
         out.print(
-            f"\nNot verified: the addresses or formats of {', '.join(unverified)} could not be checked when their "
-            "cards were written; `datasets describe NAME` says what.",
+            f"\nNot verified: the addresses or formats of {plain(', '.join(unverified))} could not be checked when "
+            "their cards were written; `datasets describe NAME` says what.",
             soft_wrap=True,
         )
     out.print(
@@ -85,13 +87,16 @@ def describe(
 
     from rich.table import Table
 
+    from active_critic.report import plain
+
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for label, text in _account(card, cache):
-        table.add_row(label, text)
+        table.add_row(label, plain(text, lines=True))
     out = common.console(stderr=False)
-    out.print(f"{card.name}: {card.title}\n{card.about}\n", soft_wrap=not out.is_terminal)
+    head = plain(f"{card.name}: {card.title}\n{card.about}\n", lines=True)
+    out.print(head, soft_wrap=not out.is_terminal)
     out.print(table)
 
 

@@ -26,6 +26,7 @@ _OPTIONS = {
     "sampling": "mode",  # ICE's own is set with --set
     "search": "search",
     "order": "order",
+    "readings": "readings",
     "no_report": "report",
 }
 """Options, and the parameter of an evaluator without which they have no meaning."""
@@ -93,6 +94,13 @@ def fit(
         typer.Option(help="Rate before or after explaining. Default: before, where token probabilities can be had."),
     ] = None,
     batches: Annotated[int, typer.Option(metavar="N", min=1, help="Batches of five read at most.")] = 25,
+    readings: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="What the score is made from: rating, likelihood, surface. Default: the rating alone.",
+        ),
+    ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Do not measure agreement on held-out folds.")] = False,
     journal: common.JournalPath = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")] = False,
@@ -141,7 +149,7 @@ def fit(
         "search": search,
         "order": None if order is None else order.replace("-", "_"),
         "report": not no_report,
-    }
+    } | ({"readings": [name.strip() for name in readings.split(",")]} if readings is not None else {})
     replaced = common.check_writable(out)
     if rest is not None and held_back is not None:
         _write_rest(rest, held_back)

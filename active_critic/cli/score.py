@@ -217,8 +217,10 @@ def _sink(out: Path | None) -> _Sink:
 class _File(_Sink):
     def __init__(self, path: Path) -> None:
         from active_critic.data import RecordWriter
+        from active_critic.records import Verdict
 
-        self._writer = RecordWriter(path)
+        # The item's own columns are the user's data and stay as they are; an apostrophe would make them another text.
+        self._writer = RecordWriter(path, guarded=set(Verdict(unscored="").to_dict()))
         self.needs_header = self._writer.kind in {".csv", ".tsv"}
 
     def __enter__(self) -> _Sink:

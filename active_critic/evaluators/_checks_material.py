@@ -124,4 +124,4 @@ def raises(kinds: type[Exception] | tuple[type[Exception], ...], run: Callable[[
 def asks_in_words(evaluator: Evaluator) -> bool:
     """Whether scores are read from replies, not from likelihoods."""
     verdict = next(iter(evaluator.score_many(items(1))))
-    return verdict.read_from in ("probabilities", "text", "samples")
+    return verdict.read_from in ("probabilities", "text", "samples", "combination")

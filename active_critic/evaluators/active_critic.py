@@ -9,6 +9,7 @@ from active_critic.data import read_examples
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, demo_count
 from active_critic.errors import FitError
 from active_critic.evaluators._fitting import check_task, check_whole, given_criteria
+from active_critic.evaluators._readings import Combiner, check_likelihood, check_readings, words
 from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, default_reading, scale_of
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.fit_report import FitReport, make_report
@@ -44,6 +45,9 @@ class ActiveCritic(Evaluator):
             probabilities, else the second.
         overall_scoring: False: the overall is the mean of the criteria ("without OS-E"); fine mode only.
         explanations: False: the model explains nothing, neither in demonstrations nor in replies.
+        readings: What the score is made from: ``"rating"`` alone, or combined with the ``"likelihood"`` of the response
+            (one further reading of it, by a model that gives likelihoods) and the ``"surface"`` of the text; see
+            ``calibration``. A combined score has an interval.
         report: Whether to measure the fit on held-out folds, against zero-shot and the surface floor.
         seed: Of batches, candidates, folds and resampling.
         journal: Where replies are kept; see ``Evaluator``.
@@ -72,6 +76,7 @@ class ActiveCritic(Evaluator):
         order: Order | None = None,
         overall_scoring: bool = True,
         explanations: bool = True,
+        readings: Sequence[str] = ("rating",),
         report: bool = True,
         seed: int = 0,
         journal: JournalPath = "default",
@@ -88,6 +93,7 @@ class ActiveCritic(Evaluator):
         self.order: Order | None = order
         self.overall_scoring = overall_scoring
         self.explanations = explanations
+        self.readings = readings
         self.report = report
         self.seed = seed
         self.report_: FitReport | None = None
@@ -108,8 +114,9 @@ class ActiveCritic(Evaluator):
         notes = [*data.notes, *check_examples(data)]
         user_scale = scale_of(data)
         demo_count(data, self.demos)  # too many are refused before anything is paid for
-        model = self.model
+        readings, model = check_readings(self.readings), self.model
         start = model.usage
+        check_likelihood(readings, model)
         inferred = infer(
             data,
             model,
@@ -148,19 +155,37 @@ class ActiveCritic(Evaluator):
                 f"{len(found)} candidates were tried, not {self.candidates}: {len(data)} examples give no more "
                 f"different sets of {compiled.search.size} demonstrations"
             )
+        chosen = next(candidate.index for candidate in found if candidate.wins)
+        combiner = Combiner(readings, compiled.search, user_scale)
+        calibration, floor = None, None
+        usage = {"task inference": after_inference - start, "demo search": after_search - after_inference}
+        if combiner.names != ("rating",):
+            combiner.weigh(model, progress)
+            calibration, floor = combiner.fit(chosen, range(len(data)))
+            notes += words(calibration, len(data))
+        if "likelihood" in combiner.names:
+            usage["likelihoods"] = model.usage - after_search
         report = None
         if self.report:
             report = make_report(
                 compiled.search,
                 settings,
-                usage={"task inference": after_inference - start, "demo search": after_search - after_inference},
+                combine=combiner.predict if calibration else None,
+                usage=usage,
                 notes=notes,
                 candidates=[candidate.to_dict() for candidate in found],
             )
         document = report.to_dict() if report is not None else {}
         provenance = self.provenance(data, notes).model_copy(update={"report": document})
         self.candidates_, self.report_ = found, report
-        self.protocol_ = protocol.model_copy(update={"demos": tuple(compiled.rate.demos), "provenance": provenance})
+        self.protocol_ = protocol.model_copy(
+            update={
+                "demos": tuple(compiled.rate.demos),
+                "calibration": calibration,
+                "surface": floor.to_dict() if floor else None,
+                "provenance": provenance,
+            }
+        )
         return self
 
     def _check(self) -> None:
@@ -168,6 +193,7 @@ class ActiveCritic(Evaluator):
         check_whole("candidates", self.candidates, 1)
         check_whole("max_batches", self.max_batches, 1)
         check_task(self.task_description)
+        check_readings(self.readings)
         if self.mode == "coarse" and not self.overall_scoring:
             raise FitError("without overall scoring there is nothing left in coarse mode; use mode='fine'")
         choices = {

@@ -28,6 +28,9 @@ WINDOW = 256
 """Items read ahead, so that those with the same source can be scored one after the other."""
 GIVE_UP_AFTER = 5
 """Failures of the endpoint in a row after which a run stops instead of leaving the rest unscored."""
+GIVE_UP_AT_FIRST = 2
+"""The same for a run in which nothing was answered yet: one item may be at fault, two are not."""
+OUT_OF_MEMORY = "there was not enough memory for this item; shorten it, or score with fewer workers"
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is at most (0 when not known)."""
@@ -257,7 +260,7 @@ class Evaluator(ABC):
             progress: See :data:`Progress`.
 
         Raises:
-            ModelError: The endpoint does not answer at all, or failed five times in a row.
+            ModelError: The endpoint does not answer at all, or failed five times in a row; a note says how to go on.
         """
         judge = self.judge()
         run = _Run(judge, explain)
@@ -274,6 +277,7 @@ class Evaluator(ABC):
                         if progress is not None and count % len(judge.questions) == 0:
                             progress("scoring", done + count // len(judge.questions), 0)
                     done += len(window)
+                    run.check()
                     yield from (run.verdict(entry, answers[i]) for i, entry in enumerate(window))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -292,9 +296,11 @@ class _Run:
         self.explain = explain
         self.answered = False
         self.in_a_row = 0
+        self.failure: ModelError | None = None
+        self.stopped = False
 
     def ask(self, question: str, entry: Example | BadRow, answers: dict[str, Any]) -> None:
-        if isinstance(entry, BadRow) or not entry.response.strip():
+        if self.stopped or isinstance(entry, BadRow) or not entry.response.strip():
             return
         if any(isinstance(answer, _Failed) for answer in list(answers.values())):  # others may be adding to it
             return  # one question without an answer leaves the item unscored: the others need not be paid for
@@ -302,13 +308,26 @@ class _Run:
             answers[question] = self.judge.answer(question, entry, explain=self.explain)
         except PER_ITEM as problem:
             answers[question] = _Failed(why_unscored(problem, entry.source, entry.response), problem)
-        except (EndpointDown, RateLimited) as problem:
+        except (EndpointDown, RateLimited, MemoryError) as problem:
+            failure = ModelError(OUT_OF_MEMORY) if isinstance(problem, MemoryError) else problem
             self.in_a_row += 1
-            if not self.answered or self.in_a_row >= GIVE_UP_AFTER:
-                raise
-            answers[question] = _Failed(str(problem), problem)
+            if self.in_a_row >= (GIVE_UP_AFTER if self.answered else GIVE_UP_AT_FIRST):
+                self.stopped = True
+                said = f"Stopped after {self.in_a_row} failures in a row, so that nothing is spent on an endpoint that"
+                failure.add_note(f"{said} fails; try it with: active-critic lm check, then run this again.")
+                raise failure from None
+            self.failure = failure
+            answers[question] = _Failed(str(failure), failure)
             return
+        except BaseException:
+            self.stopped = True  # before a worker takes the next question
+            raise
         self.answered, self.in_a_row = True, 0
+
+    def check(self) -> None:
+        """Raise what went wrong where nothing else has come of the run so far."""
+        if self.failure is not None and not self.answered:
+            raise self.failure
 
     def verdict(self, entry: Example | BadRow, answers: Mapping[str, Any]) -> Verdict:
         if isinstance(entry, BadRow):

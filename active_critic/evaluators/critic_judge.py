@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from active_critic.errors import ProtocolError
+from active_critic.evaluators._readings import READINGS, readings_of
 from active_critic.evaluators.base import Judge
+from active_critic.evaluators.gpt_score import weighing_turns
+from active_critic.evaluators.surface import SurfaceFloor
 from active_critic.lm.client import Turn
-from active_critic.records import Example, Verdict
+from active_critic.lm.likelihood import Likelihood
+from active_critic.records import Example, Usage, Verdict
 from active_critic.scoring import OVERALL_QUESTION, Scorer, demo_turns, instructions, item
+
+LIKELIHOOD = "likelihood"
 
 
 class CriticJudge(Judge):
@@ -16,10 +24,19 @@ class CriticJudge(Judge):
 
     def __init__(self, scorer: Scorer) -> None:
         self.scorer = scorer
+        protocol = scorer.protocol
+        names = [part.name for part in protocol.calibration.parts] if protocol.calibration else []
+        self._floor = SurfaceFloor.from_dict(protocol.surface) if protocol.surface is not None else None
+        if unknown := sorted(set(names) - set(READINGS)):
+            raise ProtocolError(f"the program combines readings that this version does not know: {', '.join(unknown)}")
+        if "surface" in names and self._floor is None:
+            raise ProtocolError("the program combines a surface reading whose numbers are missing; fit it again")
+        self.questions = ("overall", LIKELIHOOD) if LIKELIHOOD in names else ("overall",)
 
     def turns(self, question: str, example: Example) -> list[Turn]:
         """The conversation; in fine mode with a placeholder where the ratings of the criteria come to stand."""
-        del question
+        if question == LIKELIHOOD:
+            return weighing_turns(example)
         protocol = self.scorer.protocol
         turns: list[Turn] = [("system", instructions(protocol)), *demo_turns(protocol, self.scorer.rate.demos)]
         turns.append(("user", item(example.source, example.response, protocol)))
@@ -27,13 +44,27 @@ class CriticJudge(Judge):
             turns += [("assistant", "(ratings of the criteria)"), ("user", OVERALL_QUESTION)]
         return turns
 
-    def answer(self, question: str, example: Example, *, explain: bool) -> Verdict:
-        """The scorer's verdict."""
-        del question
+    def answer(self, question: str, example: Example, *, explain: bool) -> Verdict | Likelihood:
+        """The scorer's verdict, or the likelihood of the response."""
+        if question == LIKELIHOOD:
+            return self.scorer.lm.likelihood(self.turns(question, example), example.response)
         return self.scorer.verdict(example.source, example.response, explain=explain)
 
     def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
-        """The same."""
-        del example
+        """The same; combined with the other readings where the program says so."""
         verdict: Verdict = answers["overall"]
-        return verdict
+        calibration, scale = self.scorer.protocol.calibration, self.scorer.protocol.scale
+        weighed: Likelihood | None = answers.get(LIKELIHOOD)
+        usage = verdict.usage + (weighed.usage if weighed else Usage())
+        if calibration is None or verdict.score is None:
+            return replace(verdict, usage=usage)
+        likelihood = None if weighed is None else weighed.mean
+        combined = calibration.apply(readings_of(verdict.score, likelihood, self._floor, example), scale)
+        return replace(
+            verdict,
+            score=round(combined.score, 4),
+            interval=combined.interval,
+            parts={name: round(points, 4) for name, points in combined.added.items()},
+            read_from="combination",
+            usage=usage,
+        )

@@ -8,6 +8,7 @@ from typing import Any
 
 from active_critic.demo_search import DemoSearch, Search
 from active_critic.errors import FitError
+from active_critic.evaluators._readings import Predict
 from active_critic.evaluators.surface import out_of_fold
 from active_critic.evaluators.zero_shot import zero_shot_protocol
 from active_critic.examples import folds, group_of
@@ -101,12 +102,14 @@ def _interval(bounds: tuple[float, float] | None) -> str:
     return f" [{bounds[0]:.2f}, {bounds[1]:.2f}]" if bounds else ""
 
 
-def held_out_predictions(search: Search, settings: DemoSearch) -> tuple[list[float | None], list[int], list[list[int]]]:
+def held_out_predictions(
+    search: Search, settings: DemoSearch, combine: Predict | None = None
+) -> tuple[list[float | None], list[int], list[list[int]]]:
     """Out-of-fold predictions: for each fold, the choice among candidates is made anew without that fold.
 
     Verdicts that the search has made already are used again; calls are made only where a fold's race goes another
-    way. An example is left out where it is a demonstration of the fold's winner; demonstrations from its document are
-    not in the prompt that it is scored with.
+    way. With ``combine`` the readings are combined anew, too. An example is left out where it is a demonstration of the
+    fold's winner; demonstrations from its document are not in the prompt that it is scored with.
 
     Returns:
         Predictions by example (None where unscored), the indices held out, and the folds.
@@ -123,8 +126,15 @@ def held_out_predictions(search: Search, settings: DemoSearch) -> tuple[list[flo
             continue
         mine = [i for i in part if i not in search.own(winner)]
         search.score(winner, mine)
-        for i in mine:
-            predictions[i] = search.verdicts[winner, i].score
+        scores = {i: search.verdicts[winner, i].score for i in mine}
+        if combine is not None:
+            try:
+                combined = combine(winner, rest, mine)
+            except FitError:
+                combined = {}  # too few others to combine on: unscored, as above
+            scores = {i: combined.get(i) for i in mine}
+        for i, score in scores.items():
+            predictions[i] = score
         kept += mine
     return predictions, sorted(kept), parts
 
@@ -133,6 +143,7 @@ def make_report(
     search: Search,
     settings: DemoSearch,
     *,
+    combine: Predict | None = None,
     usage: dict[str, Usage],
     notes: Sequence[str],
     candidates: Sequence[dict[str, Any]],
@@ -151,7 +162,7 @@ def make_report(
     differences: list[Difference | None] = [None, None]
     kept: list[int] = []
     if len(set(groups)) >= 2:
-        predictions, kept, parts = held_out_predictions(search, settings)
+        predictions, kept, parts = held_out_predictions(search, settings, combine)
         plain = Search(
             Scorer(zero_shot_protocol(model, search.student.protocol.scale, search.student.protocol.reading), model),
             [],

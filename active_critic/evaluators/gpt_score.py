@@ -94,14 +94,7 @@ class GPTScoreJudge(Judge):
         criterion = self._criteria.get(question)
         if self.protocol.given == "nothing":
             return [("user", "Write a text.")]
-        wish = "an excellent response to it" if example.source.strip() else "an excellent text"
-        if criterion is not None:
-            wish += f", one that does very well on {quote(criterion.name)} ({quote(criterion.definition)})"
-        parts = [f"The task. {quote(self.protocol.task_description)}"] if self.protocol.task_description else []
-        parts.append(f"Write {wish}. Answer with the text alone.")
-        if example.source.strip():
-            parts.append(f"<source>\n{quote(example.source)}\n</source>")
-        return [("user", "\n\n".join(parts))]
+        return weighing_turns(example, self.protocol.task_description, criterion)
 
     def answer(self, question: str, example: Example, *, explain: bool) -> Likelihood:
         """The likelihood of the response; nothing is explained."""
@@ -130,6 +123,18 @@ class GPTScoreJudge(Judge):
     def _score(self, mean: float) -> float:
         line, scale = self.protocol.line, self.protocol.scale
         return round(min(max(line.at + line.slope * mean, scale.low), scale.high), 4)
+
+
+def weighing_turns(example: Example, task_description: str = "", criterion: Criterion | None = None) -> list[Turn]:
+    """The instruction that shows the source, and to which the response is weighed as the reply."""
+    wish = "an excellent response to it" if example.source.strip() else "an excellent text"
+    if criterion is not None:
+        wish += f", one that does very well on {quote(criterion.name)} ({quote(criterion.definition)})"
+    parts = [f"The task. {quote(task_description)}"] if task_description else []
+    parts.append(f"Write {wish}. Answer with the text alone.")
+    if example.source.strip():
+        parts.append(f"<source>\n{quote(example.source)}\n</source>")
+    return [("user", "\n\n".join(parts))]
 
 
 class GPTScore(Evaluator):

@@ -38,6 +38,8 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
     if isinstance(failure, theirs.LMUnsupportedModelError) or failure.status == 404:
         return errors.UnknownModel(f"{name}: the endpoint has no such model ({said})")
     garbled = type(failure) is theirs.LMProviderError and failure.status in {None, 200}
+    # What DSPy's client says of a NaN or an infinity in what should be JSON.
+    garbled = garbled or (isinstance(failure, theirs.LMUnexpectedError) and "JSON-compatible" in said)
     if garbled or isinstance(failure, (theirs.LMTransportError, theirs.LMTimeoutError, theirs.LMServerError)):
         return errors.EndpointDown(f"{name}: the endpoint does not answer ({said})", retry_after=wait)
     if isinstance(failure, theirs.LMConfigurationError):

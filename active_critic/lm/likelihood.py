@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import orjson
 
 from active_critic.errors import ContextOverflow, RequestRefused, UnreadableReply
+from active_critic.lm.deadline import within
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
@@ -198,10 +199,13 @@ def echoing(model: str, api_base: str, key: str | None, timeout: float) -> Weigh
         model: The model's name on the wire.
         api_base: The endpoint's address, ending in ``/v1`` as a rule.
         key: The key, or None where none is wanted.
-        timeout: Seconds to wait for an answer.
+        timeout: Seconds to wait for the whole answer.
     """
 
     def weigh(turns: Sequence[Turn], text: str) -> Likelihood:
+        return within(timeout, lambda: exchange(turns, text))
+
+    def exchange(turns: Sequence[Turn], text: str) -> Likelihood:
         import openai
         from dspy.utils.exceptions import LMProviderError
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from active_critic.errors import AuthenticationFailed, ModelError, UnknownModel
 from active_critic.lm.client import LanguageModel
+from active_critic.lm.deadline import within
 from active_critic.lm.likelihood import echoing, forcing
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ REMOTE_WORKERS = 8
 REMOTE_TIMEOUT = 120.0
 LOCAL_TIMEOUT = 900.0
 """Seconds to wait for a reply; an embedded model on two cores may need minutes for a long text."""
+DSPY_TIMEOUT = 600.0
+"""Seconds that a ``dspy.LM`` waits unless it is told otherwise."""
 
 
 def open_lm(
@@ -86,8 +89,13 @@ def _not_ours(_: logging.LogRecord) -> bool:
     return not _SENDING.get()
 
 
-def _sender(model: Any) -> Any:
-    """A function that sends one request through a ``dspy.LM``, once, without DSPy's cache, retries and records."""
+def _sender(model: Any, timeout: float) -> Any:
+    """A function that sends one request through a ``dspy.LM``, once, without DSPy's cache, retries and records.
+
+    Args:
+        model: The ``dspy.LM``.
+        timeout: Seconds for the whole reply; DSPy's own bounds only the wait for the next byte of it.
+    """
     from dataclasses import replace
 
     import dspy
@@ -95,14 +103,17 @@ def _sender(model: Any) -> Any:
     logging.getLogger("dspy.clients.lm").addFilter(_not_ours)
 
     def send(request: Request) -> Response:
-        sending = _SENDING.set(True)
-        try:
-            # DSPy's history would keep every prompt; its tracker would count what comes through lm.dspy twice.
-            with dspy.context(disable_history=True, usage_tracker=None, callbacks=[]):
-                response: Response = model(replace(request, model=model.model))
-            return response
-        finally:
-            _SENDING.reset(sending)
+        def exchange() -> Response:
+            sending = _SENDING.set(True)
+            try:
+                # DSPy's history would keep every prompt; its tracker would count what comes through lm.dspy twice.
+                with dspy.context(disable_history=True, usage_tracker=None, callbacks=[]):
+                    response: Response = model(replace(request, model=model.model))
+                return response
+            finally:
+                _SENDING.reset(sending)
+
+        return within(timeout, exchange)
 
     return send
 
@@ -129,7 +140,7 @@ def _open_local(name: str, context: int, strict: bool, timeout: float) -> Langua
     )
     return LanguageModel(
         label,
-        _sender(inner),
+        _sender(inner, timeout),
         identity={"name": label, "weights": sha256, "context": str(context)},
         context=context,
         workers=1,
@@ -177,7 +188,7 @@ def _open_remote(
         raise ModelError(f"{name}: {failure}") from None
     return LanguageModel(
         name,
-        _sender(inner),
+        _sender(inner, timeout),
         identity={"name": name, "endpoint": api_base or "the provider's own"},
         context=context,
         workers=workers,
@@ -271,14 +282,16 @@ def _wrap(inner: Any, workers: int) -> LanguageModel:
         _spare_loopback_the_proxy(urlsplit(base).hostname or "")
     provider, _, wire = inner.model.partition("/")
     key = inner.kwargs.get("api_key") or os.environ.get(f"{provider.upper()}_API_KEY")
+    given = inner.kwargs.get("timeout")
+    timeout = float(given) if isinstance(given, int | float) else DSPY_TIMEOUT
     return LanguageModel(
         inner.model,
-        _sender(inner.copy(cache=False, num_retries=0)),
+        _sender(inner.copy(cache=False, num_retries=0), timeout),
         identity={"name": inner.model, "endpoint": _without_userinfo(base) if base else "the provider's own"},
         workers=workers,
         price=_pricer(inner.model) if not base else None,
         secrets=_secrets(*_texts(inner.kwargs)),
-        weigh=echoing(wire, base, key, inner.kwargs.get("timeout") or REMOTE_TIMEOUT) if base else None,
+        weigh=echoing(wire, base, key, timeout) if base else None,
     )
 
 

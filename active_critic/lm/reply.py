@@ -75,7 +75,7 @@ def reply_from(response: Response, attempts: int, seconds: float, cost: float | 
     """What DSPy's client brought, as a reply that took so many attempts and seconds and cost so many US dollars."""
     used = response.usage
     return Reply(
-        text=response.text or "",
+        text=response.text or "\n".join(p.text for p in response.message.parts if p.type == "refusal"),
         finish_reason=response.finish_reason,
         tokens=tokens_from(response.logprobs or ()),
         usage=Usage(

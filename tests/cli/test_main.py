@@ -19,7 +19,7 @@ from active_critic.cli._failures import CODES, explain
 def test_help_names_every_verb_and_documents_the_exit_codes(run) -> None:
     shown = run("--help")
     assert shown.code == 0
-    for verb in ("fit", "score", "show", "agreement", "quickstart", "lm"):
+    for verb in ("fit", "score", "show", "agreement", "compare", "curve", "quickstart", "lm"):
         assert f"\n  {verb} " in shown.out
     for code in (0, 1, 2, 3, 4, 5, 6, 7, 130):
         assert f"\n    {code} " in shown.out
@@ -165,7 +165,7 @@ def test_ctrl_c_in_a_real_process(presses, program, examples, tmp_path) -> None:
 
 def test_the_app_is_what_the_console_script_runs() -> None:
     assert callable(main)
-    verbs = {"agreement", "compare", "fit", "score", "show", "quickstart"}
+    verbs = {"agreement", "compare", "curve", "fit", "score", "show", "quickstart"}
     assert {command.name for command in app.registered_commands} == verbs
 
 

@@ -11,7 +11,7 @@ from conftest_cli import opener, refuse, rows, write
 from active_critic import errors
 from active_critic.evaluators import load
 
-VERDICT = ["score", "unscored", "explanation", "advice", "criteria", "read_from", "notes"]
+VERDICT = ["score", "unscored", "explanation", "advice", "criteria", "read_from", "interval", "parts", "notes"]
 
 
 def lines(path: str) -> list[dict]:
@@ -30,6 +30,7 @@ def test_one_record_an_item_in_order_with_the_items_own_columns(run, program, ex
         assert 1 <= record["score"] <= 5
         assert record["unscored"] is None
         assert record["read_from"] == "probabilities"
+        assert (record["interval"], record["parts"]) == (None, {})
         assert [set(criterion) for criterion in record["criteria"]] == [{"name", "score", "explanation"}] * 4
     assert "12 of 12 items scored, mean score" in done.err
     assert "written to s.jsonl" in done.err

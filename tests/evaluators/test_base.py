@@ -191,8 +191,30 @@ def failing(at: Iterable[int], kind: type[ModelError] = EndpointDown, workers: i
 
 @pytest.mark.parametrize("kind", [EndpointDown, RateLimited])
 def test_an_endpoint_that_never_answers_is_an_error(kind: type[ModelError]) -> None:
-    with pytest.raises(kind, match="no answer for 0"):
-        list(failing([0], kind).score_many(items(10)))
+    with pytest.raises(kind, match="no answer for 1"):  # one item might be at fault, two are not
+        list(failing(range(10), kind).score_many(items(10)))
+
+
+def test_a_single_text_that_the_endpoint_fails_at_is_an_error() -> None:
+    with pytest.raises(EndpointDown, match="no answer for 0"):
+        failing([0]).score("0")
+
+
+def test_an_item_that_the_endpoint_fails_at_costs_no_other_row() -> None:
+    assert scores(failing([0]).score_many(items(4))) == [None, 1.0, 2.0, 3.0]
+
+
+def test_a_run_that_ends_asks_no_more_questions() -> None:
+    seen: list[str] = []
+
+    def rate(text: str) -> int:
+        raise AuthenticationFailed("wrong key")
+
+    for _ in range(20):
+        seen.clear()
+        with pytest.raises(AuthenticationFailed):
+            list(scoring(judging(rate, seen=seen)).score_many(items(20)))
+        assert seen == ["0"]
 
 
 @pytest.mark.parametrize("kind", [EndpointDown, RateLimited])
@@ -253,7 +275,7 @@ def test_the_model_of_a_loaded_program_is_the_one_it_was_fitted_with_and_opened_
     assert loaded.lm == "scripted"
     reading = "levels:0-100:text:rating_first"
     start, program, *end = loaded.signature.rsplit("|", 3)
-    assert start == f"zero-shot|scripted|coarse|demos:0:e3b0c442|{reading}"
+    assert start == f"zero-shot|scripted|coarse|demos:0:e3b0c442|{reading}|score:rating"
     assert (re.fullmatch(r"program:[0-9a-f]{8}", program) is not None, end) == (True, ["seed:0", "v?"])
     other = PROGRAM.model_copy(update={"task_description": "Judge otherwise."})
     assert from_protocol(other).signature != loaded.signature

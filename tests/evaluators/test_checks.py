@@ -13,7 +13,7 @@ import pytest
 
 from active_critic.data import read_examples
 from active_critic.errors import ModelError
-from active_critic.evaluators import EVALUATORS, ZeroShot, check_evaluator, evaluator_checks
+from active_critic.evaluators import EVALUATORS, ActiveCritic, ZeroShot, check_evaluator, evaluator_checks
 from active_critic.evaluators.base import Evaluator
 from active_critic.evaluators.checks import Check
 from active_critic.examples import Examples
@@ -33,7 +33,8 @@ def maker(kind: type[Evaluator], **settings: Any) -> Callable[[LanguageModel], E
 
 
 MAKERS = {kind.kind: maker(kind) for kind in EVALUATORS} | {
-    "active-critic coarse": maker(next(kind for kind in EVALUATORS if kind.kind == "active-critic"), mode="coarse"),
+    "active-critic coarse": maker(ActiveCritic, mode="coarse"),
+    "active-critic combined": maker(ActiveCritic, readings=("rating", "likelihood", "surface")),
 }
 
 

@@ -1,0 +1,108 @@
+"""What ``active-critic curve`` found, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from active_critic.cli._compare_view import COEFFICIENTS, dim, interval_words, number_words, price_words, table_of
+from active_critic.examples import group_of
+from active_critic.report import plain
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from active_critic.estimates import Estimate
+    from active_critic.learning_curve import Curve
+
+
+def curve_account(found: Curve) -> RenderableType:
+    """A learning curve as tables and sentences, the advice last."""
+    parts: list[RenderableType] = [_figures(found), dim(_basis(found)), Text("")]
+    if found.model is not None:
+        said = (
+            f"What one fit needs with {plain(found.model)}, and scoring the tests of one repeat, in the mean over the "
+        )
+        paid = "repeats, each size by itself, whether it was paid for now or is in the journal since an earlier run."
+        parts += [_prices(found), dim(said + paid), Text("")]
+    return Group(*parts, *(Text(plain(sentence)) for sentence in found.words))
+
+
+def _figures(found: Curve) -> Table:
+    floor = any(point.floor for point in found.points)
+    table = table_of("labels", *COEFFICIENTS.values(), "gain", "p (Holm)", *(("surface",) if floor else ()))
+    for point in (found.zero_shot, *found.points):
+        if point is None:
+            continue
+        few, most = min(point.documents), max(point.documents)
+        documents = f"{few}" if few == most else f"{few} to {most}"
+        below = f"of {documents} doc{'' if most == 1 else 's'}." if point.labels else "zero-shot"
+        cells = [Text(number_words(getattr(point.agreement, name), ".2f")) for name in list(COEFFICIENTS)[:-1]]
+        cells += [
+            _cell(point.mean, ".2f", "bold"),
+            _cell(point.gain, "+z.2f"),
+            Text(number_words(point.gain.p_holm, ".4f") if point.gain else ""),
+            Text(number_words(point.floor.agreement.mean, ".2f") if point.floor else ""),
+        ]
+        table.add_row(Text.assemble(f"{point.labels}", (f"\n{below}", "dim")), *cells[: len(table.columns) - 1])
+    return table
+
+
+def _cell(found: Estimate | None, form: str, style: str = "") -> Text:
+    if found is None:
+        return Text("")
+    below = f"\n{interval_words(found.interval, form)}" if found.interval else ""
+    return Text(number_words(found.value, form) + below, style=style)
+
+
+def _basis(found: Curve) -> str:
+    settings, data = found.settings, found.data
+    documents = len({group_of(example) for example in data})
+    last = found.points[-1].mean
+    once = settings["repeats"] == 1
+    often = "once" if once else f"{settings['repeats']} times"
+    tested = f"{settings['test']:.0%} of {len(data):,} examples of {documents:,} documents"
+    if settings["test_documents"]:
+        tested += f", at most {settings['test_documents']} documents"
+    said = (
+        f"{plain(found.evaluator)} fitted on more and more labels, each set part of the next, and tested on {tested}, "
+        f"always the same ones; {often} (seed {settings['seed']}). "
+        "Gain: of the mean of 3 over the size before, on tests scored at both."
+    )
+    if last.interval:
+        covered = "documents" if once else "documents and over the labels drawn"
+        said += (
+            f" In brackets: {last.confidence:.0%} bootstrap intervals over {covered} ({last.resamples:,} resamples); "
+            "p: from the same, corrected for all differences here (Holm)."
+        )
+    return said
+
+
+def _prices(found: Curve) -> Table:
+    table = table_of("labels", "calls to fit", "to score", "read", "cached", "written", "seconds", "cost")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    repeats = len(found.repeats)
+    for point in (found.zero_shot, *found.points):
+        if point is None:
+            continue
+        result = point.result
+        used = result.needs
+        table.add_row(
+            f"{point.labels}",
+            *(
+                f"{amount / repeats:,.0f}"
+                for amount in (
+                    result.fit.calls,
+                    result.scoring.calls,
+                    used.prompt_tokens,
+                    used.cached_tokens,
+                    used.completion_tokens,
+                    used.seconds,
+                )
+            ),
+            price_words(used, local=found.weights is not None, parts=repeats),
+        )
+    return table

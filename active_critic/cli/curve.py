@@ -1,0 +1,180 @@
+"""``active-critic curve``: how agreement with people grows with the number of labels, and whether more would help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from errno import EISDIR
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from active_critic.cli import _common as common
+from active_critic.cli.compare import UNSCORED, is_whole, parse_settings, result_file
+
+
+def curve(
+    ctx: typer.Context,
+    labels: Annotated[Path, typer.Argument(metavar="LABELS", help="Scored examples, as `fit` reads them.")],
+    evaluator: Annotated[
+        str, typer.Option(metavar="NAME", help="One of those that `compare` knows.")
+    ] = "active-critic-coarse",
+    sizes: Annotated[str, typer.Option(metavar="N,...", help="Numbers of labels, at least 5.")] = "5,10,20,50,100",
+    fields: common.Fields = None,
+    scale: Annotated[
+        str | None, typer.Option(metavar="LOW..HIGH", help="The scale of the scores, for example 1..5; else inferred.")
+    ] = None,
+    lm: common.Lm = "local",
+    api_base: common.ApiBase = None,
+    api_key_env: common.ApiKeyEnv = None,
+    context: common.Context = None,
+    strict: common.Strict = False,
+    workers: common.Workers = None,
+    test: Annotated[
+        float, typer.Option(metavar="FRACTION", help="The part of the examples, by document, that is tested on.")
+    ] = 0.5,
+    test_documents: Annotated[
+        int | None, typer.Option(metavar="N", min=2, help="Test on at most N of these documents, drawn by the seed.")
+    ] = None,
+    repeats: Annotated[
+        int, typer.Option(metavar="R", min=1, help="How often, each time with another split and other labels.")
+    ] = 3,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PARAMETER=VALUE", help="A parameter of the evaluator. May be repeated."),
+    ] = None,
+    budget: Annotated[int | None, typer.Option(metavar="CALLS", min=1, help="For the whole curve, at most.")] = None,
+    resamples: Annotated[int, typer.Option(metavar="N", min=0, help="Of the documents and repeats.")] = 1000,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of splits, fits and resampling.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Everything as .json, or a row a size as .csv.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE.svg", help="A picture of the curve.")] = None,
+    journal: common.JournalPath = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON document.")] = False,
+    quiet: common.Quiet = False,
+) -> None:
+    """How agreement with people grows with the number of labels, and whether to label more or stop.
+
+    All sizes are tested on the same documents, and each set of labels is part of the next.
+    """
+    from active_critic.data import read_examples
+    from active_critic.errors import FitError
+    from active_critic.methods import needs_model, resolve
+
+    common.refuse_same(out, labels, plot)
+    common.refuse_same(plot, labels)
+    if plot is not None and plot.suffix.lower() != ".svg":
+        raise typer.BadParameter(f"--plot {plot} is no .svg file; the picture is SVG, so name it FILE.svg")
+    given = parse_settings(settings, of=evaluator)
+    try:
+        factory = resolve([evaluator], given, seed=seed)[evaluator]
+    except FitError as problem:
+        raise typer.BadParameter(str(problem)) from None
+    how: dict[str, Any] = {
+        "sizes": _sizes(sizes),
+        "test": test,
+        "test_documents": test_documents,
+        "repeats": repeats,
+        "seed": seed,
+    }
+    data = read_examples(labels, fields=common.parse_fields(fields), scale=scale)
+
+    from active_critic.cli._progress import Display
+    from active_critic.curves import curve as curve_of
+    from active_critic.curves import draw
+    from active_critic.files import json_text
+    from active_critic.records import Usage
+
+    try:
+        possible, _, notes = draw(data, **how)
+    except FitError as problem:
+        raise typer.BadParameter(str(problem)) from None
+    common.show_notes([*data.notes, *notes], quiet=quiet)
+    options: dict[str, Any] = {
+        "api_base": api_base,
+        "api_key_env": api_key_env,
+        "context": context,
+        "strict": strict,
+        "workers": workers,
+    }
+    with ExitStack() as stack:
+        # An output that cannot be written is found before anything is paid for.
+        table = stack.enter_context(result_file(out)) if out else None
+        picture = stack.enter_context(_text_file(plot)) if plot else None
+        model = None
+        if needs_model(factory):
+            opened = common.opened(ctx.obj, lm, options=options, journal=journal, quiet=quiet)
+            model = stack.enter_context(opened)
+        with_model = f" with {model.name}; journal: {ctx.obj.journal or 'none'}" if model else " without a model"
+        said = f"{evaluator} fitted on {', '.join(map(str, possible))} of {len(data)} labels"
+        common.say(f"{said}, {repeats} {'time' if repeats == 1 else 'times'},{with_model}", quiet=quiet)
+        with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
+            found = curve_of(
+                data,
+                evaluator,
+                model,
+                **how,
+                settings=given.get(evaluator),
+                budget=budget,
+                resamples=resamples,
+                journal=None,  # the model has its memory already
+                progress=progress,
+            )
+        if table is not None:
+            for record in [found.to_dict()] if is_whole(table) else found.table():
+                table.write(record)
+        if picture is not None:
+            from active_critic.curve_plot import curve_svg
+
+            picture.append(curve_svg(found))
+    if as_json:
+        typer.echo(json_text(found.to_dict()))
+    else:
+        from active_critic.cli._curve_view import curve_account
+
+        common.console(stderr=False).print(curve_account(found))
+    points = [point for point in (found.zero_shot, *found.points) if point is not None]
+    results = [one for point in points for one in (point.result, point.floor) if one is not None]
+    if any(one.agreement.n < one.agreement.total for one in results):
+        raise typer.Exit(UNSCORED)
+
+
+@contextmanager
+def _text_file(path: Path) -> Iterator[list[str]]:
+    """A list whose texts are in this file when the block ends well; that they can be is found when it begins.
+
+    Raises:
+        OutputError: The file cannot be written.
+    """
+    partial = path.with_name(f"{path.name}.partial")
+    with _writing(path):
+        if path.is_dir():
+            raise IsADirectoryError(EISDIR, "it is a folder; name a file")
+        partial.touch()
+    try:
+        texts: list[str] = []
+        yield texts
+        with _writing(path):
+            partial.write_text("".join(texts), encoding="utf-8")
+            partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    from active_critic.errors import OutputError
+
+    try:
+        yield
+    except OSError as problem:
+        raise OutputError(f"cannot write {path}: {problem.strerror or problem}") from problem
+
+
+def _sizes(given: str) -> list[int]:
+    try:
+        return [int(size) for size in given.split(",") if size.strip()]
+    except ValueError:
+        raise typer.BadParameter(f"--sizes {given!r} is not N,N,...; write for example 5,10,20,50") from None

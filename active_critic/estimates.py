@@ -1,0 +1,123 @@
+"""Agreement at numbers of labels, with intervals over the tests and over the labels that happened to be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from active_critic.correlation import Floats
+from active_critic.levels import Measure
+from active_critic.stats import Interval, bootstrap, percentile_interval
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A weighted sum of means of the three coefficients: one of them, a difference, or a slope.
+
+    Attributes:
+        value: Its mean over the repeats in which it is defined, or None.
+        interval: Percentile bootstrap interval of that. Each resample draws test documents, and draws repeats: so it
+            covers which texts were tested and, with more than one repeat, which labels were learnt from. None with
+            fewer than two documents, or where most resamples are not defined.
+        p: Two-sided bootstrap p of a value of 0, from the same resamples, or None.
+        p_holm: The same, corrected for all that are tested together (Holm), or None.
+        by_repeat: The value in every repeat, None where not defined.
+        n, groups: Tests that count, those with every prediction that it takes, and their documents.
+        resamples, seed, confidence: How the interval was made.
+    """
+
+    value: float | None
+    interval: Interval | None
+    p: float | None
+    by_repeat: tuple[float | None, ...]
+    n: int
+    groups: int
+    resamples: int
+    seed: int
+    confidence: float
+    p_holm: float | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """The same as plain JSON values."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+
+def estimate(
+    pred: Sequence[Sequence[float | None]],
+    weights: Sequence[float],
+    human: Sequence[float],
+    groups: Sequence[str],
+    *,
+    parts: Sequence[int],
+    resamples: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> Estimate:
+    """The sum of the weights times the means of the three coefficients of these predictions with people.
+
+    Args:
+        pred: Predictions of the same tests, once for each weight; None where there is none.
+        weights: ``[1]``: the mean of one; ``[1, -1]``: a difference.
+        human: Human scores of the tests.
+        groups: Their documents.
+        parts: The repeat that each test is from, from 0.
+        resamples: Bootstrap resamples.
+        seed: Of the resampling.
+        confidence: Coverage that the interval aims at.
+    """
+    values = np.array([[np.nan if score is None else score for score in scores] for scores in pred], dtype=np.float64)
+    kept = np.flatnonzero(np.isfinite(values).all(axis=0))
+    names, group = np.unique(np.array(groups, dtype=object)[kept], return_inverse=True)
+    part, y = np.array(parts, dtype=np.intp)[kept], np.array(human, dtype=np.float64)[kept]
+    measures = []
+    for one in range(max(parts, default=-1) + 1):
+        rows = np.flatnonzero(part == one)
+        own = [(scores[kept][rows], y[rows], group[rows], np.zeros(len(rows), dtype=np.intp)) for scores in values]
+        measures.append([Measure("dataset", *sides, len(names)) for sides in own])
+
+    def sums(drawn: Floats) -> Floats:
+        """In every draw of documents and every repeat, shape (draws, repeats)."""
+        found = [np.stack([one(drawn)[:, 3] for one in own], axis=1) @ np.array(weights) for own in measures]
+        return np.stack(found, axis=1)
+
+    by_repeat = sums(np.ones((1, len(names))))[0]
+    there = np.flatnonzero(~np.isnan(by_repeat))
+    value, interval, p = None, None, None
+    if len(there):
+        value = float(by_repeat[there].mean())
+        rng = np.random.default_rng(seed)
+        found = bootstrap(lambda drawn: sums(drawn)[:, there], len(names), resamples, rng, values.size)
+        most = float(np.abs(weights).sum())  # a coefficient is between -1 and 1
+        drawn = np.clip(_over_repeats(found, rng), -most, most)
+        interval = percentile_interval(drawn, confidence) if len(drawn) else None
+        if interval is not None:
+            tail = min(np.sum(drawn <= 0), np.sum(drawn >= 0))
+            p = min(1.0, float(2 * (1 + tail) / (1 + np.sum(~np.isnan(drawn)))))
+    each = tuple(None if np.isnan(one) else float(one) for one in by_repeat)
+    return Estimate(value, interval, p, each, len(kept), len(names), resamples, seed, confidence)
+
+
+def _over_repeats(found: Floats, rng: np.random.Generator) -> Floats:
+    """One value a resample, of repeats drawn with replacement, from shape (resamples, repeats)."""
+    repeats = found.shape[1]
+    mean = np.asarray(found.mean(axis=1))
+    if repeats < 2 or not len(found):
+        return mean
+    share = rng.multinomial(repeats, np.full(repeats, 1 / repeats), len(found)) / repeats
+    # Few repeats, drawn with replacement, vary less than such repeats do: by (n - 1) / n of their variance.
+    return np.asarray(mean + np.sqrt(repeats / (repeats - 1)) * (np.sum(share * found, axis=1) - mean))
+
+
+def slope(at: Sequence[float]) -> list[float]:
+    """Weights of the slope of the line of least squares through values at these places.
+
+    Raises:
+        ValueError: There are not two different places.
+    """
+    places = np.array(at, dtype=np.float64)
+    if len(set(at)) < 2:
+        raise ValueError("a slope needs two different places")
+    centred = places - places.mean()
+    return [float(weight) for weight in centred / (centred @ centred)]

@@ -1,0 +1,265 @@
+"""What a learning curve found: agreement by number of labels, what the last labels brought, and what follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from active_critic.comparison import ALPHA, MethodResult, data_document, labels_of
+from active_critic.estimates import Estimate
+from active_critic.examples import Examples
+from active_critic.records import Usage
+from active_critic.stats import Agreement, Interval
+
+WORTH = 0.03
+"""A gain of the mean of the three coefficients below this is hardly worth the labels of another step."""
+
+Advice = Literal["more", "stop", "unclear"]
+"""``"more"``: agreement is still rising; ``"stop"``: a gain that is worth it is excluded; ``"unclear"``: neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """One split of the documents, with training sets that grow in one part and are all tested on the other.
+
+    Attributes:
+        pool: Positions that are trained on; the first n are the training set of n.
+        test: Positions that are tested on; no document is in both.
+    """
+
+    pool: tuple[int, ...]
+    test: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """An evaluator fitted on so many labels, in every repeat.
+
+    Attributes:
+        labels: How many; 0 for zero-shot.
+        documents: How many documents they are of, in every repeat.
+        result: The evaluator on the test parts; ``fit`` and ``scoring`` are what this point needs by itself.
+        mean: The mean of the three coefficients, and its interval.
+        gain: The difference to the next smaller size, None for the smallest.
+        floor: The surface floor fitted on the same labels, or None.
+    """
+
+    labels: int
+    documents: tuple[int, ...]
+    result: MethodResult
+    mean: Estimate
+    gain: Estimate | None = None
+    floor: MethodResult | None = None
+
+    @property
+    def agreement(self) -> Agreement:
+        """With people, averaged over the repeats; its intervals are over the tests only."""
+        return self.result.agreement
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain JSON values, without the single scores."""
+        return {
+            "labels": self.labels,
+            "documents": list(self.documents),
+            "mean": self.mean.to_dict(),
+            "gain": self.gain.to_dict() if self.gain else None,
+            **_document(self.result),
+            "surface": _document(self.floor) if self.floor else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """How agreement with people grows with the number of labels.
+
+    Attributes:
+        data: The examples.
+        evaluator: Name of the evaluator.
+        repeats: The splits, and the order in which labels were added.
+        points: By number of labels, fewest first; the same tests for all.
+        zero_shot: What the same model reaches on the same tests without labels, or None.
+        over_zero_shot, over_floor: Differences of the last point to zero-shot and to the surface floor, or None. All
+            p-values of the curve are corrected together (Holm).
+        trend: The rise for each doubling of the labels, on a straight line through the last three points that have a
+            coefficient; None with fewer.
+        trend_sizes: These numbers of labels.
+        model, weights: The language model's name and the sha256 of its weights; None where none was needed.
+        probing: What it cost to find out what the model can do.
+        settings: Sizes, splits, seed, resamples, budget, and the evaluator's own.
+        data_sha256: Hash over the examples' texts and scores.
+        versions: Of the packages.
+        notes: What should be known about data, sizes and splits.
+    """
+
+    data: Examples
+    evaluator: str
+    repeats: tuple[Repeat, ...]
+    points: tuple[Point, ...]
+    zero_shot: Point | None
+    over_zero_shot: Estimate | None
+    over_floor: Estimate | None
+    trend: Estimate | None
+    trend_sizes: tuple[int, ...]
+    model: str | None
+    weights: str | None
+    probing: Usage
+    settings: dict[str, Any]
+    data_sha256: str
+    versions: dict[str, str]
+    notes: tuple[str, ...]
+
+    @property
+    def advice(self) -> Advice:
+        """Whether to label more: whether the last step's interval is above 0, or below ``WORTH``."""
+        gain = self.points[-1].gain
+        if gain is None or gain.interval is None:
+            return "unclear"
+        if gain.interval[1] < WORTH:
+            return "stop"
+        return "more" if gain.interval[0] > 0 else "unclear"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What the curve says, sentence by sentence; the advice last."""
+        return (*self._reached(), *self._step(), *self._rate(), *self._failed(), self._advised())
+
+    def _reached(self) -> list[str]:
+        last = self.points[-1]
+        if last.mean.value is None:
+            return [f"With {last.labels} labels, {self.evaluator} has no coefficient: {last.result.undefined}."]
+        figure = _figure(last.mean, ".2f")
+        said = [f"With {last.labels} labels, {self.evaluator} reaches a mean of three correlations of {figure}."]
+        for over, what in ((self.over_zero_shot, "zero-shot"), (self.over_floor, "the surface floor")):
+            if over is not None and over.value is not None:
+                surely = over.p_holm is not None and over.p_holm < ALPHA
+                how = "ahead of" if over.value > 0 else "behind"
+                shown = f"{how} {what} by more than chance could explain" if surely else f"not to be told from {what}"
+                said.append(f"That is {shown} ({_figure(over, '+z.2f')}).")
+        return said
+
+    def _step(self) -> list[str]:
+        gain = self.points[-1].gain
+        if gain is None or gain.value is None:
+            return []
+        before, last = self.points[-2:]
+        said = f"The last step, from {before.labels} to {last.labels} labels, brought {_figure(gain, '+z.2f')}"
+        if len(gain.by_repeat) < 2:
+            said += " in the only repeat; other labels may teach more or less, and the interval does not cover that."
+        else:
+            each = ", ".join("–" if one is None else f"{one:+z.2f}" for one in gain.by_repeat)
+            said += f"; by repeat, each with other labels: {each}."
+        documents = [sum(point.documents) / len(point.documents) for point in (before, last)]
+        if documents[1] / documents[0] < (last.labels / before.labels) ** 0.75:
+            said += (
+                f" They are of {documents[1]:.0f} documents after {documents[0]:.0f}: as many labels of more documents "
+                "may bring more."
+            )
+        return [said]
+
+    def _rate(self) -> list[str]:
+        found, sizes = self.trend, self.trend_sizes
+        if found is None or found.value is None or self.advice == "stop":
+            return []
+        said = f"From {sizes[0]} to {sizes[-1]} labels, a doubling brought {_figure(found, '+z.2f')} on a straight line"
+        if found.value <= 0:
+            return [f"{said}."]
+        twice = 2 * self.points[-1].labels
+        return [f"{said}; if that went on, {twice} labels would bring as much again. Curves flatten: expect less."]
+
+    def _failed(self) -> list[str]:
+        said = []
+        for point in self.points:
+            failures, missing = point.result.failures, point.agreement.total - point.agreement.n
+            if failures:
+                where = f"in {len(failures)} of {len(self.repeats)} repeats"
+                said.append(f"With {point.labels} labels it failed {where}: {failures[0].reason}")
+            elif missing:
+                said.append(f"With {point.labels} labels, {missing:,} of {point.agreement.total:,} tests are unscored.")
+        if self.zero_shot is not None and self.zero_shot.result.undefined:
+            said.append(f"zero-shot has no coefficient: {self.zero_shot.result.undefined}.")
+        return said
+
+    def _advised(self) -> str:
+        if len(self.points) < 2:
+            return "Advice: none; one size makes no curve. Take several sizes, or label more."
+        before, last = self.points[-2:]
+        gain = last.gain
+        if gain is None or gain.value is None:
+            lacking = last if last.mean.value is None else before
+            return f"Advice: none; the last step cannot be measured, as {lacking.labels} labels have no coefficient."
+        if gain.interval is None:
+            return "Advice: none; without an interval, what the last step brought may be chance."
+        if self.advice == "more":
+            return f"Advice: label more; agreement is still rising at {last.labels} labels."
+        if gain.interval[1] < 0:
+            return f"Advice: stop labelling for this evaluator; the last {last.labels - before.labels} labels did harm."
+        if self.advice == "stop":
+            return f"Advice: stop; that the last step brought {WORTH} or more is excluded."
+        repeats = "1 repeat" if len(self.repeats) == 1 else f"{len(self.repeats)} repeats"
+        return (
+            "Advice: too noisy to tell; more labels of this kind are not shown to help, nor shown not to. "
+            f"{gain.n:,} tests of {gain.groups:,} documents in {repeats} cannot tell a gain of {WORTH} from none; more "
+            "repeats, or more documents to test on, might."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The curve as one JSON document; see ``docs/curve.md``."""
+        names = labels_of(self.data)
+        return {
+            "data": data_document(self.data, self.data_sha256),
+            "evaluator": self.evaluator,
+            "model": self.model,
+            "weights": self.weights,
+            "versions": self.versions,
+            "settings": self.settings,
+            "repeats": [
+                {"pool": [names[i] for i in repeat.pool], "test": [names[i] for i in repeat.test]}
+                for repeat in self.repeats
+            ],
+            "points": [point.to_dict() for point in self.points],
+            "zero_shot": self.zero_shot.to_dict() if self.zero_shot else None,
+            "over_zero_shot": self.over_zero_shot.to_dict() if self.over_zero_shot else None,
+            "over_surface": self.over_floor.to_dict() if self.over_floor else None,
+            "trend": {"sizes": list(self.trend_sizes), **self.trend.to_dict()} if self.trend else None,
+            "advice": self.advice,
+            "probing": self.probing.to_dict(),
+            "words": list(self.words),
+            "notes": list(self.notes),
+        }
+
+    def table(self) -> list[dict[str, Any]]:
+        """One flat record a size, for CSV, zero-shot first as 0 labels; None where something is not defined."""
+        return [_flat(point) for point in (self.zero_shot, *self.points) if point is not None]
+
+
+def _figure(found: Estimate, form: str) -> str:
+    interval = found.interval
+    return f"{found.value:{form}}" + (f" [{interval[0]:{form}}, {interval[1]:{form}}]" if interval else "")
+
+
+def _document(result: MethodResult) -> dict[str, Any]:
+    return {name: value for name, value in result.to_dict().items() if name not in {"over_baseline", "over_floor"}}
+
+
+def _flat(point: Point) -> dict[str, Any]:
+    result, found, gain = point.result, point.agreement, point.gain
+    record: dict[str, Any] = {"labels": point.labels, "evaluator": result.name}
+    for name in ("pearson", "spearman", "kendall", "mean"):
+        record[name] = getattr(found, name)
+        record[f"{name}_low"], record[f"{name}_high"] = _ends(getattr(found, f"{name}_interval"))
+    record["mean_low"], record["mean_high"] = _ends(point.mean.interval)
+    record |= {"scored": found.n, "total": found.total, "mae": result.mae}
+    record["gain"] = gain.value if gain else None
+    record["gain_low"], record["gain_high"] = _ends(gain.interval if gain else None)
+    record |= {"gain_p": gain.p if gain else None, "gain_p_holm": gain.p_holm if gain else None}
+    floor = point.floor.agreement if point.floor else None
+    record["surface_mean"] = floor.mean if floor else None
+    record["surface_low"], record["surface_high"] = _ends(floor.mean_interval if floor else None)
+    for stage, used in (("fit", result.fit), ("scoring", result.scoring)):
+        record |= {f"{stage}_{name}": value for name, value in used.to_dict().items() if name != "replayed"}
+    record["reason"] = result.failures[0].reason if result.failures else result.undefined
+    return record
+
+
+def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
+    return (None, None) if interval is None else interval

@@ -1,0 +1,388 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from simulated import simulated_lm
+
+from active_critic.calibration import Calibration, Part
+from active_critic.demo_search import DemoSearch, Search
+from active_critic.errors import ContextOverflow, FitError, ProtocolError, RequestRefused
+from active_critic.evaluators import ActiveCritic, load
+from active_critic.evaluators._readings import Combiner, check_readings, words
+from active_critic.evaluators.fit_report import FOLDS, held_out_predictions
+from active_critic.examples import folds
+from active_critic.journal import Journal
+from active_critic.lm import LanguageModel, Turn, scripted_lm
+from active_critic.protocols import CriticProtocol, Provenance, Reading
+from active_critic.records import Example, Scale, Usage, Verdict
+from active_critic.scoring import Scorer
+
+ALL = ("rating", "likelihood", "surface")
+SMALL: dict[str, Any] = {"candidates": 2, "demos": 2, "max_batches": 1, "report": False, "journal": None}
+SCALE = Scale(low=0, high=5)
+
+
+def likely(turns: list[Turn], text: str) -> list[float]:
+    """The model finds texts likelier the more often they say "fine"."""
+    if "too long" in text:
+        raise ContextOverflow("no room")
+    return [-3.0 + 2.0 * (word == "fine") for word in text.split()]
+
+
+def weighing_lm(
+    likelihood: Callable[[list[Turn], str], list[float]] = likely, *, weighed: list[str] | None = None, **how: Any
+) -> LanguageModel:
+    """A simulated model that also gives likelihoods."""
+
+    def weigh(turns: list[Turn], text: str) -> list[float]:
+        if weighed is not None:
+            weighed.append(text)
+        return likelihood(turns, text)
+
+    return simulated_lm(likelihood=weigh, **how)
+
+
+def text_of(i: int) -> str:
+    rng = random.Random(i)
+    return " ".join(rng.choices(("word", "fine", "text", "here"), k=rng.randint(4, 48)))
+
+
+def examples(n: int = 24) -> list[Example]:
+    made = []
+    for i in range(n):
+        words = (response := text_of(i)).split()
+        score = 0.5 + len(words) / 16 + 1.5 * words.count("fine") / len(words)
+        made.append(Example(response, f"question {i // 2}", round(min(5.0, score), 2)))
+    return made
+
+
+def items(n: int = 8) -> list[Example]:
+    return [Example(text_of(100 + i), f"question {100 + i // 2}") for i in range(n)]
+
+
+def fitted(lm: LanguageModel | None = None, data: list[Example] | None = None, **how: Any) -> ActiveCritic:
+    settings: dict[str, Any] = {"readings": ALL, **SMALL, **how}
+    return ActiveCritic(lm or weighing_lm(), **settings).fit(data or examples(), scale="0..5")
+
+
+def plain(critic: Any, given: list[Example] | None = None, **how: Any) -> list[dict[str, Any]]:
+    return [verdict.to_dict() for verdict in critic.score_many(items() if given is None else given, **how)]
+
+
+# --- parameters -------------------------------------------------------------------------------------------------------
+
+
+def test_the_rating_alone_is_the_default_and_nothing_is_weighed() -> None:
+    weighed: list[str] = []
+    lm = weighing_lm(weighed=weighed)
+    critic = ActiveCritic(lm, **SMALL).fit(examples(), scale="0..5")
+    assert critic.fitted.calibration is None
+    assert critic.fitted.surface is None
+    assert critic.fitted == fitted(readings=["rating"]).fitted.model_copy(
+        update={"provenance": critic.fitted.provenance}
+    )
+    verdict = critic.score("a fine text", "question")
+    assert (verdict.interval, dict(verdict.parts), verdict.read_from) == (None, {}, "probabilities")
+    assert weighed == []
+    assert "score:rating" in critic.signature.split("|")
+    assert not any("combined" in note for note in critic.fitted.provenance.notes)
+
+
+@pytest.mark.parametrize(
+    "readings",
+    [
+        "rating",
+        None,
+        3,
+        {"rating"},
+        [],
+        ["surface"],
+        ["likelihood", "surface"],
+        ["rating", "rating"],
+        ["rating", "length"],
+        ["rating", []],
+    ],
+)
+def test_other_readings_are_refused_before_anything_is_asked(readings: Any) -> None:
+    lm = weighing_lm()
+    with pytest.raises(FitError, match="readings must be a list of rating, likelihood, surface"):
+        fitted(lm, readings=readings)
+    assert lm.usage.calls == 0
+
+
+def test_the_order_in_which_readings_are_named_does_not_matter() -> None:
+    assert check_readings(["surface", "likelihood", "rating"]) == ALL
+    one, other = fitted(readings=["surface", "rating"]), fitted(readings=("rating", "surface"))
+    assert one.signature == other.signature
+    assert "score:rating+surface" in one.signature.split("|")
+
+
+def test_a_model_without_likelihood_is_refused_before_anything_is_paid_for() -> None:
+    lm = simulated_lm()
+    with pytest.raises(RequestRefused, match="gives no token log-probabilities of a given text"):
+        fitted(lm)
+    assert lm.usage.calls == 0
+    assert fitted(simulated_lm(), readings=["rating", "surface"]).fitted.calibration is not None
+
+
+# --- verdicts ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_verdict_has_the_parts_that_it_is_combined_from_and_an_interval() -> None:
+    critic = fitted()
+    program = critic.fitted
+    assert [part.name for part in program.calibration.parts] == list(ALL)
+    assert all(part.weight > 0 for part in program.calibration.parts)
+    for verdict in critic.score_many(items()):
+        assert verdict.score is not None
+        assert verdict.interval is not None
+        low, high = verdict.interval
+        assert 0 <= low <= verdict.score <= high <= 5
+        assert list(verdict.parts) == list(ALL)
+        total = program.calibration.intercept + sum(verdict.parts.values())
+        assert verdict.score == pytest.approx(min(5, max(0, total)), abs=3e-4)
+        assert verdict.read_from == "combination"
+
+
+def test_the_likelihood_counts() -> None:
+    critic = fitted(readings=["rating", "likelihood"])
+    dull, fine = critic.score("word " * 20, "question"), critic.score("fine " * 20, "question")
+    assert dull.parts["rating"] == fine.parts["rating"]
+    assert (fine.score or 0) > (dull.score or 0)
+
+
+def test_a_text_is_weighed_once_and_the_verdict_says_what_that_cost() -> None:
+    weighed: list[str] = []
+    lm = weighing_lm(weighed=weighed)
+    critic = fitted(lm)
+    for example in examples():
+        assert weighed.count(example.response) == 1
+    weighed.clear()
+    before = lm.usage
+    verdicts = list(critic.score_many(items()))
+    assert sorted(weighed) == sorted(item.response for item in items())
+    assert sum(verdict.usage.calls for verdict in verdicts) == (lm.usage - before).calls
+    assert sum(verdict.usage.prompt_tokens for verdict in verdicts) == (lm.usage - before).prompt_tokens
+
+
+def test_usage_in_the_report_is_all_that_was_asked() -> None:
+    critic = fitted(report=True)
+    assert critic.report_ is not None
+    usage = critic.report_.usage
+    assert usage["likelihoods"].calls == len(examples())
+    assert usage["total"].calls == critic.usage.calls
+    rating = fitted(report=True, readings=["rating", "surface"]).report_
+    assert rating is not None
+    assert "likelihoods" not in rating.usage
+
+
+def test_explaining_changes_no_score() -> None:
+    critic = fitted()
+    told, silent = plain(critic), plain(critic, explain=False)
+    assert all(verdict["explanation"] for verdict in told)
+    assert not any(verdict["explanation"] for verdict in silent)
+    for key in ("score", "interval", "parts"):
+        assert [verdict[key] for verdict in told] == [verdict[key] for verdict in silent]
+
+
+def test_saved_and_loaded_it_gives_the_same_verdicts(tmp_path: Path) -> None:
+    critic = fitted()
+    loaded = load(critic.save(tmp_path / "p.json"), weighing_lm(), journal=None)
+    assert loaded.fitted == critic.fitted
+    assert loaded.signature == critic.signature
+    assert plain(loaded) == plain(critic)
+    assert loaded.fit(examples(), scale="0..5").fitted.calibration == critic.fitted.calibration
+
+
+def test_the_journal_pays_once(tmp_path: Path) -> None:
+    seen = []
+    for _ in range(2):
+        weighed: list[str] = []
+        lm = weighing_lm(weighed=weighed)
+        with Journal(tmp_path / "j.sqlite") as journal, lm.remembering(journal):
+            critic = fitted(lm, report=True)
+            seen.append((plain(critic), critic.fitted.calibration, lm.usage.calls, len(weighed)))
+    assert seen[0][:2] == seen[1][:2]
+    assert seen[0][3] >= len(examples()) + len(items())
+    assert seen[1][2:] == (0, 0)
+
+
+def test_what_cannot_be_weighed_or_read_is_unscored_with_the_reason_and_the_others_are_scored() -> None:
+    critic = fitted()
+    given = [Example("it is too long", "q"), Example("  ", "q"), *items(2)]
+    long, empty, *others = critic.score_many(given)
+    assert long.score is None
+    assert (long.unscored or "").startswith("likelihood: ")
+    assert long.usage.calls > 0
+    assert (long.interval, dict(long.parts)) == (None, {})
+    assert (empty.unscored, empty.usage) == ("the response is empty", Usage())
+    assert all(verdict.score is not None for verdict in others)
+
+
+def test_what_cannot_be_rated_is_unscored_and_its_cost_is_said() -> None:
+    program = fitted().fitted
+    mute = scripted_lm(lambda turns: "I would rather not.", likelihood=likely)
+    (verdict,) = ActiveCritic.from_protocol(program, mute, journal=None).score_many(items(1))
+    assert verdict.score is None
+    assert "could not be read" in (verdict.unscored or "")
+    assert (verdict.interval, dict(verdict.parts), verdict.read_from) == (None, {}, None)
+    assert verdict.usage.calls == mute.usage.calls
+
+
+# --- programs ---------------------------------------------------------------------------------------------------------
+
+
+def test_examples_that_cannot_be_weighed_are_left_out_and_said_without_their_texts() -> None:
+    extra = [Example(f"this one is too long {i}", f"question {i}", 2.0) for i in range(3)]
+    readings = ["rating", "likelihood"]
+    critic = fitted(data=[*examples(), *extra], readings=readings, candidates=1, demos=0)
+    without = fitted(readings=readings, candidates=1, demos=0)
+    assert critic.fitted.calibration == without.fitted.calibration
+    assert critic.fitted.calibration.n == 24
+    notes = critic.fitted.provenance.notes
+    assert "3 of 27 examples lack a reading and do not count in the combination" in notes
+    assert not any("too long" in note for note in notes)
+    assert not any("lack a reading" in note for note in without.fitted.provenance.notes)
+
+
+def test_too_few_that_can_be_weighed_are_an_error_that_leaves_the_program_as_it_was() -> None:
+    critic = fitted()
+    before = critic.protocol_
+    data = [*examples(4), *(Example(f"this one is too long {i}", f"q {i}", i % 5) for i in range(8))]
+    with pytest.raises(FitError, match="only 4 of 12 examples have all of rating, likelihood, surface, and 5 are"):
+        critic.fit(data, scale="0..5")
+    assert critic.protocol_ is before
+
+
+def test_the_order_of_examples_does_not_matter_to_the_last_digit() -> None:
+    straight = fitted(candidates=1, demos=0).fitted
+    turned = fitted(data=examples()[::-1], candidates=1, demos=0).fitted
+    assert turned.calibration.model_dump_json() == straight.calibration.model_dump_json()
+    assert turned.surface == straight.surface
+
+
+@pytest.mark.parametrize("documents", [1, 2])
+def test_a_set_of_few_documents_can_be_fitted_and_its_surface_is_read_from_other_examples(documents: int) -> None:
+    data = [
+        Example(e.response, "the one source" if i or documents == 1 else "another", e.score)
+        for i, e in enumerate(examples(12))
+    ]
+    critic = fitted(data=data, candidates=1, demos=0)
+    found = {part.name: part for part in critic.fitted.calibration.parts}
+    assert (critic.fitted.calibration.half_widths == {}) == (documents == 1)
+    judge = critic.judge()
+    inside = judge._floor.predict(data)  # type: ignore[attr-defined]
+    assert found["surface"].spread != pytest.approx(float(np.std(inside)), rel=1e-3)
+
+
+def test_a_program_whose_numbers_are_missing_or_unknown_is_refused() -> None:
+    program: CriticProtocol = fitted().fitted
+
+    def judge(**changed: Any) -> Any:
+        return ActiveCritic.from_protocol(program.model_copy(update=changed), weighing_lm(), journal=None).judge()
+
+    with pytest.raises(ProtocolError, match="surface reading whose numbers are missing; fit it again"):
+        judge(surface=None)
+    with pytest.raises(ProtocolError, match="damaged"):
+        judge(surface={**program.surface, "intercept": "high"})
+    parts = (*program.calibration.parts, Part(name="smell", mean=0, spread=1, weight=1))
+    with pytest.raises(ProtocolError, match="readings that this version does not know: smell"):
+        judge(calibration=program.calibration.model_copy(update={"parts": parts}))
+
+
+def test_the_notes_say_the_shares_and_warn_of_a_critic_that_leans_on_the_surface() -> None:
+    def combined(rating: float, surface: float) -> list[str]:
+        parts = (
+            Part(name="rating", mean=0, spread=1, weight=rating),
+            Part(name="surface", mean=0, spread=1, weight=surface),
+        )
+        return words(Calibration(parts=parts, intercept=3, n=30), 30)
+
+    assert combined(0.61, 0.39) == [
+        "the score is combined from rating 61%, surface 39% (shares of the weights, fitted on 30 examples)"
+    ]
+    _, warning = combined(0.6, 0.4)
+    assert "leans on the surface" in warning
+    assert "leave 'surface' out of the readings" in warning
+    noted = fitted().fitted.provenance.notes
+    assert any(note.startswith("the score is combined from rating ") for note in noted)
+
+
+# --- the report -------------------------------------------------------------------------------------------------------
+
+
+def searched(n: int = 40) -> tuple[Search, DemoSearch]:
+    """A search of one candidate whose ratings are noise, and people's scores."""
+    rng = random.Random(4)
+    data = [Example(f"{text_of(i)} {i}", f"question {i}", round(rng.uniform(0, 5), 2)) for i in range(n)]
+    program = CriticProtocol(
+        mode="coarse",
+        task_description="Replies.",
+        scale=SCALE,
+        reading=Reading(low=0, high=100, source="text"),
+        provenance=Provenance(model="scripted"),
+    )
+    settings = DemoSearch(candidates=1, demos=0, race=False)
+    search = Search(Scorer(program, weighing_lm()), data, data, settings)
+    for i in range(n):
+        search.verdicts[0, i] = Verdict(score=round(rng.uniform(0, 5), 2), read_from="text")
+    return search, settings
+
+
+def held_out(search: Search, settings: DemoSearch, likelihoods: list[float | None]) -> list[float | None]:
+    combiner = Combiner(ALL, search, SCALE, likelihoods)
+    return held_out_predictions(search, settings, combiner.predict)[0]
+
+
+def test_held_out_figures_are_of_the_combined_score_fitted_without_the_fold() -> None:
+    search, settings = searched()
+    n = len(search.examples)
+    likelihoods: list[float | None] = [-float(i % 7) for i in range(n)]
+    predictions = held_out(search, settings, likelihoods)
+    assert predictions != [search.verdicts[0, i].score for i in range(n)]
+    part = folds(search.examples, FOLDS, settings.seed)[0]
+    human = list(search.human)
+    # Whatever people say of a fold, what is predicted for it stays the same; for the others it does not.
+    for i in part:
+        search.human[i] = 5 - human[i]
+        search.examples[i] = Example(search.examples[i].response, search.examples[i].source, 5 - human[i])
+    changed = held_out(search, settings, likelihoods)
+    assert [changed[i] for i in part] == [predictions[i] for i in part]
+    assert all(changed[i] != predictions[i] for i in range(n) if i not in part)
+
+
+def test_what_lacks_a_reading_is_unscored_in_the_report_and_so_is_a_fold_without_enough_others() -> None:
+    search, settings = searched()
+    likelihoods: list[float | None] = [-float(i % 7) for i in range(len(search.examples))]
+    likelihoods[3] = None
+    predictions = held_out(search, settings, likelihoods)
+    assert [i for i, score in enumerate(predictions) if score is None] == [3]
+    part = folds(search.examples, FOLDS, settings.seed)[0]
+    few = [value if i in part else None for i, value in enumerate(likelihoods)]
+    scored = [i for i, score in enumerate(held_out(search, settings, few)) if score is not None]
+    assert not set(part) & set(scored)
+
+
+def test_the_report_is_of_the_score_that_is_given() -> None:
+    """Where only the likelihood knows what people want, a combined critic agrees and the rating alone does not."""
+    data = [Example(e.response, e.source, 5 * i / 23) for i, e in enumerate(examples())]
+    place = {e.response: i for i, e in enumerate(data)}
+
+    def known(turns: list[Turn], text: str) -> list[float]:
+        return [-5 + place.get(text, 0) / 6]
+
+    def q(readings: list[str]) -> float:
+        lm = weighing_lm(known, rate=lambda response, turns: 1 + 4 * random.Random(response).random())
+        report = fitted(lm, data, readings=readings, report=True, candidates=1, demos=0).report_
+        assert report is not None
+        assert report.critic is not None
+        assert report.critic.n == 24
+        return report.critic.mean or 0.0
+
+    assert q(["rating"]) < 0.5
+    assert q(["rating", "likelihood"]) > q(["rating"]) + 0.2

@@ -1,0 +1,82 @@
+"""Writes ``docs/reliability.md`` from the table that the tests run: ``python tests/faults/fault_page.py``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(Path(__file__).parent.parent)]
+
+from fault_table import ENDPOINT, LOCAL, SECURITY, Case, Local
+
+PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
+
+HEAD = """\
+# What happens when something goes wrong
+
+This page is written by `python tests/faults/fault_page.py` from the table that the tests in that folder run; a test
+fails when it is out of date.
+
+## The endpoint
+
+Every row is a run over six items, one at a time. *Requests*: how often an item is asked for to which this always
+happens; the language model is the only one that retries, at most three times, after 1, 2 and 4 seconds or as long as
+the endpoint asks for (60 seconds at most). A reply that cannot be read is asked for once more, in stricter words. *One
+item*: what becomes of the item, and the exit code of the run; all other rows are as they would be without the fault.
+*Every item*: the exit code, and how many requests six items cost.
+
+| fault | requests | one item | code | every item | code |
+| --- | --- | --- | --- | --- | --- |
+"""
+
+LOCALLY = """
+A run stops after 2 failures of the endpoint in a row when nothing was answered yet, and after 5 otherwise. Its message
+says so, and how to go on: what was paid for is in the journal, and the same command asks only for the rest. At the end
+of every other run a summary counts the reasons; each is in the row's column `unscored`.
+
+## This machine
+
+| fault | what happens | code | test |
+| --- | --- | --- | --- |
+"""
+
+SECURELY = """
+143 and 137 are what a shell shows for a process that a signal ended; it had no chance to say anything.
+
+## Secrets, hostile files and outputs
+
+| what | what happens | code | test |
+| --- | --- | --- | --- |
+"""
+
+
+def endpoint(case: Case) -> str:
+    if case.ends:
+        one, code, every = "the run ends; the same command goes on", "4", ("the run ends, 1 request", "4")
+    elif case.scored:
+        note = f"; note: {case.note}" if case.note else ""
+        one, code, every = f"scored{note}", "0", (f"all scored, {6 * case.requests} requests", "0")
+    else:
+        one, code = f"unscored: {case.reason} …", "7"
+        every = (f"all unscored, {6 * case.requests} requests", "7")
+        if case.retried:
+            every = (f"the run ends, {2 * case.requests} requests", "4")
+    return f"| {case.name} | {case.requests} | {one} | {code} | {' | '.join(every)} |"
+
+
+def local(faults: Iterable[Local]) -> list[str]:
+    return [
+        f"| {fault.name} | {fault.happens} | {fault.code or '–'} | `tests/{fault.test.replace('::', '` `')}` |"
+        for fault in faults
+    ]
+
+
+def page() -> str:
+    parts = [HEAD + "\n".join(map(endpoint, ENDPOINT)), LOCALLY + "\n".join(local(LOCAL))]
+    return "\n".join([*parts, SECURELY + "\n".join(local(SECURITY))]) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from active_critic.calibration import COVERAGES, PRIOR, Calibration, calibrate
+from active_critic.errors import FitError
+from active_critic.records import Scale
+
+SCALE = Scale(low=1, high=5)
+UNBOUNDED = Scale(low=-1e9, high=1e9)
+
+VALUES = st.floats(-100, 100).map(lambda value: round(value, 3))
+ROWS = st.lists(st.tuples(VALUES, VALUES, VALUES, st.integers(0, 9)), min_size=2, max_size=30)
+
+
+def columns(rows: list[tuple[float, float, float, int]]) -> tuple[dict[str, list[float]], list[float], list[str]]:
+    """Two readings, human scores and documents."""
+    first, second, human, groups = zip(*rows, strict=True)
+    return {"rating": list(first), "surface": list(second)}, list(human), [str(group) for group in groups]
+
+
+def drawn(n: int, weights: dict[str, float], noise: float, seed: int = 0) -> tuple[dict[str, list[float]], list[float]]:
+    """Independent standard readings, and human scores that are a weighted sum of them."""
+    rng = np.random.default_rng(seed)
+    readings = {name: rng.normal(size=n) for name in weights}
+    human = 3 + sum(weights[name] * values for name, values in readings.items()) + noise * rng.normal(size=n)
+    return {name: values.tolist() for name, values in readings.items()}, human.tolist()
+
+
+def alone(n: int) -> list[str]:
+    return [f"document {i}" for i in range(n)]
+
+
+def weights_of(found: Calibration) -> dict[str, float]:
+    return {part.name: part.weight for part in found.parts}
+
+
+def score(found: Calibration, scale: Scale = UNBOUNDED, **readings: float) -> float:
+    return found.apply(readings, scale).score
+
+
+# --- weights ----------------------------------------------------------------------------------------------------------
+
+
+@given(ROWS)
+def test_no_weight_is_below_zero_and_no_number_is_not_finite(rows: list[tuple[float, float, float, int]]) -> None:
+    found = calibrate(*columns(rows))
+    assert all(part.weight >= 0 and math.isfinite(part.weight) for part in found.parts)
+    assert found.n == len(rows)
+
+
+@given(st.lists(st.tuples(VALUES, VALUES), min_size=2, max_size=30))
+@example([(0.0, 0.0)] * 4 + [(1.0, -1.0)])
+def test_the_score_rises_with_a_single_reading_whatever_the_labels(pairs: list[tuple[float, float]]) -> None:
+    values, human = [x for x, _ in pairs], [y for _, y in pairs]
+    assume(np.std(values) > 1e-3)
+    assume(np.std(human) > 1e-3)
+    found = calibrate({"rating": values}, human, alone(len(pairs)))
+    assert score(found, rating=max(values)) > score(found, rating=min(values))
+
+
+def test_readings_that_all_go_against_people_still_tell_texts_apart() -> None:
+    readings, human = drawn(200, {"rating": -1.0, "surface": -1.0}, 0.1)
+    together = np.sum(list(readings.values()), axis=0)
+    weights = weights_of(calibrate(readings, human, alone(200)))
+    # By LEAST_SLOPE, however many examples say otherwise.
+    least = {name: 0.1 * np.std(human) / np.std(together) for name in readings}
+    assert weights == pytest.approx(least, rel=0.05)
+
+
+def test_few_examples_leave_the_weights_nearly_equal_and_many_let_them_go() -> None:
+    truth = {"rating": 1.0, "likelihood": 0.2, "surface": 0.6}
+
+    def unevenness(n: int) -> float:
+        readings, human = drawn(n, truth, 0.5)
+        weights = weights_of(calibrate(readings, human, alone(n))).values()
+        return float(np.std(list(weights)) / np.mean(list(weights)))
+
+    even = float(np.std(list(truth.values())) / np.mean(list(truth.values())))
+    assert unevenness(8) < 0.15 * even
+    assert unevenness(8) < unevenness(60) < unevenness(2000)
+
+    readings, human = drawn(2000, truth, 0.5)
+    x = np.array(list(readings.values())).T
+    plain, *_ = np.linalg.lstsq((x - x.mean(0)) / x.std(0), np.array(human) - np.mean(human), rcond=None)
+    found = weights_of(calibrate(readings, human, alone(2000)))
+    assert list(found.values()) == pytest.approx(plain.tolist(), abs=0.05)
+
+
+def test_without_the_prior_it_is_the_plain_regression() -> None:
+    readings, human = drawn(40, {"rating": 1.0, "surface": 0.6}, 0.3)
+    x = np.array(list(readings.values())).T
+    plain, *_ = np.linalg.lstsq((x - x.mean(0)) / x.std(0), np.array(human) - np.mean(human), rcond=None)
+    assert list(weights_of(calibrate(readings, human, alone(40), prior=1e-9)).values()) == pytest.approx(plain.tolist())
+
+
+def test_the_prior_counts_for_as_many_examples_as_it_says() -> None:
+    """Two uncorrelated readings: what PRIOR examples a reading say is halfway between equal weights and their own."""
+    n = int(2 * PRIOR)
+    rating = [1.0, 1.0, -1.0, -1.0] * (n // 4)
+    surface = [1.0, -1.0, 1.0, -1.0] * (n // 4)
+    human = [3 + 1.0 * a + 0.2 * b for a, b in zip(rating, surface, strict=True)]
+    found = weights_of(calibrate({"rating": rating, "surface": surface}, human, alone(n)))
+    assert found == pytest.approx({"rating": (0.6 + 1.0) / 2, "surface": (0.6 + 0.2) / 2})
+
+
+@given(ROWS, VALUES)
+def test_a_reading_that_does_not_vary_has_no_weight_and_changes_nothing(
+    rows: list[tuple[float, float, float, int]], constant: float
+) -> None:
+    readings, human, groups = columns(rows)
+    without = calibrate(readings, human, groups)
+    found = calibrate({**readings, "likelihood": [constant] * len(rows)}, human, groups)
+    assert weights_of(found)["likelihood"] == 0
+    for one, other in zip(without.parts, found.parts, strict=False):
+        assert one.weight == pytest.approx(other.weight, rel=1e-6, abs=1e-9)
+    values = {"rating": 1.0, "surface": -2.0}
+    combined = found.apply({**values, "likelihood": constant + 1000}, UNBOUNDED)
+    assert combined.score == pytest.approx(without.apply(values, UNBOUNDED).score, rel=1e-6, abs=1e-6)
+    assert combined.added["likelihood"] == 0
+
+
+@given(ROWS, st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(rows: list[tuple[float, float, float, int]], random: Any) -> None:
+    mixed = random.sample(rows, len(rows))
+    assert calibrate(*columns(mixed)).model_dump_json() == calibrate(*columns(rows)).model_dump_json()
+
+
+@given(ROWS, st.floats(0.01, 100), VALUES)
+def test_human_scores_on_another_scale_move_scores_and_intervals_with_them(
+    rows: list[tuple[float, float, float, int]], stretch: float, shift: float
+) -> None:
+    readings, human, groups = columns(rows)
+    assume(np.std(human) > 1e-3)
+    assume(all(np.std(values) > 1e-3 for values in readings.values()))
+    one = calibrate(readings, human, groups)
+    other = calibrate(readings, [shift + stretch * value for value in human], groups)
+    tolerance = {"rel": 1e-6, "abs": 1e-6 * (1 + stretch)}
+    for rating, surface, *_ in rows:
+        values = {"rating": rating, "surface": surface}
+        expected = shift + stretch * one.apply(values, UNBOUNDED).score
+        assert other.apply(values, UNBOUNDED).score == pytest.approx(expected, **tolerance)
+    assert list(other.half_widths) == list(one.half_widths)
+    for coverage, half in one.half_widths.items():
+        assert other.half_widths[coverage] == pytest.approx(stretch * half, **tolerance)
+
+
+# --- scores -----------------------------------------------------------------------------------------------------------
+
+
+@given(ROWS, VALUES, VALUES)
+def test_what_the_parts_add_sums_to_the_score_before_it_is_clipped(
+    rows: list[tuple[float, float, float, int]], rating: float, surface: float
+) -> None:
+    found = calibrate(*columns(rows))
+    values = {"rating": rating, "surface": surface}
+    free, held = found.apply(values, UNBOUNDED), found.apply(values, SCALE)
+    assert free.score == pytest.approx(found.intercept + sum(free.added.values()), rel=1e-9, abs=1e-9)
+    assert held.added == free.added
+    assert held.score == min(SCALE.high, max(SCALE.low, free.score))
+
+
+def test_a_text_at_the_means_gets_the_mean_score() -> None:
+    readings, human = drawn(30, {"rating": 1.0, "surface": 0.5}, 0.3)
+    found = calibrate(readings, human, alone(30))
+    means = {name: float(np.mean(values)) for name, values in readings.items()}
+    assert found.apply(means, UNBOUNDED).score == pytest.approx(np.mean(human))
+
+
+def test_score_and_interval_stay_on_the_scale_and_the_interval_holds_the_score() -> None:
+    readings, human = drawn(40, {"rating": 1.0, "surface": 0.5}, 0.5)
+    found = calibrate(readings, human, alone(40))
+    clipped = 0
+    for rating in np.linspace(-6, 6, 41):
+        combined = found.apply({"rating": float(rating), "surface": 0.0}, SCALE)
+        assert combined.interval is not None
+        low, high = combined.interval
+        assert SCALE.low <= low < high <= SCALE.high
+        assert low - 1e-4 <= combined.score <= high + 1e-4
+        clipped += combined.score in (SCALE.low, SCALE.high)
+    assert clipped > 2
+
+
+def test_shares_are_parts_of_one() -> None:
+    readings, human = drawn(100, {"rating": 1.0, "likelihood": 0.5, "surface": 0.5}, 0.5)
+    shares = calibrate(readings, human, alone(100)).shares
+    assert sum(shares.values()) == pytest.approx(1)
+    assert max(shares, key=lambda name: shares[name]) == "rating"
+    flat = calibrate({"rating": [3.0, 3.0, 3.0]}, [1.0, 2.0, 3.0], alone(3))
+    assert flat.shares == {"rating": 0.0}
+    assert flat.apply({"rating": 5.0}, SCALE).score == 2.0
+
+
+# --- intervals --------------------------------------------------------------------------------------------------------
+
+
+def test_half_widths_are_the_conformal_ranks_of_errors_on_documents_left_out() -> None:
+    n = 31
+    readings, human = drawn(n, {"rating": 1.0, "surface": 0.5}, 0.7)
+    groups = [f"document {i // 3}" for i in range(n)]
+    found = calibrate(readings, human, groups)
+    errors = []
+    for i in range(n):
+        rest = [j for j in range(n) if groups[j] != groups[i]]
+        without = calibrate(
+            {name: [values[j] for j in rest] for name, values in readings.items()},
+            [human[j] for j in rest],
+            [groups[j] for j in rest],
+        )
+        errors.append(abs(score(without, **{name: values[i] for name, values in readings.items()}) - human[i]))
+    errors.sort()
+    for coverage in COVERAGES:
+        rank = math.ceil((n + 1) * coverage)  # of 31: 16, 26, 29 and 31
+        assert found.half_widths[f"{100 * coverage:g}"] == pytest.approx(errors[rank - 1])
+
+
+@pytest.mark.parametrize(
+    ("n", "coverages"), [(2, {"50"}), (4, {"50", "80"}), (5, {"50", "80"}), (9, {"50", "80", "90"}), (19, None)]
+)
+def test_there_is_no_interval_that_so_few_examples_cannot_support(n: int, coverages: set[str] | None) -> None:
+    readings, human = drawn(n, {"rating": 1.0}, 0.5)
+    found = calibrate(readings, human, alone(n))
+    assert set(found.half_widths) == (coverages or {"50", "80", "90", "95"})
+    assert (found.apply({"rating": 0.0}, SCALE).interval is None) == (n < 9)
+
+
+def test_intervals_hold_people_as_often_as_they_say() -> None:
+    truth = {"rating": 0.8, "likelihood": 0.3, "surface": 0.3}
+    held = []
+    for seed in range(60):
+        readings, human = drawn(60, truth, 0.6, seed)
+        found = calibrate(readings, human, alone(60))
+        fresh, people = drawn(50, truth, 0.6, 1000 + seed)
+        for i, person in enumerate(people):
+            interval = found.apply({name: values[i] for name, values in fresh.items()}, UNBOUNDED).interval
+            assert interval is not None
+            held.append(interval[0] <= person <= interval[1])
+    assert 0.85 < np.mean(held) < 0.97
+
+
+def test_of_one_document_there_is_a_score_and_no_interval() -> None:
+    readings, human = drawn(40, {"rating": 1.0, "surface": 0.5}, 0.5)
+    found = calibrate(readings, human, ["the one"] * 40)
+    assert found.half_widths == {}
+    assert found.apply({"rating": 0.0, "surface": 0.0}, SCALE).interval is None
+    assert weights_of(found) == weights_of(calibrate(readings, human, alone(40)))
+
+
+# --- edges ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_what_is_not_finite_is_refused(bad: float) -> None:
+    with pytest.raises(FitError, match="finite readings"):
+        calibrate({"rating": [1.0, bad, 2.0]}, [1.0, 2.0, 3.0], alone(3))
+    with pytest.raises(FitError, match="finite readings"):
+        calibrate({"rating": [1.0, 2.0, 3.0]}, [1.0, bad, 3.0], alone(3))
+
+
+def test_one_example_or_no_reading_is_refused() -> None:
+    with pytest.raises(FitError, match="there are 1"):
+        calibrate({"rating": [1.0]}, [1.0], ["a"])
+    with pytest.raises(FitError, match="two or more"):
+        calibrate({}, [1.0, 2.0], alone(2))
+
+
+@settings(max_examples=50)
+@given(ROWS)
+def test_as_json_and_back_it_is_the_same(rows: list[tuple[float, float, float, int]]) -> None:
+    found = calibrate(*columns(rows))
+    again = Calibration.model_validate_json(found.model_dump_json())
+    assert again == found
+    values = {"rating": 0.1, "surface": 0.2}
+    assert again.apply(values, SCALE) == found.apply(values, SCALE)

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+
+import pytest
+
+from active_critic.records import CriterionVerdict, Example, Verdict
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        Verdict(unscored="it could not be read"),
+        Verdict(score=3.5, criteria=(CriterionVerdict("Tone", 3.0),), interval=(2.0, 5.0), parts={"rating": 0.5}),
+    ],
+)
+def test_a_verdict_can_be_sent_copied_and_written_down(verdict: Verdict) -> None:
+    assert pickle.loads(pickle.dumps(verdict)) == verdict
+    assert copy.deepcopy(verdict) == verdict
+    assert dataclasses.asdict(verdict)["score"] == verdict.score
+    assert hash(verdict) == hash(copy.copy(verdict))
+    assert verdict.to_dict()["parts"] == dict(verdict.parts)
+
+
+def test_a_verdict_has_a_score_or_a_reason() -> None:
+    for score, unscored in ((None, None), (3.0, "why not")):
+        with pytest.raises(ValueError, match="either a score or a reason"):
+            Verdict(score=score, unscored=unscored)
+    with pytest.raises(ValueError, match="finite"):
+        Verdict(score=float("nan"))
+
+
+def test_examples_are_equal_by_what_they_hold() -> None:
+    assert Example("a", "b", 1.0) == Example("a", "b", 1.0)
+    assert Example("a", "b", 1.0) != Example("a", "b", 2.0)
