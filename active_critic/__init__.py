@@ -6,8 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from active_critic.comparison import Comparison
-    from active_critic.curves import curve
     from active_critic.data import read_examples
     from active_critic.errors import (
         ActiveCriticError,
@@ -38,9 +36,8 @@ if TYPE_CHECKING:
     )
     from active_critic.examples import Examples, split
     from active_critic.journal import Journal
-    from active_critic.learning_curve import Curve
     from active_critic.lm import LanguageModel, open_lm
-    from active_critic.meta_evaluation import compare
+    from active_critic.meta_evaluation import Comparison, Curve, compare, curve
     from active_critic.protocols import CriticProtocol, Protocol
     from active_critic.records import Criterion, CriterionVerdict, Example, Scale, Usage, Verdict
 
@@ -52,11 +49,11 @@ _HOMES = {
     "ActiveCriticError": "errors",
     "ActiveCriticWarning": "errors",
     "AutoCalibrate": "evaluators",
-    "Comparison": "comparison",
+    "Comparison": "meta_evaluation",
     "Criterion": "records",
     "CriterionVerdict": "records",
     "CriticProtocol": "protocols",
-    "Curve": "learning_curve",
+    "Curve": "meta_evaluation",
     "DataError": "errors",
     "Evaluator": "evaluators",
     "Example": "records",
@@ -82,7 +79,7 @@ _HOMES = {
     "ZeroShot": "evaluators",
     "check_evaluator": "evaluators",
     "compare": "meta_evaluation",
-    "curve": "curves",
+    "curve": "meta_evaluation",
     "evaluator_checks": "evaluators",
     "fit": "evaluators",
     "load": "evaluators",

@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import active_critic as ac
-from active_critic.comparison import Comparison
 from active_critic.evaluators._readings import READINGS
 from active_critic.examples import group_of
 from active_critic.journal import Journal
 from active_critic.lm import open_lm
 from active_critic.meta_evaluation import compare
-from active_critic.methods import EVALUATOR_NAMES, resolve
+from active_critic.meta_evaluation.comparison import Comparison
+from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, resolve
 
 ALL_READINGS = " (all readings)"
 """Behind the name of an Active-Critic: its score is combined from rating, likelihood and surface."""

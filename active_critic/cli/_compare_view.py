@@ -9,12 +9,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from active_critic.comparison import ranked
 from active_critic.examples import group_of
+from active_critic.meta_evaluation.comparison import ranked
 from active_critic.report import plain
 
 if TYPE_CHECKING:
-    from active_critic.comparison import Compared, Comparison, MethodResult
+    from active_critic.meta_evaluation.comparison import Compared, Comparison, MethodResult
     from active_critic.records import Usage
 
 COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall", "mean": "mean of 3"}

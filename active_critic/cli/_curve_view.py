@@ -14,8 +14,8 @@ from active_critic.report import plain
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from active_critic.estimates import Estimate
-    from active_critic.learning_curve import Curve
+    from active_critic.meta_evaluation.estimates import Estimate
+    from active_critic.meta_evaluation.learning_curve import Curve
 
 
 def curve_account(found: Curve) -> RenderableType:

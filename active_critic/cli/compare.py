@@ -92,8 +92,8 @@ def compare(
     """
     from active_critic.data import read_examples
     from active_critic.errors import FitError
-    from active_critic.methods import needs_model, resolve
-    from active_critic.splits import plan
+    from active_critic.meta_evaluation.methods import needs_model, resolve
+    from active_critic.meta_evaluation.splits import plan
 
     common.refuse_same(out, labels, predictions)
     common.refuse_same(predictions, labels)

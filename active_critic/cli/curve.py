@@ -61,7 +61,7 @@ def curve(
     """
     from active_critic.data import read_examples
     from active_critic.errors import FitError
-    from active_critic.methods import needs_model, resolve
+    from active_critic.meta_evaluation.methods import needs_model, resolve
 
     common.refuse_same(out, labels, plot)
     common.refuse_same(plot, labels)
@@ -82,9 +82,9 @@ def curve(
     data = read_examples(labels, fields=common.parse_fields(fields), scale=scale)
 
     from active_critic.cli._progress import Display
-    from active_critic.curves import curve as curve_of
-    from active_critic.curves import draw
     from active_critic.files import json_text
+    from active_critic.meta_evaluation.curves import curve as curve_of
+    from active_critic.meta_evaluation.curves import draw
     from active_critic.records import Usage
 
     try:
@@ -126,7 +126,7 @@ def curve(
             for record in [found.to_dict()] if is_whole(table) else found.table():
                 table.write(record)
         if picture is not None:
-            from active_critic.curve_plot import curve_svg
+            from active_critic.meta_evaluation.curve_plot import curve_svg
 
             picture.append(curve_svg(found))
     if as_json:

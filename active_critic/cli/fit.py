@@ -232,7 +232,7 @@ def _maker(ctx: typer.Context, name: str, settings: list[str] | None) -> _Maker:
     """
     from active_critic.cli.compare import parse_settings
     from active_critic.errors import FitError
-    from active_critic.methods import CRITIC, EVALUATOR_NAMES
+    from active_critic.meta_evaluation.methods import CRITIC, EVALUATOR_NAMES
 
     found = {OURS: CRITIC} | {n: known for n, known in EVALUATOR_NAMES.items() if not n.startswith(OURS)}
     if name not in found:

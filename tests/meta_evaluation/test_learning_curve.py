@@ -9,9 +9,9 @@ from compared import model
 from curved import FALLING, FLAT, NOISY, QUICK, RISING, labelled
 from simulated import simulated_lm
 
-from active_critic.curves import curve
 from active_critic.data import RecordWriter
-from active_critic.learning_curve import WORTH
+from active_critic.meta_evaluation.curves import curve
+from active_critic.meta_evaluation.learning_curve import WORTH
 
 
 def drawn(evaluator, count=120, **settings):

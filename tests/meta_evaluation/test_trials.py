@@ -3,8 +3,8 @@ from __future__ import annotations
 from compared import asking, examples, model
 from simulated import simulated_lm
 
-from active_critic.splits import plan
-from active_critic.trials import HeldOut, Shared, prefixed, trial
+from active_critic.meta_evaluation.splits import plan
+from active_critic.meta_evaluation.trials import HeldOut, Shared, prefixed, trial
 
 HOW = {"level": "dataset", "resamples": 0, "seed": 0}
 

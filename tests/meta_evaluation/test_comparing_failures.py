@@ -10,7 +10,7 @@ from compared import QUICK, Asking, asking, examples, model, noisy
 
 from active_critic import errors
 from active_critic.meta_evaluation import compare
-from active_critic.metering import ForNow
+from active_critic.meta_evaluation.metering import ForNow
 
 
 def test_a_budget_is_exact_for_each_method_and_leaves_the_others_alone() -> None:

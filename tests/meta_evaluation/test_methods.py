@@ -5,7 +5,7 @@ from simulated import simulated_lm
 
 from active_critic.errors import FitError
 from active_critic.evaluators import ActiveCritic, ZeroShot
-from active_critic.methods import EVALUATOR_NAMES, given_settings, needs_model, resolve
+from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, given_settings, needs_model, resolve
 from active_critic.records import Criterion
 
 

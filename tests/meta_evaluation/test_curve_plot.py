@@ -9,9 +9,9 @@ from compared import asking, model
 from curved import FLAT, QUICK, RISING, labelled, learner
 from simulated import simulated_lm
 
-from active_critic.curve_plot import HEIGHT, WIDTH, curve_svg
-from active_critic.curves import curve
 from active_critic.errors import FitError
+from active_critic.meta_evaluation.curve_plot import HEIGHT, WIDTH, curve_svg
+from active_critic.meta_evaluation.curves import curve
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -6,17 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from active_critic.comparison import FLOOR, OURS, Compared, Comparison, MethodResult, check_names, ranked
 from active_critic.data import data_sha256, read_examples
 from active_critic.errors import FitError
 from active_critic.evaluators.base import JournalPath, Progress, versions
 from active_critic.examples import Examples
-from active_critic.methods import EVALUATOR_NAMES as EVALUATOR_NAMES
-from active_critic.methods import Factory, given_settings, resolve
+from active_critic.meta_evaluation.comparison import (
+    FLOOR,
+    OURS,
+    Compared,
+    Comparison,
+    MethodResult,
+    check_names,
+    ranked,
+)
+from active_critic.meta_evaluation.methods import EVALUATOR_NAMES as EVALUATOR_NAMES
+from active_critic.meta_evaluation.methods import Factory, given_settings, resolve
+from active_critic.meta_evaluation.splits import plan
+from active_critic.meta_evaluation.trials import HeldOut, Shared, prefixed, trial
 from active_critic.records import Scale
-from active_critic.splits import plan
 from active_critic.stats import Level, holm, paired_difference
-from active_critic.trials import HeldOut, Shared, prefixed, trial
 
 
 def compare(

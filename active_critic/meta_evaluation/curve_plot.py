@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from math import ceil, floor, log2
 
-from active_critic.learning_curve import Curve
+from active_critic.meta_evaluation.learning_curve import Curve
 
 WIDTH, HEIGHT = 720, 440
 """Of the picture, in pixels."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from active_critic.data import read_examples
 from active_critic.examples import group_of
-from active_critic.nested import SPREAD, growing
+from active_critic.meta_evaluation.nested import SPREAD, growing
 
 
 @settings(max_examples=30, deadline=None)

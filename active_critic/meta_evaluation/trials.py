@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import Any, Self
 
 from active_critic.accuracy import mae
-from active_critic.comparison import Failure, MethodResult
 from active_critic.data import group_of, read_examples
 from active_critic.errors import (
     ActiveCriticError,
@@ -27,10 +26,11 @@ from active_critic.examples import Examples
 from active_critic.journal import Journal, default_path
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.client import Memory
-from active_critic.metering import ForNow, Meter
-from active_critic.methods import Factory, needs_model
+from active_critic.meta_evaluation.comparison import Failure, MethodResult
+from active_critic.meta_evaluation.metering import ForNow, Meter
+from active_critic.meta_evaluation.methods import Factory, needs_model
+from active_critic.meta_evaluation.splits import Split
 from active_critic.records import Usage, Verdict
-from active_critic.splits import Split
 from active_critic.stats import agreement
 
 FOR_ALL = (AuthenticationFailed, BillingStopped, EndpointDown, UnknownModel)

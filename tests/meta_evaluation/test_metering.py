@@ -8,7 +8,7 @@ import pytest
 from active_critic.errors import BudgetSpent
 from active_critic.journal import Journal
 from active_critic.lm import scripted_lm
-from active_critic.metering import ForNow, Meter
+from active_critic.meta_evaluation.metering import ForNow, Meter
 
 
 def ask(lm, *questions):

@@ -8,8 +8,8 @@ from typing import Any
 
 from active_critic.errors import FitError
 from active_critic.examples import Examples, group_of
+from active_critic.meta_evaluation.splits import Split
 from active_critic.records import Usage
-from active_critic.splits import Split
 from active_critic.stats import Agreement, Difference
 
 ALPHA = 0.05

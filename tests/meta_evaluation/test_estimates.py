@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from active_critic.estimates import estimate, slope
+from active_critic.meta_evaluation.estimates import estimate, slope
 from active_critic.stats import agreement, paired_difference
 
 

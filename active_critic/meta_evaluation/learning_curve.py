@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from active_critic.comparison import ALPHA, MethodResult, data_document, labels_of
-from active_critic.estimates import Estimate
 from active_critic.examples import Examples
+from active_critic.meta_evaluation.comparison import ALPHA, MethodResult, data_document, labels_of
+from active_critic.meta_evaluation.estimates import Estimate
 from active_critic.records import Usage
 from active_critic.stats import Agreement, Interval
 

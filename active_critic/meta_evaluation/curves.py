@@ -8,19 +8,19 @@ from itertools import pairwise
 from math import log2
 from typing import Any
 
-from active_critic.comparison import FLOOR, MethodResult, check_names
 from active_critic.data import data_sha256, read_examples
 from active_critic.errors import DataError, FitError
-from active_critic.estimates import Estimate, estimate, slope
 from active_critic.evaluators.base import JournalPath, Progress, versions
 from active_critic.examples import MIN_EXAMPLES, Examples, group_of
-from active_critic.learning_curve import Curve, Point, Repeat
-from active_critic.methods import EVALUATOR_NAMES, Factory, given_settings, needs_model, resolve
-from active_critic.nested import growing
+from active_critic.meta_evaluation.comparison import FLOOR, MethodResult, check_names
+from active_critic.meta_evaluation.estimates import Estimate, estimate, slope
+from active_critic.meta_evaluation.learning_curve import Curve, Point, Repeat
+from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, Factory, given_settings, needs_model, resolve
+from active_critic.meta_evaluation.nested import growing
+from active_critic.meta_evaluation.splits import Split, plan
+from active_critic.meta_evaluation.trials import HeldOut, Shared, prefixed, trial
 from active_critic.records import Scale
-from active_critic.splits import Split, plan
 from active_critic.stats import holm
-from active_critic.trials import HeldOut, Shared, prefixed, trial
 
 SIZES = (5, 10, 20, 50, 100)
 """Numbers of labels."""

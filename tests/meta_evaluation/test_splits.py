@@ -7,7 +7,7 @@ import pytest
 from active_critic.data import read_examples
 from active_critic.errors import DataError, FitError
 from active_critic.examples import group_of
-from active_critic.splits import plan
+from active_critic.meta_evaluation.splits import plan
 
 
 def data(count=24, documents=8, **more):
