@@ -1,9 +1,10 @@
 """From several readings of a text to one score on the user's scale, with an interval. Pure.
 
 What a model's rating, the likelihood of the text and its surface show are different things, and no one of them is the
-best on every kind of text (``benchmarks/results/compare_*``): their plain mean is a safe choice, and weights learnt freely
-from a few dozen labels are not. So the weights are a ridge regression that is drawn towards *equal* weights, as if these
-had been seen to be right on ``PRIOR`` examples: few labels leave them nearly equal, many let them go where they belong.
+best on every kind of text (``benchmarks/results/compare_*``): their plain mean is a safe choice, and weights learnt
+freely from a few dozen labels are not. So the weights are a ridge regression that is drawn towards *equal* weights,
+as if these had been seen to be right on ``PRIOR`` examples: few labels leave them nearly equal, many let them go
+where they belong.
 """
 
 from __future__ import annotations
