@@ -103,7 +103,8 @@ def _methods(args: argparse.Namespace) -> Any:
     common = {"candidates": args.candidates, "max_batches": args.batches, "report": False, "seed": args.seed}
     criteria = json.loads(Path(args.criteria).read_text()) if args.criteria else None
     made = {}
-    for name, change in ABLATIONS.items():
+    for name in [name for name in args.methods if name in ABLATIONS] or ABLATIONS:
+        change = ABLATIONS[name]
         if "criteria" in change and criteria is None:
             continue
         own = {**common, **change} | ({"criteria": criteria} if "criteria" in change else {})
@@ -199,7 +200,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--lm", default="local")
     parser.add_argument("--api-base")
     parser.add_argument("--context", type=int)
-    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS, metavar="NAME")
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=(*METHODS, *ABLATIONS), metavar="NAME")
     parser.add_argument("--set", action="append", metavar="NAME.PARAMETER=JSON")
     parser.add_argument("--against", help="what all are compared with; default: the best that is no Active-Critic")
     parser.add_argument("--train", type=float, default=0.25)
