@@ -6,7 +6,8 @@ import random
 from typing import Literal
 
 from active_critic.data import read_examples
-from active_critic.evaluators.base import Evaluator, Judge
+from active_critic.evaluators.base import Evaluator
+from active_critic.evaluators.judging import Judge
 from active_critic.examples import example_key
 from active_critic.lm import scripted_lm
 from active_critic.protocols import Protocol
@@ -60,16 +61,14 @@ class Asking(Evaluator):
         super().__init__(lm, journal=journal)
         self.word, self.mark, self.seen, self.fails = word, mark or longer, seen, fails
 
-    def fit(self, examples, *, fields=None, scale=None, progress=None):
-        data = read_examples(examples, fields=fields, scale=scale)
+    def learn(self, data, notes, progress):
         if self.seen is not None:
             self.seen.append([example_key(example) for example in data])
         if self.fails is not None:
             self.fails(data)
         self.model.ask([("user", f"{self.word} fit {[example.id for example in data]}")], max_tokens=9)
-        provenance = self.provenance(data, [*data.notes, "fitted"]).model_copy(update={"settings": {"word": self.word}})
-        self.protocol_ = AskingProtocol(scale=data.scale, provenance=provenance)
-        return self
+        provenance = self.provenance(data, [*notes, "fitted"]).model_copy(update={"settings": {"word": self.word}})
+        return AskingProtocol(scale=data.scale, provenance=provenance)
 
     def judge(self):
         return AskingJudge(self)

@@ -38,16 +38,16 @@ class Learner(Asking):
         super().__init__(lm, seen=seen, fails=fails)
         self.error, self.fresh = error, fresh
 
-    def fit(self, examples, **how):
-        size = self.error(len(examples))
-        drawn = f"{[example.id for example in examples]}" if self.fresh else ""
+    def learn(self, data, notes, progress):
+        size = self.error(len(data))
+        drawn = f"{[example.id for example in data]}" if self.fresh else ""
 
         def mark(example):
             made = truth(example) + size * random.Random(f"{drawn}{example.id}").gauss(0, 1)
             return min(5.0, max(1.0, made))
 
         self.mark = mark
-        return super().fit(examples, **how)
+        return super().learn(data, notes, progress)
 
 
 def learner(error, **settings):

@@ -17,7 +17,7 @@ from active_critic.asking import (
     reading_notes,
     shown_texts,
 )
-from active_critic.evaluators.base import Judge
+from active_critic.evaluators.judging import Judge
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.protocols import Protocol, Reading

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
-from active_critic.data import read_examples
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, demo_count
 from active_critic.errors import FitError
 from active_critic.evaluators._fitting import check_task, check_whole, given_criteria
 from active_critic.evaluators._readings import Combiner, check_likelihood, check_readings, words
-from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, default_reading, scale_of
+from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.fit_report import FitReport, make_report
-from active_critic.examples import check_examples
+from active_critic.evaluators.judging import Judge
+from active_critic.examples import Examples
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
 from active_critic.protocols import CriticProtocol, Mode, Order, Protocol
-from active_critic.records import Criterion, Scale
+from active_critic.records import Criterion
 from active_critic.scoring import Scorer
 
 UNTOLD = "It is not known what the task is; the examples have to show it."
@@ -99,19 +99,8 @@ class ActiveCritic(Evaluator):
         self.report_: FitReport | None = None
         self.candidates_: list[Candidate] = []
 
-    def fit(
-        self,
-        examples: Any,
-        *,
-        fields: Mapping[str, str] | None = None,
-        scale: Scale | str | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Infer the task and the criteria, search for demonstrations, and measure. See :meth:`Evaluator.fit`."""
-        self._check()
-        criteria = given_criteria(self.criteria)
-        data = read_examples(examples, fields=fields, scale=scale)
-        notes = [*data.notes, *check_examples(data)]
+    def learn(self, data: Examples, notes: list[str], progress: Progress | None) -> CriticProtocol:
+        """Infer the task and the criteria, search for demonstrations, and measure. See :meth:`Evaluator.learn`."""
         user_scale = scale_of(data)
         demo_count(data, self.demos)  # too many are refused before anything is paid for
         readings, model = check_readings(self.readings), self.model
@@ -123,7 +112,7 @@ class ActiveCritic(Evaluator):
             scale=user_scale,
             seed=self.seed,
             task_description=UNTOLD if self.task_description is False else self.task_description,
-            criteria=criteria,
+            criteria=given_criteria(self.criteria),
             max_batches=self.max_batches,
             progress=progress,
         )
@@ -178,7 +167,7 @@ class ActiveCritic(Evaluator):
         document = report.to_dict() if report is not None else {}
         provenance = self.provenance(data, notes).model_copy(update={"report": document})
         self.candidates_, self.report_ = found, report
-        self.protocol_ = protocol.model_copy(
+        return protocol.model_copy(
             update={
                 "demos": tuple(compiled.rate.demos),
                 "calibration": calibration,
@@ -186,10 +175,10 @@ class ActiveCritic(Evaluator):
                 "provenance": provenance,
             }
         )
-        return self
 
-    def _check(self) -> None:
-        """Parameters that cannot be right, said before anything is paid for."""
+    def check(self) -> None:
+        """Parameters that cannot be right. See :meth:`Evaluator.check`."""
+        given_criteria(self.criteria)
         check_whole("candidates", self.candidates, 1)
         check_whole("max_batches", self.max_batches, 1)
         check_task(self.task_description)

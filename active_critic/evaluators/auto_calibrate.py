@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any
 
-from active_critic.data import for_aspect, read_examples
+from active_critic.data import for_aspect
 from active_critic.errors import DataError, FitError
 from active_critic.evaluators._auto_calibrate_judge import (
     OVERALL,
@@ -18,11 +18,11 @@ from active_critic.evaluators._auto_calibrate_judge import (
 )
 from active_critic.evaluators._auto_calibrate_search import CriteriaSearch, Plan
 from active_critic.evaluators._fitting import check_aspects, check_task, check_whole
-from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, default_reading, scale_of
+from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
+from active_critic.evaluators.judging import Judge
 from active_critic.examples import Examples, check_examples
 from active_critic.inference import MAX_BATCHES, batches, infer
 from active_critic.lm import LanguageModel
-from active_critic.records import Scale
 
 __all__ = ["AutoCalibrate", "AutoCalibrateJudge", "AutoCalibrateProtocol", "CriteriaCandidate"]
 
@@ -104,18 +104,9 @@ class AutoCalibrate(Evaluator):
         program: AutoCalibrateProtocol | None = self.protocol_
         return () if program is None else program.candidates
 
-    def fit(
-        self,
-        examples: Any,
-        *,
-        fields: Mapping[str, str] | None = None,
-        scale: Scale | str | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Draft criteria, rank them on the examples, refine the best, and keep the best. See :meth:`Evaluator.fit`."""
-        aspects = self._check()
-        data = read_examples(examples, fields=fields, scale=scale)
-        notes = [*data.notes, *check_examples(data)]
+    def learn(self, data: Examples, notes: list[str], progress: Progress | None) -> AutoCalibrateProtocol:
+        """Draft criteria, rank them on the examples, refine and keep the best. See :meth:`Evaluator.learn`."""
+        aspects = check_aspects(self.aspects)
         user_scale = scale_of(data)
         parts: dict[str, Examples] = {OVERALL: data}
         if aspects:
@@ -162,7 +153,7 @@ class AutoCalibrate(Evaluator):
             criteria[question] = found[0].text
             candidates += found
             notes += search.notes
-        self.protocol_ = AutoCalibrateProtocol(
+        return AutoCalibrateProtocol(
             scale=user_scale,
             task_description=inferred.task_description,
             aspects=aspects,
@@ -171,7 +162,6 @@ class AutoCalibrate(Evaluator):
             candidates=tuple(candidates),
             provenance=self.provenance(data, notes),
         )
-        return self
 
     def _asked_for(self, data: Examples) -> Plan:
         read = 0 if self.task_description is not None else 1 + min(self.max_batches, len(batches(data, self.seed)))
@@ -186,12 +176,8 @@ class AutoCalibrate(Evaluator):
             fixed=read,
         )
 
-    def _check(self) -> tuple[str, ...]:
-        """Parameters that cannot be right, said before anything is paid for.
-
-        Returns:
-            The aspects, empty for the overall score.
-        """
+    def check(self) -> None:
+        """Parameters that cannot be right. See :meth:`Evaluator.check`."""
         check_task(self.task_description)
         for name, least in _LEAST.items():
             check_whole(name, getattr(self, name), least)
@@ -202,7 +188,7 @@ class AutoCalibrate(Evaluator):
             listed = isinstance(sizes, Sequence) and not isinstance(sizes, str)
             if not listed or not sizes or not all(isinstance(n, int) and n > 0 for n in sizes):
                 raise FitError(f"{name} must be a list of numbers of examples from 1 on, such as [4, 8], not {sizes!r}")
-        return check_aspects(self.aspects)
+        check_aspects(self.aspects)
 
     def judge(self) -> Judge:
         """What rates by the program; see :class:`Evaluator`."""

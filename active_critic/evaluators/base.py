@@ -14,59 +14,22 @@ from typing import Any, ClassVar, Literal, Self
 import orjson
 
 from active_critic import store
-from active_critic.asking import PER_ITEM, why_unscored
-from active_critic.errors import EndpointDown, FitError, ModelError, RateLimited
-from active_critic.examples import Examples, data_sha256
+from active_critic.data import read_examples
+from active_critic.errors import FitError
+from active_critic.evaluators.judging import Judge, Run
+from active_critic.examples import Examples, check_examples, data_sha256
 from active_critic.files import BadRow
 from active_critic.journal import Journal, default_path
 from active_critic.lm import LanguageModel, open_lm
-from active_critic.lm.client import Turn
 from active_critic.protocols import Order, Protocol, Provenance, Reading
 from active_critic.records import Example, Record, Scale, Usage, Verdict
 
 WINDOW = 256
 """Items read ahead, so that those with the same source can be scored one after the other."""
-GIVE_UP_AFTER = 5
-"""Failures of the endpoint in a row after which a run stops instead of leaving the rest unscored."""
-GIVE_UP_AT_FIRST = 2
-"""The same for a run in which nothing was answered yet: one item may be at fault, two are not."""
-OUT_OF_MEMORY = "there was not enough memory for this item; shorten it, or score with fewer workers"
-
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is at most (0 when not known)."""
 JournalPath = str | Path | Literal["default"] | None
 """Where replies are kept: a path, ``"default"`` (the user's data folder), or None to keep none."""
-
-
-class Judge(ABC):
-    """Scores examples by one program; safe to call from several threads.
-
-    What is asked about an example is one question or several that do not depend on each other. A run asks one
-    question about all the examples it has read ahead before it comes to the next, so that what a question always
-    begins with is read by the model once.
-
-    Attributes:
-        questions: Names of the questions.
-    """
-
-    questions: Sequence[str] = ("overall",)
-
-    def turns(self, question: str, example: Example) -> list[Turn]:
-        """The prompt of a question; empty where the model is not asked in words."""
-        del question, example
-        return []
-
-    @abstractmethod
-    def answer(self, question: str, example: Example, *, explain: bool) -> Any:
-        """Ask one question about one example.
-
-        Raises:
-            ModelError: There is no answer. One of ``asking.PER_ITEM`` leaves the example unscored; others end the run.
-        """
-
-    @abstractmethod
-    def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
-        """The verdict on an example from the answers to all questions about it."""
 
 
 class Evaluator(ABC):
@@ -74,7 +37,7 @@ class Evaluator(ABC):
 
     ``__init__`` only stores its parameters; ``fit`` returns the evaluator itself and a second ``fit`` forgets the
     first; what fitting found ends in an underscore. An evaluator of your own derives from this class, names its
-    ``kind`` and its ``document``, and writes ``fit`` and ``judge``; ``check_evaluator`` tells whether it behaves.
+    ``kind`` and its ``document``, and writes ``learn`` and ``judge``; ``check_evaluator`` tells whether it behaves.
 
     Args:
         lm: The language model, or whatever :func:`active_critic.lm.open_lm` takes; opened when first needed.
@@ -172,7 +135,6 @@ class Evaluator(ABC):
             self._model.memory = self._journal
         return self._model
 
-    @abstractmethod
     def fit(
         self,
         examples: Any,
@@ -191,7 +153,40 @@ class Evaluator(ABC):
 
         Raises:
             DataError: The examples cannot be used.
-            FitError: They can be read, but not fitted on.
+            FitError: They can be read, but not fitted on; or a parameter cannot be right.
+            ModelError: The language model cannot be used.
+        """
+        self.check()
+        learns = self.learns_from_examples
+        data = read_examples(examples, fields=fields, scale=scale, scored=learns or scale is None)
+        notes = [*data.notes, *(check_examples(data) if learns else ())]
+        self.protocol_ = self.learn(data, notes, progress)
+        return self
+
+    def check(self) -> None:
+        """Say which parameter cannot be right, before anything is read or paid for.
+
+        Raises:
+            FitError: Names the parameter, its value and what it may be.
+        """
+        return
+
+    @property
+    def learns_from_examples(self) -> bool:
+        """Whether fitting takes more from the examples than their scale: then there must be enough of them."""
+        return True
+
+    @abstractmethod
+    def learn(self, data: Examples, notes: list[str], progress: Progress | None) -> Protocol:
+        """Make the program.
+
+        Args:
+            data: Scored examples, read and checked.
+            notes: What is to be told of them; what learning adds goes into the program's ``provenance``.
+            progress: See :data:`Progress`.
+
+        Raises:
+            FitError: They cannot be fitted on.
             ModelError: The language model cannot be used.
         """
 
@@ -263,7 +258,7 @@ class Evaluator(ABC):
             ModelError: The endpoint does not answer at all, or failed five times in a row; a note says how to go on.
         """
         judge = self.judge()
-        run = _Run(judge, explain)
+        run = Run(judge, explain)
         done = 0
         stream = iter(items)
         with ThreadPoolExecutor(max(1, self._workers)) as pool:
@@ -286,69 +281,6 @@ class Evaluator(ABC):
     @property
     def _workers(self) -> int:
         return self.model.workers
-
-
-class _Run:
-    """Asks a judge, and turns what goes wrong into reasons."""
-
-    def __init__(self, judge: Judge, explain: bool) -> None:
-        self.judge = judge
-        self.explain = explain
-        self.answered = False
-        self.in_a_row = 0
-        self.failure: ModelError | None = None
-        self.stopped = False
-
-    def ask(self, question: str, entry: Example | BadRow, answers: dict[str, Any]) -> None:
-        if self.stopped or isinstance(entry, BadRow) or not entry.response.strip():
-            return
-        if any(isinstance(answer, _Failed) for answer in list(answers.values())):  # others may be adding to it
-            return  # one question without an answer leaves the item unscored: the others need not be paid for
-        try:
-            answers[question] = self.judge.answer(question, entry, explain=self.explain)
-        except PER_ITEM as problem:
-            answers[question] = _Failed(why_unscored(problem, entry.source, entry.response), problem)
-        except (EndpointDown, RateLimited, MemoryError) as problem:
-            failure = ModelError(OUT_OF_MEMORY) if isinstance(problem, MemoryError) else problem
-            self.in_a_row += 1
-            if self.in_a_row >= (GIVE_UP_AFTER if self.answered else GIVE_UP_AT_FIRST):
-                self.stopped = True
-                said = f"Stopped after {self.in_a_row} failures in a row, so that nothing is spent on an endpoint that"
-                failure.add_note(f"{said} fails; try it with: active-critic lm check, then run this again.")
-                raise failure from None
-            self.failure = failure
-            answers[question] = _Failed(str(failure), failure)
-            return
-        except BaseException:
-            self.stopped = True  # before a worker takes the next question
-            raise
-        self.answered, self.in_a_row = True, 0
-
-    def check(self) -> None:
-        """Raise what went wrong where nothing else has come of the run so far."""
-        if self.failure is not None and not self.answered:
-            raise self.failure
-
-    def verdict(self, entry: Example | BadRow, answers: Mapping[str, Any]) -> Verdict:
-        if isinstance(entry, BadRow):
-            return Verdict(unscored=entry.reason)
-        if not entry.response.strip():
-            return Verdict(unscored="the response is empty")
-        usage = sum((a.usage for a in answers.values() if isinstance(getattr(a, "usage", None), Usage)), Usage())
-        for question in self.judge.questions:
-            answer = answers.get(question)
-            if isinstance(answer, _Failed):
-                where = f"{question}: " if len(self.judge.questions) > 1 else ""
-                return Verdict(unscored=where + answer.reason, usage=usage)
-        return self.judge.verdict(entry, answers)
-
-
-class _Failed:
-    """A question that has no answer."""
-
-    def __init__(self, reason: str, problem: ModelError) -> None:
-        self.reason = reason
-        self.usage = problem.usage
 
 
 def _source(entry: Example | BadRow) -> str:

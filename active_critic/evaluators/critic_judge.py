@@ -8,8 +8,8 @@ from typing import Any
 
 from active_critic.errors import ProtocolError
 from active_critic.evaluators._readings import READINGS, readings_of
-from active_critic.evaluators.base import Judge
 from active_critic.evaluators.gpt_score import weighing_turns
+from active_critic.evaluators.judging import Judge
 from active_critic.evaluators.surface import SurfaceFloor
 from active_critic.lm.client import Turn
 from active_critic.lm.likelihood import Likelihood

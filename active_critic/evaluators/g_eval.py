@@ -21,19 +21,19 @@ from active_critic.asking import (
     reading_notes,
     shown_texts,
 )
-from active_critic.data import read_examples
 from active_critic.errors import ModelError, UnreadableReply
 from active_critic.evaluators._fitting import check_names, check_task, check_whole, given_criteria
 from active_critic.evaluators._g_eval_steps import Steps, all_steps
-from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, default_reading, scale_of
-from active_critic.examples import check_examples
+from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
+from active_critic.evaluators.judging import Judge
+from active_critic.examples import Examples
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.protocols import Protocol, Reading
 from active_critic.quoting import quote
 from active_critic.reading import Rating
-from active_critic.records import Criterion, CriterionVerdict, Example, Scale, ScoredBy, Usage, Verdict
+from active_critic.records import Criterion, CriterionVerdict, Example, ScoredBy, Usage, Verdict
 
 SAMPLES = 20
 """Replies drawn for a rating where the model gives no token probabilities, as in the paper (section 3.1)."""
@@ -284,20 +284,9 @@ class GEval(Evaluator):
         self.samples = samples
         self.seed = seed
 
-    def fit(
-        self,
-        examples: Any,
-        *,
-        fields: Mapping[str, str] | None = None,
-        scale: Scale | str | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Infer what is not given, and have the evaluation steps written. See :meth:`Evaluator.fit`."""
-        self._check()
+    def learn(self, data: Examples, notes: list[str], progress: Progress | None) -> GEvalProtocol:
+        """Infer what is not given, and have the evaluation steps written. See :meth:`Evaluator.learn`."""
         criteria = given_criteria(self.criteria)
-        inferring = self.task_description is None or criteria is None
-        data = read_examples(examples, fields=fields, scale=scale, scored=inferring or scale is None)
-        notes = [*data.notes, *(check_examples(data) if inferring else ())]
         user_scale = scale_of(data)
         model = self.model
         inferred = infer(
@@ -317,7 +306,7 @@ class GEval(Evaluator):
         if self.cot:
             steps, failed = all_steps(model, inferred.task_description, inferred.criteria, reading, progress)
             notes += failed
-        self.protocol_ = GEvalProtocol(
+        return GEvalProtocol(
             task_description=inferred.task_description,
             criteria=inferred.criteria,
             steps=steps,
@@ -327,13 +316,19 @@ class GEval(Evaluator):
             scale=user_scale,
             provenance=self.provenance(data, notes),
         )
-        return self
 
     def judge(self) -> Judge:
         """What rates by the program; see :class:`Evaluator`."""
         return GEvalJudge(self.fitted, self.model)
 
-    def _check(self) -> None:
+    @property
+    def learns_from_examples(self) -> bool:
+        """Not where task and criteria are given."""
+        return self.task_description is None or self.criteria is None
+
+    def check(self) -> None:
+        """Parameters that cannot be right. See :meth:`Evaluator.check`."""
         check_task(self.task_description)
         check_whole("max_batches", self.max_batches, 1)
         check_whole("samples", self.samples, 2)
+        given_criteria(self.criteria)

@@ -13,17 +13,17 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from active_critic.asking import PER_ITEM
-from active_critic.data import read_examples
 from active_critic.errors import FitError, RequestRefused
 from active_critic.evaluators._fitting import check_names, check_task, given_criteria, in_parallel
-from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, scale_of
-from active_critic.examples import MIN_EXAMPLES, check_examples, human_score
+from active_critic.evaluators.base import Evaluator, JournalPath, Progress, scale_of
+from active_critic.evaluators.judging import Judge
+from active_critic.examples import MIN_EXAMPLES, Examples, human_score
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.lm.likelihood import Likelihood, refusal
 from active_critic.protocols import Protocol
 from active_critic.quoting import quote
-from active_critic.records import Criterion, CriterionVerdict, Example, Record, Scale, Usage, Verdict
+from active_critic.records import Criterion, CriterionVerdict, Example, Record, Usage, Verdict
 
 LEAST_SLOPE = 0.1
 """The line from log-likelihoods to scores rises at least by this part of the ratio of their spreads."""
@@ -170,34 +170,27 @@ class GPTScore(Evaluator):
         self.task_description = task_description
         self.criteria = criteria
 
-    def fit(
-        self,
-        examples: Any,
-        *,
-        fields: Mapping[str, str] | None = None,
-        scale: Scale | str | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Weigh the examples, for the line that leads to their scale. See :meth:`Evaluator.fit`.
+    def check(self) -> None:
+        """Parameters that cannot be right. See :meth:`Evaluator.check`."""
+        check_task(self.task_description)
+        if self.given not in ("source", "nothing"):
+            raise FitError(f"given must be source or nothing, not {self.given!r}")
+        if self.given == "nothing" and (given_criteria(self.criteria) or self.task_description):
+            raise FitError("with given='nothing' the instruction holds neither criteria nor a task; leave them out")
+
+    def learn(self, data: Examples, notes: list[str], progress: Progress | None) -> GPTScoreProtocol:
+        """Weigh the examples, for the line that leads to their scale. See :meth:`Evaluator.learn`.
 
         Raises:
             RequestRefused: The model gives no likelihood of a given text.
         """
-        check_task(self.task_description)
-        if self.given not in ("source", "nothing"):
-            raise FitError(f"given must be source or nothing, not {self.given!r}")
-        criteria = given_criteria(self.criteria) or []
-        if self.given == "nothing" and (criteria or self.task_description):
-            raise FitError("with given='nothing' the instruction holds neither criteria nor a task; leave them out")
-        data = read_examples(examples, fields=fields, scale=scale)
-        notes = [*data.notes, *check_examples(data)]
         user_scale = scale_of(data)
         if not self.model.gives_likelihood:
             raise RequestRefused(refusal(self.model.name))
         protocol = GPTScoreProtocol(
             given=self.given,
             task_description=self.task_description or "",
-            criteria=tuple(criteria),
+            criteria=tuple(given_criteria(self.criteria) or ()),
             scale=user_scale,
             line=Line(at=user_scale.low, slope=1.0),
             provenance=self.provenance(data, notes),
@@ -222,10 +215,7 @@ class GPTScore(Evaluator):
                 )
             # Without a reason: that may quote the text, and no text of an example is to stand in a program.
             notes.append(f"{len(data) - len(pairs)} of {len(data)} examples could not be weighed and do not count")
-        self.protocol_ = protocol.model_copy(
-            update={"line": rising_line(pairs), "provenance": self.provenance(data, notes)}
-        )
-        return self
+        return protocol.model_copy(update={"line": rising_line(pairs), "provenance": self.provenance(data, notes)})
 
     def judge(self) -> Judge:
         """What weighs by the program; see :class:`Evaluator`."""

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from active_critic import asking
-from active_critic.data import read_examples
 from active_critic.errors import FitError, UnreadableReply
 from active_critic.evaluators._fitting import check_task, check_whole, given_criteria
 from active_critic.evaluators._hd_eval_growth import Growth, RatingForm, on_scale
 from active_critic.evaluators._hd_eval_program import HDEvalProtocol, TreeCriterion
 from active_critic.evaluators._hd_eval_tree import decompose
-from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, default_reading, scale_of
-from active_critic.examples import check_examples
+from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
+from active_critic.evaluators.judging import Judge
+from active_critic.examples import Examples
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm.client import LanguageModel, Turn
 from active_critic.reading import Rating
-from active_critic.records import Criterion, CriterionVerdict, Example, Scale, Usage, Verdict
+from active_critic.records import Criterion, CriterionVerdict, Example, Usage, Verdict
 
 FIRST_LAYER = 4
 """Criteria in the first layer, at most, where the model names them."""
@@ -161,21 +161,9 @@ class HDEval(Evaluator):
         self.max_batches = max_batches
         self.seed = seed
 
-    def fit(
-        self,
-        examples: Any,
-        *,
-        fields: Mapping[str, str] | None = None,
-        scale: Scale | str | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Grow the tree and fit the aggregator. See :meth:`Evaluator.fit`."""
-        self._check()
+    def learn(self, data: Examples, notes: list[str], progress: Progress | None) -> HDEvalProtocol:
+        """Grow the tree and fit the aggregator. See :meth:`Evaluator.learn`."""
         first = given_criteria(self.criteria)
-        if first is not None and len(first) > FORM:
-            raise FitError(f"criteria: at most {FORM} fit into one form, not {len(first)}; leave some out")
-        data = read_examples(examples, fields=fields, scale=scale)
-        notes = [*data.notes, *check_examples(data)]
         user_scale, model = scale_of(data), self.model
         inferred = infer(
             data,
@@ -211,7 +199,7 @@ class HDEval(Evaluator):
             progress=progress,
         )
         growth.run(first)
-        self.protocol_ = HDEvalProtocol(
+        return HDEvalProtocol(
             task_description=task,
             reading=growth.reading,
             criteria=tuple(growth.weighted()),
@@ -221,10 +209,9 @@ class HDEval(Evaluator):
             scale=user_scale,
             provenance=self.provenance(data, [*notes, *growth.notes()]),
         )
-        return self
 
-    def _check(self) -> None:
-        """Parameters that cannot be right, said before anything is paid for."""
+    def check(self) -> None:
+        """Parameters that cannot be right. See :meth:`Evaluator.check`."""
         check_task(self.task_description)
         bounds = {"layers": (1, DEEPEST), "children": (2, FORM), "expand": (1, FORM), "max_batches": (1, None)}
         for name, (least, most) in bounds.items():
@@ -234,6 +221,8 @@ class HDEval(Evaluator):
                 f"children times expand is the size of a layer and must be at most {FORM}, "
                 f"not {self.children} x {self.expand} = {self.children * self.expand}"
             )
+        if len(given := given_criteria(self.criteria) or ()) > FORM:
+            raise FitError(f"criteria: at most {FORM} fit into one form, not {len(given)}; leave some out")
 
     def judge(self) -> Judge:
         """What rates by the program; see :class:`Evaluator`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -25,11 +25,12 @@ from active_critic.asking import (
     reading_notes,
     shown_texts,
 )
-from active_critic.data import for_aspect, read_examples
+from active_critic.data import for_aspect
 from active_critic.errors import FitError
 from active_critic.evaluators._fitting import check_aspects, check_whole
-from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, default_reading, scale_of
-from active_critic.examples import Examples, check_examples, example_key, group_of, human_score
+from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
+from active_critic.evaluators.judging import Judge
+from active_critic.examples import Examples, example_key, group_of, human_score
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.protocols import Protocol, Reading
@@ -227,35 +228,25 @@ class ICE(Evaluator):
         self.inputs = inputs
         self.seed = seed
 
-    def fit(
-        self,
-        examples: Any,
-        *,
-        fields: Mapping[str, str] | None = None,
-        scale: Scale | str | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Draw the in-context examples; the model is asked nothing. See :meth:`Evaluator.fit`."""
+    def learn(self, data: Examples, notes: list[str], progress: Progress | None) -> ICEProtocol:
+        """Draw the in-context examples; the model is asked nothing. See :meth:`Evaluator.learn`."""
         del progress
-        self._check()
-        data = read_examples(examples, fields=fields, scale=scale)
-        notes = [*data.notes, *check_examples(data)]
         user_scale = scale_of(data)
         aspects = [self._aspect(data, name, notes) for name in (self.aspects or [OVERALL])]
-        self.protocol_ = ICEProtocol(
+        return ICEProtocol(
             scale=user_scale,
             reading=default_reading(self.model, "rating_first"),
             sampling=self.sampling,
             aspects=tuple(aspects),
             provenance=self.provenance(data, notes),
         )
-        return self
 
     def judge(self) -> Judge:
         """What rates by the program; see :class:`Evaluator`."""
         return ICEJudge(self.fitted, self.model)
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Parameters that cannot be right. See :meth:`Evaluator.check`."""
         check_whole("shots", self.shots, 1)
         if self.sampling not in ("uniform", "stratified"):
             raise FitError(f"sampling must be uniform or stratified, not {self.sampling!r}")

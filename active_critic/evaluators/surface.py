@@ -14,11 +14,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
-from active_critic.data import read_examples
 from active_critic.errors import FitError, ProtocolError
 from active_critic.evaluators._surface_features import FEATURES, Floats, figures_of, surface_features
-from active_critic.evaluators.base import Evaluator, JournalPath, Judge, Progress, scale_of
-from active_critic.examples import Examples, check_examples, example_key
+from active_critic.evaluators.base import Evaluator, JournalPath, Progress, scale_of
+from active_critic.evaluators.judging import Judge
+from active_critic.examples import Examples, example_key
 from active_critic.lm import LanguageModel
 from active_critic.protocols import Protocol
 from active_critic.records import Example, Scale, Usage, Verdict
@@ -334,28 +334,21 @@ class Surface(Evaluator):
     def _workers(self) -> int:
         return 1
 
-    def fit(
-        self,
-        examples: Any,
-        *,
-        fields: Mapping[str, str] | None = None,
-        scale: Scale | str | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Fit the regression. See :meth:`Evaluator.fit`."""
-        del progress
+    def check(self) -> None:
+        """Whether the strength is one. See :meth:`Evaluator.check`."""
         usable = isinstance(self.alpha, int | float) and math.isfinite(self.alpha) and self.alpha > 0
         if self.alpha is not None and not usable:
             raise FitError(f"alpha must be a number above 0, not {self.alpha!r}; leave it out for the default")
-        data = read_examples(examples, fields=fields, scale=scale)
-        notes = [*data.notes, *check_examples(data)]
+
+    def learn(self, data: Examples, notes: list[str], progress: Progress | None) -> SurfaceProtocol:
+        """Fit the regression. See :meth:`Evaluator.learn`."""
+        del progress
         # By content: the last digit of a sum depends on the order of rows.
         ordered = sorted(data, key=lambda example: (example_key(example), example.score or 0.0))
         values = SurfaceFloor(self.alpha).fit(ordered, scale_of(data)).to_dict()
         values.pop("scale")
         provenance = self.provenance(data, notes, model=False)
-        self.protocol_ = SurfaceProtocol(scale=scale_of(data), provenance=provenance, **values)
-        return self
+        return SurfaceProtocol(scale=scale_of(data), provenance=provenance, **values)
 
     def judge(self) -> Judge:
         """What scores by the program; see :class:`Evaluator`."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Self
-
-from active_critic.data import read_examples
-from active_critic.evaluators.base import Evaluator, Judge, Progress, default_reading, scale_of, versions
+from active_critic.evaluators.base import Evaluator, Progress, default_reading, scale_of, versions
 from active_critic.evaluators.critic_judge import CriticJudge
+from active_critic.evaluators.judging import Judge
+from active_critic.examples import Examples
 from active_critic.lm import LanguageModel
 from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Scale
@@ -35,20 +33,16 @@ class ZeroShot(Evaluator):
     kind = "zero-shot"
     document = CriticProtocol
 
-    def fit(
-        self,
-        examples: Any,
-        *,
-        fields: Mapping[str, str] | None = None,
-        scale: Scale | str | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Take the scale from the examples; nothing else is learnt. See :meth:`Evaluator.fit`."""
+    def learn(self, data: Examples, notes: list[str], progress: Progress | None) -> CriticProtocol:
+        """Take the scale from the examples; nothing else is learnt. See :meth:`Evaluator.learn`."""
         del progress
-        data = read_examples(examples, fields=fields, scale=scale)
         protocol = zero_shot_protocol(self.model, scale_of(data))
-        self.protocol_ = protocol.model_copy(update={"provenance": self.provenance(data, data.notes)})
-        return self
+        return protocol.model_copy(update={"provenance": self.provenance(data, notes)})
+
+    @property
+    def learns_from_examples(self) -> bool:
+        """It takes nothing but their scale."""
+        return False
 
     def judge(self) -> Judge:
         """What rates by the program; see :class:`Evaluator`."""

@@ -18,7 +18,7 @@ from fault_bench import HEALTHY, ITEMS, THIRD, Bench, never, plain
 from fault_table import Case
 from loopback import too_many
 
-from active_critic.evaluators.base import OUT_OF_MEMORY
+from active_critic.evaluators.judging import OUT_OF_MEMORY
 from active_critic.lm import LanguageModel
 from active_critic.records import Example
 

@@ -1,0 +1,115 @@
+"""A judge answers questions about examples by one program; a run asks it, and turns what goes wrong into reasons."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from active_critic.asking import PER_ITEM, why_unscored
+from active_critic.errors import EndpointDown, ModelError, RateLimited
+from active_critic.files import BadRow
+from active_critic.lm.client import Turn
+from active_critic.records import Example, Usage, Verdict
+
+GIVE_UP_AFTER = 5
+"""Failures of the endpoint in a row after which a run stops instead of leaving the rest unscored."""
+GIVE_UP_AT_FIRST = 2
+"""The same for a run in which nothing was answered yet: one item may be at fault, two are not."""
+OUT_OF_MEMORY = "there was not enough memory for this item; shorten it, or score with fewer workers"
+
+
+class Judge(ABC):
+    """Scores examples by one program; safe to call from several threads.
+
+    What is asked about an example is one question or several that do not depend on each other. A run asks one
+    question about all the examples it has read ahead before it comes to the next, so that what a question always
+    begins with is read by the model once.
+
+    Attributes:
+        questions: Names of the questions.
+    """
+
+    questions: Sequence[str] = ("overall",)
+
+    def turns(self, question: str, example: Example) -> list[Turn]:
+        """The prompt of a question; empty where the model is not asked in words."""
+        del question, example
+        return []
+
+    @abstractmethod
+    def answer(self, question: str, example: Example, *, explain: bool) -> Any:
+        """Ask one question about one example.
+
+        Raises:
+            ModelError: There is no answer. One of ``asking.PER_ITEM`` leaves the example unscored; others end the run.
+        """
+
+    @abstractmethod
+    def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
+        """The verdict on an example from the answers to all questions about it."""
+
+
+class Run:
+    """Asks a judge, and turns what goes wrong into reasons."""
+
+    def __init__(self, judge: Judge, explain: bool) -> None:
+        self.judge = judge
+        self.explain = explain
+        self.answered = False
+        self.in_a_row = 0
+        self.failure: ModelError | None = None
+        self.stopped = False
+
+    def ask(self, question: str, entry: Example | BadRow, answers: dict[str, Any]) -> None:
+        """Ask one question about one item; the answer, or why there is none, goes into ``answers``."""
+        if self.stopped or isinstance(entry, BadRow) or not entry.response.strip():
+            return
+        if any(isinstance(answer, _Failed) for answer in list(answers.values())):  # others may be adding to it
+            return  # one question without an answer leaves the item unscored: the others need not be paid for
+        try:
+            answers[question] = self.judge.answer(question, entry, explain=self.explain)
+        except PER_ITEM as problem:
+            answers[question] = _Failed(why_unscored(problem, entry.source, entry.response), problem)
+        except (EndpointDown, RateLimited, MemoryError) as problem:
+            failure = ModelError(OUT_OF_MEMORY) if isinstance(problem, MemoryError) else problem
+            self.in_a_row += 1
+            if self.in_a_row >= (GIVE_UP_AFTER if self.answered else GIVE_UP_AT_FIRST):
+                self.stopped = True
+                said = f"Stopped after {self.in_a_row} failures in a row, so that nothing is spent on an endpoint that"
+                failure.add_note(f"{said} fails; try it with: active-critic lm check, then run this again.")
+                raise failure from None
+            self.failure = failure
+            answers[question] = _Failed(str(failure), failure)
+            return
+        except BaseException:
+            self.stopped = True  # before a worker takes the next question
+            raise
+        self.answered, self.in_a_row = True, 0
+
+    def check(self) -> None:
+        """Raise what went wrong where nothing else has come of the run so far."""
+        if self.failure is not None and not self.answered:
+            raise self.failure
+
+    def verdict(self, entry: Example | BadRow, answers: Mapping[str, Any]) -> Verdict:
+        """The verdict on one item: the judge's, or unscored with the reason."""
+        if isinstance(entry, BadRow):
+            return Verdict(unscored=entry.reason)
+        if not entry.response.strip():
+            return Verdict(unscored="the response is empty")
+        usage = sum((a.usage for a in answers.values() if isinstance(getattr(a, "usage", None), Usage)), Usage())
+        for question in self.judge.questions:
+            answer = answers.get(question)
+            if isinstance(answer, _Failed):
+                where = f"{question}: " if len(self.judge.questions) > 1 else ""
+                return Verdict(unscored=where + answer.reason, usage=usage)
+        return self.judge.verdict(entry, answers)
+
+
+class _Failed:
+    """A question that has no answer."""
+
+    def __init__(self, reason: str, problem: ModelError) -> None:
+        self.reason = reason
+        self.usage = problem.usage
