@@ -68,6 +68,18 @@ def example_key(example: Example) -> str:
     return _digest(example.source, example.response)[:16]
 
 
+def by_content(examples: Examples) -> Examples:
+    """The same examples in an order that depends on what they say alone, not on the order of rows."""
+
+    def content(index: int) -> tuple[str, str]:
+        example = examples[index]
+        return example_key(example), _digest(
+            repr(example.score), group_of(example), repr(sorted(example.aspects.items()))
+        )
+
+    return examples.take(sorted(range(len(examples)), key=content))
+
+
 def data_sha256(examples: Iterable[Example]) -> str:
     """sha256 over the texts and scores of a set of examples; the order does not matter, repeated rows do."""
     return _digest(*sorted(_digest(e.source, e.response, repr(e.score)) for e in examples))

@@ -7,7 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from loopback import Loopback, serving
+
+settings.register_profile("suite", deadline=None)  # a busy machine is no failure
+settings.load_profile("suite")
 
 _PROXIES = {"http_proxy", "https_proxy", "all_proxy", "no_proxy"}
 _ENDINGS = ("_API_KEY", "_API_BASE", "_BASE_URL", "_API_TOKEN")

@@ -6,7 +6,7 @@ import itertools
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from active_critic.accuracy import mae, pairwise_accuracy, rmse
@@ -29,7 +29,6 @@ def mean(values: list[float]) -> float | None:
 
 
 @given(rows=ROWS)
-@settings(deadline=None)
 def test_the_best_tie_over_all_pairs(rows) -> None:
     pred, human, _ = map(list, zip(*rows, strict=True))
     kept = [(x, y) for x, y, _ in rows if x is not None]
@@ -45,7 +44,6 @@ def test_the_best_tie_over_all_pairs(rows) -> None:
 
 
 @given(rows=ROWS)
-@settings(deadline=None)
 def test_one_tie_for_all_documents_and_the_mean_over_them(rows) -> None:
     pred, human, groups = map(list, zip(*rows, strict=True))
     parts = [[(x, y) for x, y, g in rows if g == name and x is not None] for name in "abc"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from by_scipy import COEFFICIENTS
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from active_critic import correlation
@@ -50,7 +50,6 @@ def test_extreme_sizes_neither_overflow_nor_leave_the_range(name: str) -> None:
 
 
 @given(pairs=PAIRS, data=st.data())
-@settings(deadline=None)
 def test_weights_are_the_same_as_writing_pairs_out(pairs: list[tuple[float, float]], data: st.DataObject) -> None:
     counts = st.lists(st.integers(0, 4), min_size=len(pairs), max_size=len(pairs)).filter(lambda c: sum(c) > 0)
     weights = data.draw(st.lists(counts, min_size=1, max_size=4))
@@ -66,7 +65,6 @@ def test_weights_are_the_same_as_writing_pairs_out(pairs: list[tuple[float, floa
 
 
 @given(pairs=st.lists(st.tuples(TIED, TIED), max_size=20), data=st.data())
-@settings(deadline=None)
 def test_many_short_lists_at_once_equal_one_at_a_time(pairs: list[tuple[float, float]], data: st.DataObject) -> None:
     x, y = map(np.array, columns(pairs))
     here = st.lists(st.booleans(), min_size=len(pairs), max_size=len(pairs))

@@ -36,7 +36,7 @@ ROWS = st.lists(
     "name", ["x.csv", "x.tsv.gz", "x.json", "x.jsonl", "x.ndjson.gz", "x.parquet", "frame", "dicts"]
 )
 @given(rows=ROWS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_examples_come_back_as_they_were_written(name: str, rows: list[dict[str, Any]]) -> None:
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(rows)

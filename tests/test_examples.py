@@ -5,7 +5,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from active_critic.data import Examples, check_examples, data_sha256, example_key, folds, group_of, split
@@ -52,7 +52,6 @@ def test_the_document_is_the_group_else_the_source_else_the_text_itself() -> Non
 
 
 @given(SIZES, st.floats(0.01, 0.99), st.integers(0, 3), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_a_split_is_whole_nearest_and_independent_of_row_order(
     sizes: list[int], train: float, seed: int, rng: random.Random
 ) -> None:
@@ -95,7 +94,6 @@ def test_one_document_cannot_be_split() -> None:
 
 
 @given(SIZES, st.integers(2, 8), st.integers(0, 3), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_folds_are_whole_balanced_and_independent_of_row_order(
     sizes: list[int], k: int, seed: int, rng: random.Random
 ) -> None:

@@ -49,7 +49,7 @@ def bad(path: Path) -> list[BadRow]:
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".tsv.gz"])
 @given(records=st.lists(st.tuples(SAFE, SAFE), min_size=1, max_size=5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_delimited_files_round_trip(suffix: str, records: list[tuple[str, str]]) -> None:
     expected = [{"response": response, "note, odd": note} for response, note in records]
     with tempfile.TemporaryDirectory() as folder:
@@ -61,7 +61,7 @@ def test_delimited_files_round_trip(suffix: str, records: list[tuple[str, str]])
 
 
 @given(text=TEXTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_columns_that_are_not_guarded_are_written_as_they_are(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.csv"
@@ -72,7 +72,7 @@ def test_columns_that_are_not_guarded_are_written_as_they_are(text: str) -> None
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".ndjson", ".json", ".jsonl.gz", ".json.gz"])
 @given(records=st.lists(st.dictionaries(TEXTS, VALUES, max_size=4), min_size=1, max_size=4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_json_files_round_trip(suffix: str, records: list[dict[str, object]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"x{suffix}"
@@ -83,7 +83,7 @@ def test_json_files_round_trip(suffix: str, records: list[dict[str, object]]) ->
 
 
 @given(records=st.lists(st.tuples(TEXTS, st.floats(0, 5)), min_size=1, max_size=5))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_parquet_is_read_as_it_was_written(records: list[tuple[str, float]]) -> None:
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")

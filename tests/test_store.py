@@ -92,7 +92,7 @@ def document() -> dict[str, Any]:
     return program().model_dump(mode="json")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(protocol=protocols)
 def test_what_is_saved_is_what_is_loaded(protocol: CriticProtocol, tmp_path: Path) -> None:
     path = store.save(protocol, tmp_path / "p.json")

@@ -13,7 +13,7 @@ from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators._hd_eval_program import LayerFit, TreeCriterion
 from active_critic.evaluators._hd_eval_tree import decompose
 from active_critic.evaluators.base import Progress
-from active_critic.examples import MIN_EXAMPLES, Examples, example_key, folds, group_of
+from active_critic.examples import MIN_EXAMPLES, Examples, folds, group_of
 from active_critic.lm.client import LanguageModel, Turn
 from active_critic.protocols import Reading
 from active_critic.quoting import quote
@@ -100,8 +100,7 @@ class Growth:
     ) -> None:
         self.model, self.task = model, task
         self.layers, self.children, self.expand, self.seed = layers, children, expand, seed
-        # By content, so that the order of rows changes nothing; by source first, for prefix caches.
-        self.examples = sorted(data, key=lambda e: (e.source, example_key(e), e.score or 0.0, group_of(e)))
+        self.examples = sorted(data, key=lambda e: e.source)  # for prefix caches
         self.scale, self.reading, self.progress = scale, reading, progress
         self.tree: list[tuple[Criterion, str | None, int]] = []
         self.columns: list[list[float | None]] = []

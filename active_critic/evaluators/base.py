@@ -17,7 +17,7 @@ from active_critic import store
 from active_critic.data import read_examples
 from active_critic.errors import FitError
 from active_critic.evaluators.judging import Judge, Run
-from active_critic.examples import Examples, check_examples, data_sha256
+from active_critic.examples import Examples, by_content, check_examples, data_sha256
 from active_critic.files import BadRow
 from active_critic.journal import Journal, default_path
 from active_critic.lm import LanguageModel, open_lm
@@ -160,7 +160,7 @@ class Evaluator(ABC):
         learns = self.learns_from_examples
         data = read_examples(examples, fields=fields, scale=scale, scored=learns or scale is None)
         notes = [*data.notes, *(check_examples(data) if learns else ())]
-        self.protocol_ = self.learn(data, notes, progress)
+        self.protocol_ = self.learn(by_content(data), notes, progress)
         return self
 
     def check(self) -> None:
@@ -181,7 +181,7 @@ class Evaluator(ABC):
         """Make the program.
 
         Args:
-            data: Scored examples, read and checked.
+            data: Scored examples, read and checked, in an order that does not depend on the order of rows.
             notes: What is to be told of them; what learning adds goes into the program's ``provenance``.
             progress: See :data:`Progress`.
 

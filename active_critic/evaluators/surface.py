@@ -18,7 +18,7 @@ from active_critic.errors import FitError, ProtocolError
 from active_critic.evaluators._surface_features import FEATURES, Floats, figures_of, surface_features
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, scale_of
 from active_critic.evaluators.judging import Judge
-from active_critic.examples import Examples, example_key
+from active_critic.examples import Examples
 from active_critic.lm import LanguageModel
 from active_critic.protocols import Protocol
 from active_critic.records import Example, Scale, Usage, Verdict
@@ -343,9 +343,7 @@ class Surface(Evaluator):
     def learn(self, data: Examples, notes: list[str], progress: Progress | None) -> SurfaceProtocol:
         """Fit the regression. See :meth:`Evaluator.learn`."""
         del progress
-        # By content: the last digit of a sum depends on the order of rows.
-        ordered = sorted(data, key=lambda example: (example_key(example), example.score or 0.0))
-        values = SurfaceFloor(self.alpha).fit(ordered, scale_of(data)).to_dict()
+        values = SurfaceFloor(self.alpha).fit(data, scale_of(data)).to_dict()
         values.pop("scale")
         provenance = self.provenance(data, notes, model=False)
         return SurfaceProtocol(scale=scale_of(data), provenance=provenance, **values)

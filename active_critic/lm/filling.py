@@ -24,7 +24,7 @@ def form_filling_lm(
     *,
     before: Callable[[list[Turn]], str | None] = lambda _: None,
     workers: int = 1,
-    saying: str = "",
+    saying: str | Callable[[list[Turn]], str] = "",
     name: str = "form-filler",
 ) -> LanguageModel:
     """A language model for tests that answers any request for which a JSON schema is given.
@@ -37,7 +37,7 @@ def form_filling_lm(
         rate: From the text under evaluation to a rating from 1 to 5.
         before: Called with every conversation; may raise a ``ModelError``, or return the whole reply.
         workers: Calls in flight at once.
-        saying: What every text that it makes up begins with.
+        saying: What every text that it makes up begins with; may depend on the conversation.
         name: The model's name.
     """
     from dspy.lm15 import Message, Response, TokenLogprob, TopLogprob
@@ -54,7 +54,8 @@ def form_filling_lm(
         form: Any = request.config.response_format
         text = before(turns)
         if text is None and isinstance(form, Mapping) and "schema" in form:
-            text = json.dumps(_Filler(form["schema"], value, saying).fill(form["schema"]))
+            begins = saying if isinstance(saying, str) else saying(turns)
+            text = json.dumps(_Filler(form["schema"], value, begins).fill(form["schema"]))
         text = "It is what it is." if text is None else text
         low = min(4, int(value))
         levels = {str(low): 1 - (value - low), str(low + 1): value - low}

@@ -13,7 +13,7 @@ from active_critic.examples import group_of
 from active_critic.meta_evaluation.nested import SPREAD, growing
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=12), seed=st.integers(0, 99))
 def test_every_example_comes_once_and_documents_are_whole_after_the_first(sizes, seed) -> None:
     rows = [

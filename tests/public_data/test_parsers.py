@@ -201,7 +201,6 @@ def test_a_file_that_is_cut_short_is_refused(name, tmp_path) -> None:
         parse(card, path)
 
 
-@settings(deadline=None)
 @given(name=st.sampled_from(NAMES), part=st.floats(0, 1, exclude_max=True))
 def test_any_part_of_a_file_is_refused_or_holds_everything(name, part) -> None:
     card = small_card(name)
@@ -214,7 +213,6 @@ def test_any_part_of_a_file_is_refused_or_holds_everything(name, part) -> None:
             assert parse(card, path) == everything
 
 
-@settings(deadline=None)
 @given(name=st.sampled_from(NAMES), place=st.floats(0, 1, exclude_max=True), byte=st.integers(0, 255))
 def test_a_changed_byte_is_refused_or_leaves_as_many_records(name, place, byte) -> None:
     card = small_card(name)
