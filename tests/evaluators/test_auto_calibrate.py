@@ -347,7 +347,6 @@ def test_a_budget_keeps_whole_rounds_over_the_sizes() -> None:
     assert len({turns[1][1] for turns in script.drafts}) == 4  # new draws come before second replies
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(1, 20), min_size=1, max_size=5),
     *(st.integers(1, 6) for _ in range(3)),

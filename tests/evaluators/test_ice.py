@@ -58,7 +58,7 @@ def read(data: list[Example]) -> Examples:
 
 @pytest.mark.parametrize("sampling", ["uniform", "stratified"])
 @given(seed=st.integers(0, 10_000), shots=st.integers(1, 6))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_every_shot_is_of_another_document_and_the_order_of_rows_does_not_matter(
     sampling: Any, seed: int, shots: int
 ) -> None:
@@ -71,7 +71,7 @@ def test_every_shot_is_of_another_document_and_the_order_of_rows_does_not_matter
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_stratified_shots_are_one_from_each_quarter_where_that_is_possible(seed: int) -> None:
     # Only one document has a text in the lowest quarter, and its other texts would do for other quarters too.
     data = [
@@ -82,7 +82,7 @@ def test_stratified_shots_are_one_from_each_quarter_where_that_is_possible(seed:
 
 
 @given(seed=st.integers(0, 1000))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_a_quarter_with_nothing_in_it_is_made_up_for_from_another(seed: int) -> None:
     data = [Example(f"r{d}", f"s{d}", 5 if d else 1, group=f"d{d}") for d in range(5)]
     drawn = draw(read(data), 4, "stratified", random.Random(seed))

@@ -31,7 +31,7 @@ def test_a_weak_ridge_is_least_squares() -> None:
 
 
 @given(st.integers(0, 50), st.sampled_from([0.01, 1.0, 30.0]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_the_left_out_error_is_that_of_refitting(seed: int, alpha: float) -> None:
     x, y, _ = data(12, 2, seed)
     z = (x - x.mean(axis=0)) / x.std(axis=0)

@@ -250,7 +250,7 @@ def test_too_little_to_fit_on_is_an_error(examples: list[Example]) -> None:
         SurfaceFloor().fit(examples)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 1000))
 def test_the_scores_of_its_own_fold_move_all_predictions_of_a_fold_alike(seed: int) -> None:
     examples = by_length(20, seed)
