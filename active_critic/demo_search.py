@@ -18,7 +18,7 @@ from dspy.teleprompt import Teleprompter
 
 from active_critic import stats
 from active_critic.demos import demonstrate
-from active_critic.errors import FitError
+from active_critic.errors import BudgetSpent, FitError
 from active_critic.examples import example_key, group_of, human_score
 from active_critic.lm.client import CHARS_PER_TOKEN
 from active_critic.protocols import Demo
@@ -126,7 +126,9 @@ class DemoSearch(Teleprompter):  # type: ignore[misc]
 
         Returns:
             A compiled copy of the student. ``candidate_programs`` holds every :class:`Candidate`, best first, and
-            ``search`` the :class:`Search` with all verdicts.
+            ``search`` the :class:`Search` with all verdicts. Where the model's budget is spent on the way, it is the
+            best candidate of the last round that was finished, or the one without demonstrations, and
+            ``search.stopped`` says so.
 
         Raises:
             FitError: More demonstrations are asked for than there are examples, or no candidate could score 90 % of
@@ -135,7 +137,7 @@ class DemoSearch(Teleprompter):  # type: ignore[misc]
         """
         del teacher
         search = Search(student, trainset, valset if valset is not None else trainset, self)
-        winner = search.run(range(len(search.examples)))
+        winner = search.best_so_far()
         compiled: Scorer = student.reset_copy()
         compiled.rate.demos = list(search.sets[winner])
         compiled.candidate_programs = search.candidates(winner)
@@ -157,6 +159,8 @@ class Search:
         self.keys = [example_key(example) for example in self.examples]
         self.groups = [group_of(example) for example in self.examples]
         self.verdicts: dict[tuple[int, int], Verdict] = {}
+        self.stopped: str | None = None
+        self._leader, self._seen = 0, 0  # the best of the last finished round, and the examples of that
         self.size = demo_count(trainset, settings.demos)
         self.sets = self._draw(self._that_fit(list(trainset)))
         # Every prefix of this order spans the scores, so that early rungs of the race are representative.
@@ -182,9 +186,14 @@ class Search:
                 drawn.append(chosen)
         needed = {example_key(example): example for chosen in drawn for example in chosen}
         written: dict[str, Demo] = {}
-        for number, (key, example) in enumerate(needed.items(), 1):
-            self._say("writing demonstrations", number, len(needed))
-            written[key] = demonstrate(example, self.student.protocol, self.student.lm)
+        try:
+            for number, (key, example) in enumerate(needed.items(), 1):
+                self._say("writing demonstrations", number, len(needed))
+                written[key] = demonstrate(example, self.student.protocol, self.student.lm)
+        except BudgetSpent as spent:
+            done = f"{len(written)} of {len(needed)} demonstrations were written; the program has none"
+            self.stopped = f"the demo search was not finished: {done}; {spent}"
+            return [()]
         return [(), *(tuple(written[example_key(example)] for example in chosen) for chosen in drawn)]
 
     def _that_fit(self, trainset: list[Example]) -> list[Example]:
@@ -259,6 +268,23 @@ class Search:
 
     # --- the race ---------------------------------------------------------------------------------------------
 
+    def best_so_far(self) -> int:
+        """The winner by all examples; where the budget is spent on the way, the leader of the last finished round.
+
+        Raises:
+            FitError: It could not score 90 % of the examples it was tried on.
+        """
+        everything = range(len(self.examples))
+        if self.stopped is None:
+            try:
+                return self.run(everything)
+            except BudgetSpent as spent:
+                best = f"the best candidate by {self._seen} of {len(self.examples)} examples was taken"
+                none = "not even one round was; the program has no demonstrations"
+                self.stopped = f"the demo search was not finished: {best if self._seen else none}; {spent}"
+        self._check_coverage(self._leader, everything)
+        return self._leader
+
     def run(self, indices: Sequence[int]) -> int:
         """Find the winner by these examples only.
 
@@ -274,19 +300,22 @@ class Search:
             for candidate in alive:
                 self.score(candidate, rung)
             ranked = sorted(alive, key=lambda c: self._merit(c, rung), reverse=True)
+            self._leader, self._seen = ranked[0], len(rung)
             if len(rung) == len(order):
                 break
             alive = ranked[: max(2, math.ceil(len(ranked) / 2))]
             size = len(order) if len(alive) <= 2 else size * 2
-        winner = ranked[0]
-        _, scored, asked = self.q(winner, order)
+        self._check_coverage(ranked[0], order)
+        return ranked[0]
+
+    def _check_coverage(self, winner: int, indices: Sequence[int]) -> None:
+        _, scored, asked = self.q(winner, indices)
         if scored < MIN_COVERAGE * asked:
             reasons = [v.unscored for (c, _), v in self.verdicts.items() if c == winner and v.unscored]
             raise FitError(
                 f"no candidate could score {MIN_COVERAGE:.0%} of the examples; the best scored {scored} of {asked}. "
                 f"The first reason: {reasons[0] if reasons else 'none given'}"
             )
-        return winner
 
     def _merit(self, candidate: int, indices: Sequence[int]) -> tuple[bool, float, int]:
         q, scored, asked = self.q(candidate, indices)

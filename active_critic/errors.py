@@ -16,7 +16,7 @@
         ├── ContextOverflow      the prompt does not fit the model's context window
         ├── RequestRefused       the endpoint rejects the request itself
         ├── DownloadFailed       weights could not be fetched or do not have the expected checksum
-        ├── BudgetSpent          the calls that were allowed for a piece of work are made
+        ├── BudgetSpent          what was allowed for a piece of work (calls, tokens, money, time) is spent
         └── UnreadableReply      the model answered, but not in the form it was asked for
 
 Catch ``ActiveCriticError`` to catch all of them::
@@ -145,7 +145,7 @@ class DownloadFailed(ModelError):
 
 
 class BudgetSpent(ModelError):
-    """The calls that were allowed for a piece of work are made; nothing was sent."""
+    """What was allowed for a piece of work (calls, tokens, money, time) is spent; nothing was sent."""
 
 
 class UnreadableReply(ModelError):

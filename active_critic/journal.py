@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 import threading
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from active_critic.errors import JournalError
 
+LONGEST_TURN = 900.0
+"""Seconds for which another process is left alone with a question; after that it is asked here too."""
+_POLL = 0.02
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, request TEXT NOT NULL, reply TEXT NOT NULL)"
 
 
@@ -25,8 +33,9 @@ class Journal:
 
     The key is a hash of the model's identity (name, and address or weights), the parameters and the messages: the
     same question to the same model is answered from here, in this run or a later one. A reply is on disk before it
-    is used, so a run that is killed at any moment and started again repeats no call. Safe to use from threads, and
-    from several processes at once.
+    is used, so a run that is killed at any moment and started again repeats no call that was answered. Safe to use
+    from threads, and from several processes at once: a question that one of them is asking is not asked by another
+    (except on Windows, where two that ask the same at the same moment both pay).
 
     Args:
         path: The file; created, with its folder, if missing.
@@ -38,6 +47,7 @@ class Journal:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._lock = threading.Lock()
+        self._turns: int | None = None  # the file whose bytes stand for questions
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(self.path, timeout=30.0, check_same_thread=False, isolation_level=None)
@@ -80,13 +90,72 @@ class Journal:
         except sqlite3.Error as problem:
             raise self._error("written", problem) from None
 
+    def latest(self, number: int) -> list[tuple[str, str]]:
+        """Requests and replies of the latest so many questions, the last one first."""
+        try:
+            with self._lock:
+                found = self._db.execute(
+                    "SELECT request, reply FROM replies ORDER BY rowid DESC LIMIT ?", (number,)
+                ).fetchall()
+        except sqlite3.Error as problem:
+            raise self._error("read", problem) from None
+        return [(str(request), str(reply)) for request, reply in found]
+
+    @contextmanager
+    def asking(self, key: str) -> Iterator[None]:
+        """Hold a question while its reply is looked for and paid for; another process with the same question waits.
+
+        What is held is a byte of ``JOURNAL-turns``, locked by the system, so it is let go however a process ends.
+
+        Raises:
+            JournalError: That file cannot be opened or locked.
+        """
+        if sys.platform == "win32":  # which has no locks of this kind
+            yield
+            return
+        import fcntl
+
+        place = zlib.crc32(key.encode())
+        patience = time.monotonic() + LONGEST_TURN
+        try:
+            with self._lock:
+                if self._turns is None:
+                    self._turns = os.open(f"{self.path.resolve()}-turns", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+                file = self._turns
+            # Not by a call that blocks: the system takes two processes that wait for each other's threads for a knot.
+            while not _locked(file, place) and time.monotonic() < patience:
+                time.sleep(_POLL)
+        except OSError as problem:
+            raise self._error("shared with other processes", problem) from None
+        try:
+            yield
+        finally:
+            if self._turns == file:
+                fcntl.lockf(file, fcntl.LOCK_UN, 1, place)
+
     def close(self) -> None:
         """Close the file. Safe to call twice."""
         with self._lock:
             self._db.close()
+            if self._turns is not None:
+                os.close(self._turns)
+                self._turns = None
 
     def _error(self, what: str, problem: Exception) -> JournalError:
         return JournalError(
             f"the journal {self.path} cannot be {what} ({problem}); free some space or repair the folder's "
             "permissions, move a damaged file away, or name another one with --journal"
         )
+
+
+if sys.platform != "win32":
+
+    def _locked(file: int, place: int) -> bool:
+        """Whether this process holds that byte now."""
+        import fcntl
+
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+        except (BlockingIOError, PermissionError):
+            return False
+        return True

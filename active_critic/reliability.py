@@ -1,7 +1,9 @@
-"""How far people agree among themselves: Krippendorff's alpha, and the ceiling that this sets for any evaluator."""
+"""How far people agree among themselves, the ceiling that this sets, and how far an evaluator agrees with itself."""
 
 from __future__ import annotations
 
+import itertools
+import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -197,6 +199,67 @@ def human_ceiling(
         seed=seed,
         confidence=confidence,
     )
+
+
+@dataclass(slots=True)
+class Movement:
+    """How much scores move when an evaluator is asked again; items are added one at a time, and not kept.
+
+    Attributes:
+        items: Items that were scored at least twice.
+        moved: Those of them whose scores were not all the same.
+        partly: Items that were scored some times, and other times not.
+        difference: Sum over the items of the mean absolute difference between two of their scores.
+        deviation: Sum over the items of the standard deviation of their scores (n - 1 in the denominator).
+    """
+
+    items: int = 0
+    moved: int = 0
+    partly: int = 0
+    difference: float = 0.0
+    deviation: float = 0.0
+
+    def add(self, scores: Sequence[float | None]) -> float | None:
+        """Count one item.
+
+        Args:
+            scores: Its scores on any scale, None where it was left unscored.
+
+        Returns:
+            Their standard deviation, or None where there are fewer than two.
+        """
+        given = [score for score in scores if score is not None]
+        self.partly += 0 < len(given) < len(scores)
+        if len(given) < 2:
+            return None
+        pairs = [abs(one - other) for one, other in itertools.combinations(given, 2)]
+        deviation = statistics.stdev(given)
+        self.items += 1
+        self.moved += max(pairs) > 0
+        self.difference += statistics.fmean(pairs)
+        self.deviation += deviation
+        return deviation
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as plain JSON values, in points of the scale; means are over the items, None without any."""
+        n = self.items
+        difference, deviation = (self.difference / n, self.deviation / n) if n else (None, None)
+        words = ["No item was scored twice: nothing can be said of how much scores move."]
+        if difference is not None and deviation is not None:
+            apart = f"{difference:.3g} apart on average (standard deviation {deviation:.3g})"
+            moved = f"{self.moved:,} of {n:,} items ({self.moved / n:.0%}) got another score"
+            words = [f"Asked again, {moved}; two scores of an item are {apart}."]
+        if self.partly:
+            words.append(f"{self.partly:,} items were scored some times and left unscored other times.")
+        return {
+            "items": n,
+            "moved": self.moved,
+            "share_moved": self.moved / n if n else None,
+            "mean_absolute_difference": difference,
+            "mean_sd": deviation,
+            "partly_scored": self.partly,
+            "words": words,
+        }
 
 
 def _tied(values: Floats) -> Floats:

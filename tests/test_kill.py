@@ -168,7 +168,9 @@ class Run:
 
     def asked(self, loopback: Loopback) -> list[str]:
         mine = f"Bearer {self.key}"
-        return [asked_key(asked.body) for asked in loopback.asked if asked.headers["authorization"] == mine]
+        sent = [asked for asked in loopback.asked if asked.headers["authorization"] == mine]
+        # Whether likelihoods can be had is refused: that costs nothing and is not kept.
+        return [asked_key(asked.body) for asked in sent if asked.path.endswith("/chat/completions")]
 
     def _soon(self) -> None:
         timer = threading.Timer(self.seconds, self._shoot)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from active_critic import stats
 from active_critic.errors import DataError
-from active_critic.reliability import human_ceiling, krippendorff_alpha
+from active_critic.reliability import Movement, human_ceiling, krippendorff_alpha
 
 HANNA = Path(__file__).parents[2] / "shared" / "datasets" / "peers" / "hanna.jsonl.gz"
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
@@ -199,3 +199,28 @@ def test_raters_of_hanna_agree_as_little_as_its_card_says() -> None:
             assert -0.2 < krippendorff_alpha(table(aspect), level) < 0.5
     one = table("relevance")[:, :40]
     assert krippendorff_alpha(one, "ordinal") == pytest.approx(by_definition(one.tolist(), "ordinal"), abs=1e-10)
+
+
+# --- how far an evaluator agrees with itself ------------------------------------------------------------------------
+
+
+def test_movement_is_counted_item_by_item() -> None:
+    movement = Movement()
+    assert movement.add([3.0, 3.0, 3.0]) == 0
+    assert movement.add([1.0, 2.0, 4.0]) == pytest.approx(np.std([1, 2, 4], ddof=1))
+    assert movement.add([2.0, None, 3.0]) == pytest.approx(np.std([2, 3], ddof=1))
+    assert movement.add([None, None, 5.0]) is None
+    assert movement.add([None, None, None]) is None
+    found = movement.to_dict()
+    assert (found["items"], found["moved"], found["partly_scored"]) == (3, 2, 2)
+    assert found["share_moved"] == pytest.approx(2 / 3)
+    assert found["mean_absolute_difference"] == pytest.approx((0 + (1 + 3 + 2) / 3 + 1) / 3)
+    assert found["mean_sd"] == pytest.approx((np.std([1, 2, 4], ddof=1) + np.std([2, 3], ddof=1)) / 3)
+    assert "2 of 3 items (67%)" in found["words"][0]
+    assert "2 items were scored some times" in found["words"][1]
+
+
+def test_movement_of_nothing_is_not_nothing() -> None:
+    found = Movement().to_dict()
+    assert found["mean_sd"] is found["mean_absolute_difference"] is found["share_moved"] is None
+    assert "nothing can be said" in found["words"][0]

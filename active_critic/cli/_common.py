@@ -21,6 +21,9 @@ Fields = Annotated[
     list[str] | None,
     typer.Option("--fields", metavar="FIELD=COLUMN,...", help="Which column holds what: score=overall,group=doc_id"),
 ]
+Scale = Annotated[
+    str | None, typer.Option(metavar="LOW..HIGH", help="The scale of the scores, for example 1..5; else inferred.")
+]
 Lm = Annotated[
     str,
     typer.Option("--lm", metavar="MODEL", help="`local`, a name of `lm list`, a GGUF file, or provider/model."),
@@ -37,11 +40,26 @@ Strict = Annotated[
     bool, typer.Option("--strict", help="Bit-for-bit the same scores from an embedded model; several times slower.")
 ]
 Workers = Annotated[int | None, typer.Option("--workers", metavar="N", min=1, help="Calls in flight at once.")]
+Budgets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--budget",
+        metavar="AMOUNT",
+        help='Spend at most so much: "500 calls", "200k tokens", "$2", "10 min". May be repeated.',
+    ),
+]
+Estimated = Annotated[
+    bool, typer.Option("--estimate", help="Make no call; say what it would take: calls, tokens, time and money.")
+]
 JournalPath = Annotated[
     str | None,
     typer.Option("--journal", metavar="PATH|none", help="Where replies are kept. Default: the user's data folder."),
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print everything as one JSON document.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors and the result.")]
+
+UNSCORED = 7
+"""The exit code where some items have no score."""
 
 
 @dataclass
@@ -142,6 +160,24 @@ def check_writable(out: Path) -> bool:
     return True
 
 
+def model_options(
+    api_base: str | None, api_key_env: str | None, context: int | None, strict: bool, workers: int | None
+) -> dict[str, Any]:
+    """The options that say how a language model is opened, as arguments of ``active_critic.lm.open_lm``."""
+    return {
+        "api_base": api_base,
+        "api_key_env": api_key_env,
+        "context": context,
+        "strict": strict,
+        "workers": workers,
+    }
+
+
+def beside(model: LanguageModel | None, session: Session) -> str:
+    """Which model works, and where its replies are kept."""
+    return f"with {model.name}; journal: {session.journal or 'none'}" if model else "without a model"
+
+
 @contextmanager
 def opened(
     session: Session,
@@ -149,6 +185,7 @@ def opened(
     *,
     options: Mapping[str, Any],
     journal: str | None = None,
+    budget: list[str] | None = None,
     fitted_with: str | None = None,
     quiet: bool = False,
 ) -> Iterator[LanguageModel]:
@@ -162,17 +199,23 @@ def opened(
         name: The model's name.
         options: Further arguments of ``active_critic.lm.open_lm``.
         journal: The journal's path, ``"none"``, or None for the default.
+        budget: What may be spent from when the model is open, as ``active_critic.lm.Budget.parse`` reads it.
         fitted_with: The model of a program when that, and no option, decides which model is opened.
         quiet: Say nothing.
 
     Raises:
+        typer.BadParameter: The budget cannot be read.
         JournalError: The journal cannot be opened.
         ModelError: The model cannot be opened.
     """
-    from active_critic.errors import UnknownModel
+    from active_critic.errors import DataError, UnknownModel
     from active_critic.journal import Journal, default_path
-    from active_critic.lm import open_lm
+    from active_critic.lm import Budget, open_lm
 
+    try:
+        allowed = Budget.parse(budget) if budget else None
+    except DataError as problem:
+        raise typer.BadParameter(f"--budget: {problem}") from None
     memory = None
     if journal is None or journal.strip().lower() != "none":
         memory = Journal(journal or default_path())
@@ -184,6 +227,7 @@ def opened(
         with _patient():
             model = (session.opener or open_lm)(name, **options)
             with model, model.remembering(memory):
+                model.budget = allowed
                 yield model
     except UnknownModel as problem:
         if fitted_with is not None:

@@ -10,10 +10,11 @@ from active_critic.data import COLUMNS, data_sha256, example_key, group_of
 from active_critic.files import BadRow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from active_critic.protocols import Protocol
     from active_critic.records import Example, Verdict
+    from active_critic.reliability import Movement
 
 MOST_REASONS = 20
 """Kinds of reasons that are told apart; the rest are counted together."""
@@ -45,6 +46,7 @@ class Tally:
         self._random = Random(0)  # noqa: S311
         self._shown = self._with_human = 0
         self._seen: list[Example] | None = []
+        self._movement: Movement | None = None
 
     def add(self, entry: Example | BadRow, verdict: Verdict) -> None:
         """Count one more."""
@@ -58,6 +60,14 @@ class Tally:
             self._read_from[verdict.read_from] = self._read_from.get(verdict.read_from, 0) + 1
         if not isinstance(entry, BadRow):
             self._compare(entry, verdict.score)
+
+    def repeated(self, scores: Sequence[float | None]) -> float | None:
+        """Count the scores of an item that was scored several times; their standard deviation, or None."""
+        if self._movement is None:
+            from active_critic.reliability import Movement
+
+            self._movement = Movement()
+        return self._movement.add(scores)
 
     def _unscored(self, row: int, reason: str) -> None:
         # Reasons that only differ in numbers or in what they quote are one kind.
@@ -102,6 +112,7 @@ class Tally:
             "scale": str(self.protocol.scale),
             "read_from": dict(self._read_from),
             "agreement": self._agreement(),
+            "repeats": self._movement.to_dict() if self._movement else None,
         }
 
     def _agreement(self) -> dict[str, Any] | None:

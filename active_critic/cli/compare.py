@@ -16,8 +16,6 @@ from active_critic.cli import _common as common
 if TYPE_CHECKING:
     from active_critic.files import RecordWriter
 
-UNSCORED = 7
-
 
 class Levels(StrEnum):
     """What coefficients are over."""
@@ -40,9 +38,7 @@ def compare(
         ),
     ],
     fields: common.Fields = None,
-    scale: Annotated[
-        str | None, typer.Option(metavar="LOW..HIGH", help="The scale of the scores, for example 1..5; else inferred.")
-    ] = None,
+    scale: common.Scale = None,
     lm: common.Lm = "local",
     api_base: common.ApiBase = None,
     api_key_env: common.ApiKeyEnv = None,
@@ -83,7 +79,7 @@ def compare(
         Path | None, typer.Option(metavar="FILE", help="Every method's score of every example: .csv, .jsonl, ...")
     ] = None,
     journal: common.JournalPath = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON document.")] = False,
+    as_json: common.AsJson = False,
     quiet: common.Quiet = False,
 ) -> None:
     """Which evaluator agrees with people best, by how much, how surely, and at what price.
@@ -126,13 +122,7 @@ def compare(
     from active_critic.meta_evaluation import compare as compare_them
     from active_critic.records import Usage
 
-    options: dict[str, Any] = {
-        "api_base": api_base,
-        "api_key_env": api_key_env,
-        "context": context,
-        "strict": strict,
-        "workers": workers,
-    }
+    options = common.model_options(api_base, api_key_env, context, strict, workers)
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
         table = stack.enter_context(result_file(out)) if out else None
@@ -141,9 +131,11 @@ def compare(
         if any(map(needs_model, methods.values())):
             opened = common.opened(ctx.obj, lm, options=options, journal=journal, quiet=quiet)
             model = stack.enter_context(opened)
-        with_model = f" with {model.name}; journal: {ctx.obj.journal or 'none'}" if model else " without a model"
         parts = "1 split" if len(splits) == 1 else f"{len(splits)} splits"
-        common.say(f"comparing {', '.join(methods)} on {len(data)} examples in {parts}{with_model}", quiet=quiet)
+        common.say(
+            f"comparing {', '.join(methods)} on {len(data)} examples in {parts} {common.beside(model, ctx.obj)}",
+            quiet=quiet,
+        )
         with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
             found = compare_them(
                 data,
@@ -174,7 +166,7 @@ def compare(
 
         common.console(stderr=False).print(comparison_account(found))
     if any(method.agreement.n < method.agreement.total for method in found.methods):
-        raise typer.Exit(UNSCORED)
+        raise typer.Exit(common.UNSCORED)
 
 
 def result_file(path: Path) -> RecordWriter:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from active_critic.cli import _common as common
-from active_critic.cli.compare import UNSCORED, is_whole, parse_settings, result_file
+from active_critic.cli.compare import is_whole, parse_settings, result_file
 
 
 def curve(
@@ -22,9 +22,7 @@ def curve(
     ] = "active-critic-coarse",
     sizes: Annotated[str, typer.Option(metavar="N,...", help="Numbers of labels, at least 5.")] = "5,10,20,50,100",
     fields: common.Fields = None,
-    scale: Annotated[
-        str | None, typer.Option(metavar="LOW..HIGH", help="The scale of the scores, for example 1..5; else inferred.")
-    ] = None,
+    scale: common.Scale = None,
     lm: common.Lm = "local",
     api_base: common.ApiBase = None,
     api_key_env: common.ApiKeyEnv = None,
@@ -52,7 +50,7 @@ def curve(
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE.svg", help="A picture of the curve.")] = None,
     journal: common.JournalPath = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON document.")] = False,
+    as_json: common.AsJson = False,
     quiet: common.Quiet = False,
 ) -> None:
     """How agreement with people grows with the number of labels, and whether to label more or stop.
@@ -92,13 +90,7 @@ def curve(
     except FitError as problem:
         raise typer.BadParameter(str(problem)) from None
     common.show_notes([*data.notes, *notes], quiet=quiet)
-    options: dict[str, Any] = {
-        "api_base": api_base,
-        "api_key_env": api_key_env,
-        "context": context,
-        "strict": strict,
-        "workers": workers,
-    }
+    options = common.model_options(api_base, api_key_env, context, strict, workers)
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
         table = stack.enter_context(result_file(out)) if out else None
@@ -107,9 +99,10 @@ def curve(
         if needs_model(factory):
             opened = common.opened(ctx.obj, lm, options=options, journal=journal, quiet=quiet)
             model = stack.enter_context(opened)
-        with_model = f" with {model.name}; journal: {ctx.obj.journal or 'none'}" if model else " without a model"
         said = f"{evaluator} fitted on {', '.join(map(str, possible))} of {len(data)} labels"
-        common.say(f"{said}, {repeats} {'time' if repeats == 1 else 'times'},{with_model}", quiet=quiet)
+        common.say(
+            f"{said}, {repeats} {'time' if repeats == 1 else 'times'}, {common.beside(model, ctx.obj)}", quiet=quiet
+        )
         with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
             found = curve_of(
                 data,
@@ -138,7 +131,7 @@ def curve(
     points = [point for point in (found.zero_shot, *found.points) if point is not None]
     results = [one for point in points for one in (point.result, point.floor) if one is not None]
     if any(one.agreement.n < one.agreement.total for one in results):
-        raise typer.Exit(UNSCORED)
+        raise typer.Exit(common.UNSCORED)
 
 
 @contextmanager

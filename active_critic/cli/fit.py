@@ -26,7 +26,9 @@ _OPTIONS = {
     "sampling": "mode",  # ICE's own is set with --set
     "search": "search",
     "order": "order",
-    "readings": "readings",
+    "use_approval": "use_approval",
+    "use_likelihood": "use_likelihood",
+    "use_surface": "use_surface",
     "no_report": "report",
 }
 """Options, and the parameter of an evaluator without which they have no meaning."""
@@ -40,9 +42,7 @@ def fit(
     ],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="PROGRAM.json", help="Where the program goes.")],
     fields: common.Fields = None,
-    scale: Annotated[
-        str | None, typer.Option(metavar="LOW..HIGH", help="The scale of the scores, for example 1..5; else inferred.")
-    ] = None,
+    scale: common.Scale = None,
     lm: common.Lm = "local",
     api_base: common.ApiBase = None,
     api_key_env: common.ApiKeyEnv = None,
@@ -94,15 +94,21 @@ def fit(
         typer.Option(help="Rate before or after explaining. Default: before, where token probabilities can be had."),
     ] = None,
     batches: Annotated[int, typer.Option(metavar="N", min=1, help="Batches of five read at most.")] = 25,
-    readings: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME,...",
-            help="What the score is made from: rating, likelihood, surface. Default: the rating alone.",
-        ),
-    ] = None,
+    use_approval: Annotated[
+        Literal["auto", "never", "always"],
+        typer.Option(help="Whether a plain yes or no has a part in the score. auto: where it can be had and helps."),
+    ] = "auto",
+    use_likelihood: Annotated[
+        Literal["auto", "never", "always"], typer.Option(help="The same for the likelihood of the text.")
+    ] = "auto",
+    use_surface: Annotated[
+        Literal["auto", "never", "always"],
+        typer.Option(help="The same for length, overlap and repetition. never: where texts are written to score well."),
+    ] = "auto",
     no_report: Annotated[bool, typer.Option("--no-report", help="Do not measure agreement on held-out folds.")] = False,
     journal: common.JournalPath = None,
+    budget: common.Budgets = None,
+    estimate: common.Estimated = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")] = False,
     quiet: common.Quiet = False,
 ) -> None:
@@ -148,29 +154,36 @@ def fit(
         "sampling": sampling,
         "search": search,
         "order": None if order is None else order.replace("-", "_"),
+        "use_approval": use_approval,
+        "use_likelihood": use_likelihood,
+        "use_surface": use_surface,
         "report": not no_report,
-    } | ({"readings": [name.strip() for name in readings.split(",")]} if readings is not None else {})
+    }
     replaced = common.check_writable(out)
-    if rest is not None and held_back is not None:
+    if rest is not None and held_back is not None and not estimate:
         _write_rest(rest, held_back)
         common.say(f"{len(held_back)} rows that were held back are in {rest}", quiet=quiet)
 
     from active_critic.cli._progress import Display
 
-    options: dict[str, Any] = {
-        "api_base": api_base,
-        "api_key_env": api_key_env,
-        "context": context,
-        "strict": strict,
-        "workers": workers,
-    }
+    options = common.model_options(api_base, api_key_env, context, strict, workers)
     with ExitStack() as stack:
         model = None
         if make.needs_model:
-            model = stack.enter_context(common.opened(ctx.obj, lm, options=options, journal=journal, quiet=quiet))
-        with_model = f"with {model.name}; journal: {ctx.obj.journal or 'none'}" if model else "without a model"
-        common.say(f"fitting on {len(data)} examples, scale {scale_of(data)}, {with_model}", quiet=quiet)
-        critic = make(model, {**shared, **(own if evaluator == OURS else {})})
+            opened = common.opened(ctx.obj, lm, options=options, journal=journal, budget=budget, quiet=quiet)
+            model = stack.enter_context(opened)
+        common.say(
+            f"fitting on {len(data)} examples, scale {scale_of(data)}, {common.beside(model, ctx.obj)}", quiet=quiet
+        )
+        given = {**shared, **(own if evaluator == OURS else {})}
+        if estimate:
+            from active_critic.cli._estimate import tell
+
+            if model is None:
+                raise typer.BadParameter(f"--estimate has no meaning for {evaluator}, which asks no model")
+            tell(model, lambda stand_in: make(stand_in, given).fit(data), as_json=as_json, quiet=quiet)
+            return
+        critic = make(model, given)
         with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
             critic.fit(data, progress=progress)
         usage = model.usage if model else Usage()

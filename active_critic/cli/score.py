@@ -7,8 +7,9 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,12 +20,12 @@ from active_critic.cli import _common as common
 if TYPE_CHECKING:
     from active_critic.cli._tally import Tally
     from active_critic.data import BadRow
+    from active_critic.evaluators.base import Progress
     from active_critic.lm import LanguageModel
     from active_critic.protocols import Protocol
     from active_critic.records import Example, Verdict
     from active_critic.report import Judged
 
-UNSCORED = 7
 TABLE_ROWS = 200
 """Verdicts shown in the terminal at most; a file has no such limit."""
 
@@ -50,7 +51,12 @@ def score(
         bool, typer.Option("--no-explain", help="Scores only, much faster; they are the same scores.")
     ] = False,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first so many items.")] = None,
+    repeat: Annotated[
+        int, typer.Option(metavar="K", min=1, help="Score every item so often, and say how much scores move.")
+    ] = 1,
     journal: common.JournalPath = None,
+    budget: common.Budgets = None,
+    estimate: common.Estimated = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summary as one JSON document (needs --out).")
     ] = False,
@@ -67,26 +73,24 @@ def score(
     from active_critic.evaluators.base import NO_MODEL
     from active_critic.records import Usage
 
-    if as_json and out is None:
+    if as_json and out is None and not estimate:
         raise typer.BadParameter("--json prints the summary where the verdicts go; name a file for these with --out")
     common.refuse_same(out, items, program)
     columns = common.parse_fields(fields)
     protocol = load_protocol(program)
+    if protocol.provenance.model == NO_MODEL and (repeat > 1 or estimate):
+        option = "--estimate" if estimate else "--repeat"
+        raise typer.BadParameter(f"{option} has no meaning for this program, which asks no model")
     stream: Iterable[Example | BadRow] = itertools.islice(iter_examples(items, fields=columns), limit)
     sink = _sink(out)
     watched = not quiet and sys.stderr.isatty()
     header, total = _survey(items, limit) if watched or sink.needs_header else ((), 0)
     tally = Tally(protocol, columns)
-    options: dict[str, Any] = {
-        "api_base": api_base,
-        "api_key_env": api_key_env,
-        "context": context,
-        "strict": strict,
-        "workers": workers,
-    }
+    options = common.model_options(api_base, api_key_env, context, strict, workers)
     started = time.monotonic()
     with ExitStack() as stack:
-        stack.enter_context(sink)  # an output that cannot be written is found before anything is paid for
+        if not estimate:
+            stack.enter_context(sink)  # an output that cannot be written is found before anything is paid for
         model, notes = None, []
         if protocol.provenance.model != NO_MODEL:
             model = stack.enter_context(
@@ -95,23 +99,22 @@ def score(
                     lm or protocol.provenance.model,
                     options=options,
                     journal=journal,
+                    budget=budget,
                     fitted_with=None if lm else protocol.provenance.model,
                     quiet=quiet,
                 )
             )
             notes = _model_notes(protocol, model)
         common.show_notes(notes, quiet=quiet)
-        _score_all(
-            protocol,
-            model,
-            stream,
-            sink,
-            tally,
-            dict.fromkeys(header),
-            explain=not no_explain,
-            total=total,
-            quiet=quiet,
-        )
+        again = _Again(repeat, explain=not no_explain)
+        if estimate and model is not None:
+            from active_critic.cli._estimate import tell
+
+            tell(
+                model, lambda stand_in: deque(again.score(protocol, stand_in, stream), 0), as_json=as_json, quiet=quiet
+            )
+            return
+        _score_all(protocol, model, stream, sink, tally, dict.fromkeys(header), again, total=total, quiet=quiet)
         usage = model.usage if model else Usage()
     summary = tally.summary() | {
         "program": str(program),
@@ -129,8 +132,10 @@ def score(
         from active_critic.report import score_summary
 
         common.console(stderr=True).print(score_summary(summary))
+        for line in (summary["repeats"] or {}).get("words", ()):
+            common.say(line)
     if summary["unscored"]:
-        raise typer.Exit(UNSCORED)
+        raise typer.Exit(common.UNSCORED)
 
 
 def _score_all(
@@ -140,14 +145,13 @@ def _score_all(
     sink: _Sink,
     tally: Tally,
     fill: dict[str, None],
+    again: _Again,
     *,
-    explain: bool,
     total: int,
     quiet: bool,
 ) -> None:
     from active_critic.cli._progress import Display
     from active_critic.data import merge_record
-    from active_critic.evaluators import from_protocol
     from active_critic.records import Usage
 
     pending: deque[Example | BadRow] = deque()  # what was read ahead; at most a window of it
@@ -157,12 +161,57 @@ def _score_all(
             pending.append(entry)
             yield entry
 
-    critic = from_protocol(protocol, model, journal=None)
     with Display(lambda: model.usage if model else Usage(), quiet=quiet, total=total) as progress:
-        for verdict in critic.score_many(fed(), explain=explain, progress=progress):
+        for verdict, others in again.score(protocol, model, fed(), progress):
             entry = pending.popleft()
-            sink.put(entry, verdict, merge_record({**fill, **entry.record}, verdict.to_dict()))
+            columns = verdict.to_dict()
+            if again.times > 1:
+                columns["repeat_sd"] = tally.repeated([verdict.score, *(other.score for other in others)])
+            sink.put(entry, verdict, merge_record({**fill, **entry.record}, columns))
             tally.add(entry, verdict)
+
+
+@dataclass(frozen=True)
+class _Again:
+    """Scores items so many times, each time by asking anew.
+
+    Attributes:
+        times: How often.
+        explain: Also explain.
+    """
+
+    times: int
+    explain: bool
+
+    def score(
+        self,
+        protocol: Protocol,
+        model: LanguageModel | None,
+        items: Iterable[Example | BadRow],
+        progress: Progress | None = None,
+    ) -> Iterator[tuple[Verdict, Sequence[Verdict]]]:
+        """The first verdict on every item, and those of the repeats."""
+        from active_critic.evaluators import from_protocol
+        from active_critic.evaluators.base import WINDOW
+
+        critic = from_protocol(protocol, model, journal=None)
+        if self.times == 1 or model is None:
+            for verdict in critic.score_many(items, explain=self.explain, progress=progress):
+                yield verdict, ()
+            return
+        stream, done = iter(items), 0
+
+        def on(what: str, count: int, total: int) -> None:
+            if progress is not None:
+                progress(what, done + count, total)
+
+        while window := list(itertools.islice(stream, WINDOW)):
+            rounds = []
+            for number in range(self.times):
+                with model.repeating(number):
+                    rounds.append(list(critic.score_many(window, explain=self.explain, progress=on)))
+            done += len(window)
+            yield from ((first, others) for first, *others in zip(*rounds, strict=True))
 
 
 def _model_notes(protocol: Protocol, model: LanguageModel) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from active_critic.asking import PER_ITEM, why_unscored
-from active_critic.errors import EndpointDown, ModelError, RateLimited
+from active_critic.errors import BudgetSpent, EndpointDown, ModelError, RateLimited
 from active_critic.files import BadRow
 from active_critic.lm.client import Turn
 from active_critic.records import Example, Usage, Verdict
@@ -71,6 +71,9 @@ class Run:
             answers[question] = self.judge.answer(question, entry, explain=self.explain)
         except PER_ITEM as problem:
             answers[question] = _Failed(why_unscored(problem, entry.source, entry.response), problem)
+        except BudgetSpent as problem:  # what the memory holds can still be scored: the others go on
+            answers[question] = _Failed(str(problem), problem)
+            return
         except (EndpointDown, RateLimited, MemoryError) as problem:
             failure = ModelError(OUT_OF_MEMORY) if isinstance(problem, MemoryError) else problem
             self.in_a_row += 1

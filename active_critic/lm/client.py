@@ -5,55 +5,43 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
-
-import tenacity
 
 from active_critic import errors
 from active_critic.lm import memory as memories
+from active_critic.lm.budget import Account, Budget, at_most, prompt_tokens_at_most
+from active_critic.lm.capabilities import Capabilities as Capabilities
 from active_critic.lm.failures import translate
 from active_critic.lm.likelihood import Likelihood, Weigh, refusal
 from active_critic.lm.memory import Memory as Memory
 from active_critic.lm.reply import Reply as Reply
 from active_critic.lm.reply import Token as Token
-from active_critic.lm.reply import reply_from
+from active_critic.lm.reply import as_response, reply_from, usage_of
+from active_critic.lm.retrying import RETRIES, again
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
-    from dspy.lm15 import Request, Response
+    from dspy.lm15 import Message, Request, Response
 
 Turn = tuple[Literal["system", "user", "assistant"], str]
 """One message of a conversation: who speaks, and the text."""
 
-RETRIES = 3
-"""Retries after a failed attempt; a request is sent at most 1 + RETRIES times."""
 CHARS_PER_TOKEN = 3.0
 """A cautious figure for English, so that texts that are said to fit a context window do fit."""
-LONGEST_WAIT = 60.0
-"""Seconds; a longer Retry-After than this is waited for only this long before the next attempt."""
-
+MESSAGES = 128
+"""Messages kept ready to be sent, the latest used ones; more than the demonstrations of any prompt."""
 
 Paid = TypeVar("Paid", Reply, Likelihood)
 Sent = TypeVar("Sent")
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
-    """What an endpoint was found to do, by asking it.
+def _message(role: str, text: str) -> Message:
+    from dspy.lm15 import Message
 
-    Attributes:
-        json_schema: Replies follow a JSON schema even when the prompt does not mention it.
-        probabilities: Token log-probabilities with alternatives come with the reply.
-        temperature: The endpoint takes ``temperature=0``.
-        notes: What was refused, in the endpoint's words.
-    """
-
-    json_schema: bool = False
-    probabilities: bool = False
-    temperature: bool = True
-    notes: tuple[str, ...] = field(default_factory=tuple)
+    return Message.user(text) if role == "user" else Message.assistant(text)
 
 
 class LanguageModel:
@@ -67,6 +55,8 @@ class LanguageModel:
         context: Size of the context window in tokens, or None when unknown.
         workers: How many calls may be in flight at once.
         memory: Where replies are kept, or None.
+        extensions: Parameters of the endpoint's own that go with every request.
+        count_tokens: How many tokens the model's own tokeniser makes of a text, where it is at hand; else None.
     """
 
     def __init__(
@@ -83,6 +73,7 @@ class LanguageModel:
         secrets: Sequence[str] = (),
         close: Callable[[], None] | None = None,
         weigh: Weigh | None = None,
+        count_tokens: Callable[[str], int] | None = None,
         retries: int = RETRIES,
         wait: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -92,7 +83,8 @@ class LanguageModel:
         self.workers = workers
         self.memory: Memory | None = None
         self._send = send
-        self._extensions = dict(extensions or {})
+        self.extensions = dict(extensions or {})
+        self.count_tokens = count_tokens
         self._capabilities = capabilities
         self._price = price
         self._secrets = tuple(secret for secret in secrets if secret)
@@ -102,9 +94,12 @@ class LanguageModel:
         self._retries = retries
         self._wait = wait
         self._usage = Usage()
+        self._account: Account | None = None
         self._lock = threading.Lock()
         self._probing = threading.Lock()
+        self._repeat = 0
         self._asking: dict[str, threading.Lock] = {}
+        self._message = lru_cache(MESSAGES)(_message)  # instructions and demonstrations come again with every item
         self._dspy: Any = None
 
     def __repr__(self) -> str:
@@ -127,6 +122,23 @@ class LanguageModel:
         return self._usage
 
     @property
+    def budget(self) -> Budget | None:
+        """What may be spent on calls through this object from when this is set (None: no limit); see ``Account``.
+
+        A call that it does not allow raises ``BudgetSpent``. Setting it raises a ``ModelError`` where it limits money
+        and the model has no known price.
+        """
+        return None if self._account is None else self._account.budget
+
+    @budget.setter
+    def budget(self, budget: Budget | None) -> None:
+        self._account = None if budget is None else Account(budget, self.name, self.price_of)
+
+    def price_of(self, usage: Usage) -> float | None:
+        """What so many tokens cost in US dollars by the provider's price list, or None where that is not known."""
+        return None if self._price is None else self._price(as_response(self.name, usage))
+
+    @property
     def weights(self) -> str | None:
         """sha256 of the weights of an embedded model, else None."""
         return self.identity.get("weights")
@@ -144,6 +156,16 @@ class LanguageModel:
 
                 self._capabilities = probe(self)
             return self._capabilities
+
+    @property
+    def known_capabilities(self) -> Capabilities | None:
+        """What the endpoint can do, as far as it has been asked."""
+        return self._capabilities
+
+    @property
+    def may_weigh(self) -> bool:
+        """Whether there is a way to ask for a likelihood at all; see :attr:`gives_likelihood`."""
+        return self._weigh is not None
 
     @property
     def gives_likelihood(self) -> bool:
@@ -167,6 +189,18 @@ class LanguageModel:
             yield self
         finally:
             self.memory = before
+
+    @contextmanager
+    def repeating(self, number: int) -> Iterator[LanguageModel]:
+        """Ask anew for the length of a ``with`` block: the memory knows only replies of the repeat of this number.
+
+        Number 0 is what is asked otherwise, so that its replies come from the memory as ever.
+        """
+        before, self._repeat = self._repeat, number
+        try:
+            yield self
+        finally:
+            self._repeat = before
 
     def ask(
         self,
@@ -222,41 +256,37 @@ class LanguageModel:
         if not text:
             raise errors.RequestRefused(f"{self.name}: an empty text has no likelihood; leave such texts out")
 
+        def most() -> Usage:
+            return Usage(calls=1, prompt_tokens=prompt_tokens_at_most([*(said for _, said in turns), text]))
+
         def pay() -> Likelihood:
-            started = time.monotonic()
             try:
-                weighed, attempts = self._attempt(lambda: weigh(turns, text))
+                weighed, usage = self._attempt(lambda: weigh(turns, text), lambda found: found.usage, most)
             except errors.RequestRefused as refused:
                 raise errors.RequestRefused(refusal(str(refused))) from None
-            usage = replace(weighed.usage, calls=attempts, seconds=time.monotonic() - started)
-            self._count(replace(usage, calls=0))  # attempts were counted as they were made
             return replace(weighed, usage=usage)
 
         messages = [list(turn) for turn in turns]
-        asked = {"model": self.identity, "likelihood": text, "messages": messages, "config": self._extensions}
+        asked = {"model": self.identity, "likelihood": text, "messages": messages, "config": self.extensions}
         return self._once(asked, Likelihood.from_json, pay)
 
     def _request(self, turns: Sequence[Turn], **config: Any) -> Request:
-        from dspy.lm15 import Config, Message, Request
+        from dspy.lm15 import Config, Request
 
         system = "\n\n".join(text for role, text in turns if role == "system")
-        messages = tuple(
-            Message.user(text) if role == "user" else Message.assistant(text)
-            for role, text in turns
-            if role != "system"
-        )
+        messages = tuple(self._message(role, text) for role, text in turns if role != "system")
         return Request(model=self.name, system=system or None, messages=messages, config=Config(**config))
 
     def _ask(self, request: Request, sample: int = 0) -> Reply:
-        if self._extensions:
-            extensions = {**(request.config.extensions or {}), **self._extensions}
+        if self.extensions:
+            extensions = {**(request.config.extensions or {}), **self.extensions}
             request = replace(request, config=replace(request.config, extensions=extensions))
         asked = memories.chat(self.identity, request, sample)
         return self._once(asked, Reply.from_json, lambda: self._send_and_read(request))
 
     def _once(self, asked: Mapping[str, Any], read: Callable[[str], Paid], pay: Callable[[], Paid]) -> Paid:
         """What the journal holds for this question, else what is paid for now, kept before it is used."""
-        document = memories.canonical(asked, self.name)
+        document = memories.canonical({**asked, "repeat": self._repeat} if self._repeat else asked, self.name)
         memory = self.memory
         if memory is None:
             return pay()
@@ -264,7 +294,7 @@ class LanguageModel:
         with self._lock:
             turn = self._asking.setdefault(key, threading.Lock())
         try:
-            with turn:  # the same question from two threads is paid for once
+            with turn, memories.alone(memory, key):  # the same question from two threads or processes is paid for once
                 kept = memory.recall(key)
                 if kept is not None:
                     replayed = replace(memories.read_kept(kept, key, read), usage=Usage(replayed=1))
@@ -278,44 +308,50 @@ class LanguageModel:
                 self._asking.pop(key, None)
 
     def _send_and_read(self, request: Request) -> Reply:
-        started = time.monotonic()
-        response, attempts = self._attempt(lambda: self._send(request))
-        seconds = time.monotonic() - started
-        cost = self._price(response) if self._price else None
-        reply = reply_from(response, attempts, seconds, cost)
-        self._count(replace(reply.usage, calls=0))  # attempts were counted as they were made
-        return reply
-
-    def _attempt(self, send: Callable[[], Sent]) -> tuple[Sent, int]:
-        """Send, and send again after failures that may pass; this is the only place that retries."""
-        attempts = 0
-
-        def once() -> Sent:
-            nonlocal attempts
-            attempts += 1
-            self._count(Usage(calls=1))
-            try:
-                return send()
-            except Exception as failure:
-                error = translate(failure, self.name, self._secrets)
-                if error is None:
-                    raise
-                raise error from None
-
-        def pause(state: tenacity.RetryCallState) -> float:
-            failure = state.outcome.exception() if state.outcome else None
-            asked = failure.retry_after if isinstance(failure, errors.ModelError) else None
-            seconds = asked if asked is not None and asked >= 0 else float(2 ** (state.attempt_number - 1))
-            return min(seconds, LONGEST_WAIT)
-
-        retrying = tenacity.Retrying(
-            stop=tenacity.stop_after_attempt(1 + self._retries),
-            wait=pause,
-            retry=tenacity.retry_if_exception(lambda e: isinstance(e, errors.ModelError) and e.retryable),
-            sleep=self._wait,
-            reraise=True,
+        response, usage = self._attempt(
+            lambda: self._send(request),
+            lambda came: usage_of(came, self._price(came) if self._price else None),
+            lambda: at_most(request, self.context),
         )
-        return retrying(once), attempts
+        return reply_from(response, usage)
+
+    def _attempt(
+        self, send: Callable[[], Sent], used: Callable[[Sent], Usage], most: Callable[[], Usage]
+    ) -> tuple[Sent, Usage]:
+        """Send, and send again after failures that may pass; the only place that retries, and that pays.
+
+        Args:
+            send: Sends once.
+            used: The tokens and the money that what came has cost.
+            most: The tokens that one attempt may cost at most.
+
+        Returns:
+            What came, and what all attempts cost; it has been counted.
+        """
+        started, attempts = time.monotonic(), 0
+        account = self._account
+
+        def once() -> tuple[Sent, Usage]:
+            nonlocal attempts
+            with nullcontext(_unwatched) if account is None else account.paying(most()) as tell:
+                attempts += 1
+                self._count(Usage(calls=1))
+                try:
+                    came = send()
+                except Exception as failure:
+                    error = translate(failure, self.name, self._secrets)
+                    if error is None:
+                        raise
+                    raise error from None
+                usage = used(came)
+                tell(usage)
+                return came, usage
+
+        patience = None if account is None else lambda: account.seconds_left
+        came, usage = again(once, self._retries, self._wait, patience)
+        usage = replace(usage, calls=attempts, seconds=time.monotonic() - started)
+        self._count(replace(usage, calls=0))  # attempts were counted as they were made
+        return came, usage
 
     def _count(self, usage: Usage) -> None:
         with self._lock:
@@ -336,25 +372,15 @@ class LanguageModel:
 
     def complete(self, request: Request) -> Response:
         """Answer a DSPy request (``dspy.lm15.Request``), through the same journal, counting and retries."""
-        from dspy.lm15 import Message, Response, TokenLogprob, TopLogprob
-        from dspy.lm15 import Usage as DspyUsage
+        from dspy.lm15 import TokenLogprob, TopLogprob
 
         reply = self._ask(request)
         tokens = tuple(
             TokenLogprob(t.text, t.logprob, top=tuple(TopLogprob(text, value) for text, value in t.top))
             for t in reply.tokens
         )
-        return Response(
-            id=None,
-            model=reply.model or self.name,
-            message=Message.assistant(reply.text),
-            finish_reason="length" if reply.finish_reason == "length" else "stop",
-            usage=DspyUsage(
-                input_tokens=reply.usage.prompt_tokens,
-                output_tokens=reply.usage.completion_tokens,
-                cache_read_tokens=reply.usage.cached_tokens,
-            ),
-            logprobs=tokens or None,
+        return as_response(
+            reply.model or self.name, reply.usage, reply.text, tokens, cut=reply.finish_reason == "length"
         )
 
     @staticmethod
@@ -379,10 +405,5 @@ class LanguageModel:
         return self._dspy
 
 
-def text_of(part: object) -> str:
-    """The text of a DSPy message, message part, or tuple of parts."""
-    if isinstance(part, str):
-        return part
-    if isinstance(part, tuple):
-        return "\n".join(text_of(piece) for piece in part)
-    return str(getattr(part, "text", part))
+def _unwatched(_: Usage) -> None:
+    """Takes note of nothing, where there is no budget."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -25,6 +26,12 @@ class Memory(Protocol):
 
     def keep(self, key: str, request: str, reply: str) -> None:
         """Keep a reply, durably, before it is used."""
+
+
+def alone(memory: Memory, key: str) -> AbstractContextManager[None]:
+    """Keeps other processes from asking the same now, where the memory is one that can (``journal.Journal.asking``)."""
+    asking: Callable[[str], AbstractContextManager[None]] | None = getattr(memory, "asking", None)
+    return nullcontext() if asking is None else asking(key)
 
 
 def chat(identity: Mapping[str, str], request: Request, sample: int) -> dict[str, Any]:

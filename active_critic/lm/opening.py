@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from active_critic.errors import AuthenticationFailed, ModelError, UnknownModel
+from active_critic.lm.budget import Budget
 from active_critic.lm.client import LanguageModel
 from active_critic.lm.deadline import within
 from active_critic.lm.likelihood import echoing, forcing
@@ -36,6 +37,7 @@ def open_lm(
     strict: bool = False,
     workers: int | None = None,
     timeout: float | None = None,
+    budget: Budget | str | None = None,
 ) -> LanguageModel:
     """Open a language model.
 
@@ -52,14 +54,31 @@ def open_lm(
         strict: Bit-for-bit reproducible scores from an embedded model: no prefix cache, several times slower.
         workers: Calls in flight at once; default 8 for an endpoint, 1 for an embedded model.
         timeout: Seconds to wait for one reply; default 120 for an endpoint, 900 for an embedded model.
+        budget: What may be spent through this model from now on, for example ``"500 calls"`` or a :class:`Budget`.
 
     Raises:
+        DataError: The budget cannot be read.
         UnknownModel: No such model in the catalogue, and no ``provider/model`` of a known provider.
         ModelError: ``api_base`` is not a plain http(s) address.
         AuthenticationFailed: The variable named by ``api_key_env`` is not set.
         MissingExtra: An embedded model needs ``pip install "active-critic[local]"``.
         DownloadFailed: The weights could not be fetched.
     """
+    model = _open(name, api_base, api_key_env, context, strict, workers, timeout)
+    if budget is not None:
+        model.budget = Budget.parse(budget) if isinstance(budget, str) else budget
+    return model
+
+
+def _open(
+    name: Any,
+    api_base: str | None,
+    api_key_env: str | None,
+    context: int | None,
+    strict: bool,
+    workers: int | None,
+    timeout: float | None,
+) -> LanguageModel:
     if isinstance(name, LanguageModel):
         return name
     if not isinstance(name, str):
@@ -118,6 +137,46 @@ def _sender(model: Any, timeout: float) -> Any:
     return send
 
 
+def _direct(model: str, key: str | None, api_base: str | None, timeout: float) -> Any:
+    """A function that sends one request through DSPy's own engine, without a ``dspy.LM`` around it.
+
+    That one looks up prices, converts the reply to older forms and keeps records at every call, several times the
+    work of the call itself. What is sent is the same, byte for byte.
+
+    Args:
+        model: ``provider/model``, as DSPy writes it.
+        key: The key; None: the provider's own variable.
+        api_base: Address of the endpoint; None: the provider's own.
+        timeout: Seconds for the whole reply; the engine's own bounds only the wait for the next byte of it.
+    """
+    from dataclasses import replace
+
+    from dspy.clients.engines import LM15Engine
+    from dspy.clients.engines.lm15_engine import timeouts_for
+    from dspy.clients.errors import wrap_error
+    from dspy.lm15 import RouterConfig
+
+    provider = LM15Engine(RouterConfig(env={})).resolve(model).provider
+    engine = LM15Engine(
+        RouterConfig(
+            api_keys={provider: key} if key else None,
+            base_urls={provider: api_base} if api_base else None,
+            timeouts=timeouts_for(timeout),
+        )
+    )
+
+    def send(request: Request) -> Response:
+        def exchange() -> Response:
+            try:
+                return engine.complete(replace(request, model=model))
+            except Exception as failure:
+                raise wrap_error(failure, model=model, provider=provider) from failure
+
+        return within(timeout, exchange)
+
+    return send
+
+
 def _open_local(name: str, context: int, strict: bool, timeout: float) -> LanguageModel:
     from active_critic.lm.server import LocalServer, open_weights
 
@@ -128,25 +187,17 @@ def _open_local(name: str, context: int, strict: bool, timeout: float) -> Langua
     _spare_loopback_the_proxy("127.0.0.1")
     server = LocalServer(path, alias=label, context=context)
     server.start()
-    dspy = _import_dspy()
-    inner = dspy.LM(
-        f"openai/{label}",
-        api_base=server.api_base,
-        api_key=server.api_key,
-        cache=False,
-        num_retries=0,
-        timeout=timeout,
-        engine="lm15",
-    )
+    _import_dspy()
     return LanguageModel(
         label,
-        _sender(inner, timeout),
+        _direct(f"openai/{label}", server.api_key, server.api_base, timeout),
         identity={"name": label, "weights": sha256, "context": str(context)},
         context=context,
         workers=1,
         extensions={"cache_prompt": not strict},
         secrets=(server.api_key,),
         close=server.close,
+        count_tokens=lambda text: len(server.post("/tokenize", {"content": text}, timeout)["tokens"]),
         weigh=forcing(
             lambda path, body: server.post(path, body, timeout), label, context=server.context, cached=not strict
         ),
@@ -181,14 +232,17 @@ def _open_remote(
             settings["api_key"] = key or "none"
         elif key is not None:
             settings["api_key"] = key
-        inner = dspy.LM(model, cache=False, num_retries=0, engine=engine, **settings)
+        if engine == "lm15":
+            send = _direct(model, settings.get("api_key"), api_base, timeout)
+        else:
+            send = _sender(dspy.LM(model, cache=False, num_retries=0, engine=engine, **settings), timeout)
     except ModelError:
         raise
     except Exception as failure:
         raise ModelError(f"{name}: {failure}") from None
     return LanguageModel(
         name,
-        _sender(inner, timeout),
+        send,
         identity={"name": name, "endpoint": api_base or "the provider's own"},
         context=context,
         workers=workers,

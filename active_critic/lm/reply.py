@@ -71,21 +71,45 @@ class Reply:
         )
 
 
-def reply_from(response: Response, attempts: int, seconds: float, cost: float | None) -> Reply:
-    """What DSPy's client brought, as a reply that took so many attempts and seconds and cost so many US dollars."""
+def usage_of(response: Response, cost: float | None) -> Usage:
+    """The tokens of what DSPy's client brought, and what they cost in US dollars."""
     used = response.usage
+    return Usage(
+        prompt_tokens=used.input_tokens or 0,
+        cached_tokens=used.cache_read_tokens or 0,
+        completion_tokens=used.output_tokens or 0,
+        cost=cost,
+    )
+
+
+def as_response(
+    name: str, usage: Usage, text: str = ".", logprobs: tuple[Any, ...] = (), *, cut: bool = False
+) -> Response:
+    """A response such as DSPy's client brings, with these tokens counted; ``cut`` off at its longest, or not."""
+    from dspy.lm15 import Message, Response
+    from dspy.lm15 import Usage as DspyUsage
+
+    return Response(
+        id=None,
+        model=name,
+        message=Message.assistant(text),
+        finish_reason="length" if cut else "stop",
+        usage=DspyUsage(
+            input_tokens=usage.prompt_tokens,
+            output_tokens=usage.completion_tokens,
+            cache_read_tokens=usage.cached_tokens,
+        ),
+        logprobs=logprobs or None,
+    )
+
+
+def reply_from(response: Response, usage: Usage) -> Reply:
+    """What DSPy's client brought, as a reply that cost so much."""
     return Reply(
         text=response.text or "\n".join(p.text for p in response.message.parts if p.type == "refusal"),
         finish_reason=response.finish_reason,
         tokens=tokens_from(response.logprobs or ()),
-        usage=Usage(
-            calls=attempts,
-            prompt_tokens=used.input_tokens or 0,
-            cached_tokens=used.cache_read_tokens or 0,
-            completion_tokens=used.output_tokens or 0,
-            seconds=seconds,
-            cost=cost,
-        ),
+        usage=usage,
         model=response.model,
     )
 
@@ -105,3 +129,12 @@ def tokens_from(given: Sequence[Any]) -> tuple[Token, ...]:
         top = tuple((t.token, t.logprob) for t in token.top if math.isfinite(t.logprob)) if matters else ()
         tokens.append(Token(text, token.logprob if math.isfinite(token.logprob) else -1e9, top))
     return tuple(tokens)
+
+
+def text_of(part: object) -> str:
+    """The text of a DSPy message, message part, or tuple of parts."""
+    if isinstance(part, str):
+        return part
+    if isinstance(part, tuple):
+        return "\n".join(text_of(piece) for piece in part)
+    return str(getattr(part, "text", part))

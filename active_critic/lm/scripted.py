@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from active_critic.lm.client import Capabilities, LanguageModel, Turn, text_of
+from active_critic.lm.client import Capabilities, LanguageModel, Turn
+from active_critic.lm.filling import YES_OR_NO, one_word
 from active_critic.lm.likelihood import Likelihood
+from active_critic.lm.reply import as_response, text_of
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ def scripted_lm(
     *,
     levels: Callable[[list[Turn]], Mapping[str, float]] | None = None,
     likelihood: Callable[[list[Turn], str], Sequence[float]] | None = None,
+    approves: Callable[[list[Turn]], float] | None = None,
     capabilities: Capabilities | None = None,
     name: str = "scripted",
     context: int | None = None,
@@ -32,6 +35,8 @@ def scripted_lm(
             Without it, a digit in the reply has probability 1.
         likelihood: From the conversation and a text to the log-probabilities of the text's tokens; may raise a
             ``ModelError``. Without it, the model refuses to weigh texts.
+        approves: From a conversation that ends in a question of yes or no to the probability of yes; may raise a
+            ``ModelError``. Without it, such a question is answered like any other.
         capabilities: What it claims to be able to do; default: everything.
         name: Its name.
         context: Its context window in tokens.
@@ -43,6 +48,8 @@ def scripted_lm(
     def send(request: Request) -> Response:
         turns: list[Turn] = [("system", text_of(request.system))] if request.system else []
         turns += [("user" if m.role == "user" else "assistant", text_of(m)) for m in request.messages]
+        if approves is not None and turns[-1][1].endswith(YES_OR_NO):
+            return as_response(name, Usage(prompt_tokens=10, completion_tokens=1), *one_word(approves(turns)))
         text = answer(turns)
         logprobs = None
         if request.config.logprobs is not None:

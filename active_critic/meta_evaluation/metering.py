@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from contextlib import AbstractContextManager
 from dataclasses import fields
 
 import orjson
 
 from active_critic.errors import BudgetSpent
 from active_critic.lm.client import Memory
+from active_critic.lm.memory import alone
 from active_critic.records import Usage
 
 _FIGURES = tuple(figure.name for figure in fields(Usage) if figure.name not in {"calls", "replayed"})
@@ -44,6 +46,7 @@ class Meter:
     def __init__(self, memory: Memory, *, budget: int | None = None) -> None:
         self._memory = memory
         self._budget = budget
+        self._spent: BudgetSpent | None = None
         self._asked: set[str] = set()
         self._paid: set[str] = set()
         self._lap = Usage()
@@ -58,20 +61,34 @@ class Meter:
         with self._lock:
             if key not in self._asked:
                 if self._budget is not None and len(self._asked) >= self._budget:
-                    raise BudgetSpent(
+                    self._spent = BudgetSpent(
                         f"the budget of {self._budget:,} calls is spent; raise it, or make the method cheaper by its "
                         "settings"
                     )
+                    raise self._spent
                 self._asked.add(key)
-        kept = self._memory.recall(key)
+        try:
+            kept = self._memory.recall(key)
+        except BudgetSpent as spent:  # that of all the work together
+            self._spent = spent
+            raise
         if kept is not None:
             self._count(key, kept)
         return kept
+
+    def asking(self, key: str) -> AbstractContextManager[None]:
+        """What the memory does to keep other processes from asking the same at this moment."""
+        return alone(self._memory, key)
 
     def keep(self, key: str, request: str, reply: str) -> None:
         """Pass a reply on to the memory."""
         self._count(key, reply)
         self._memory.keep(key, request, reply)
+
+    def check(self) -> None:
+        """Raise ``BudgetSpent`` where a request was refused: evaluators make do, or leave examples unscored."""
+        if self._spent is not None:
+            raise self._spent
 
     def lap(self) -> Usage:
         """What was needed since this was last called; ``calls`` are requests that were answered, retries left out."""

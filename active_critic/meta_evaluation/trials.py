@@ -211,10 +211,12 @@ def trial(
             try:
                 evaluator = factory(model)
                 evaluator.fit(train, progress=said)
+                meter.check()
                 found.fit = found.fit + meter.lap()
                 found.learn(evaluator.fitted, evaluator.signature, read_examples(train).notes)
                 stage = "scoring"
                 verdicts = list(evaluator.score_many(hidden, explain=explain, progress=said))
+                meter.check()
                 if len(verdicts) != len(hidden):
                     raise FitError(f"it gave {len(verdicts)} verdicts for {len(hidden)} examples")
             except JournalError:  # what is paid for from here on would be lost

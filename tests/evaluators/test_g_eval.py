@@ -15,7 +15,7 @@ from active_critic.errors import ContextOverflow, DataError, EndpointDown, FitEr
 from active_critic.evaluators._g_eval_steps import STEP_CHARS, write_steps
 from active_critic.evaluators.g_eval import GEval, GEvalJudge, GEvalProtocol
 from active_critic.lm import Capabilities, LanguageModel, Turn, scripted_lm
-from active_critic.lm.client import text_of
+from active_critic.lm.reply import text_of
 from active_critic.protocols import Provenance, Reading
 from active_critic.records import Criterion, Example, Scale, Verdict
 

@@ -11,8 +11,8 @@ from active_critic import errors
 from active_critic.errors import ModelError
 from active_critic.journal import Journal
 from active_critic.lm import Capabilities, LanguageModel, Reply, Token, open_lm, scripted_lm
-from active_critic.lm.client import LONGEST_WAIT, RETRIES
 from active_critic.lm.failures import translate
+from active_critic.lm.retrying import LONGEST_WAIT, RETRIES
 from active_critic.records import Usage
 
 KEY = "sk-very-secret-value-42"

@@ -17,8 +17,8 @@ from loopback import Fault, Loopback, echoing, not_echoing, too_many
 from active_critic import errors
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm, scripted_lm
-from active_critic.lm.client import RETRIES
 from active_critic.lm.likelihood import FLOOR, Likelihood
+from active_critic.lm.retrying import RETRIES
 from active_critic.records import Usage
 
 KEY = "sk-very-secret-value-42"

@@ -109,3 +109,15 @@ def test_figures_of_another_kind_of_request_are_read_too() -> None:
     meter.keep("key", "", json.dumps({"tokens": [], "usage": {"calls": 2, "prompt_tokens": 7, "cost": 0.5, "new": 1}}))
     used = meter.lap()
     assert (used.calls, used.prompt_tokens, used.cost) == (1, 7, 0.5)
+
+
+def test_a_refusal_that_an_evaluator_made_do_with_is_raised_afterwards() -> None:
+    inner = Meter(ForNow(), budget=1)
+    outer = Meter(inner)
+    outer.recall("a")
+    outer.check()
+    with pytest.raises(BudgetSpent):
+        outer.recall("b")
+    for meter in (inner, outer):
+        with pytest.raises(BudgetSpent, match="1 calls is spent"):
+            meter.check()

@@ -1,0 +1,256 @@
+"""What may be spent on a language model: calls, tokens, money, time; obeyed whatever happens at the same moment."""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+from active_critic.errors import BudgetSpent, DataError, ModelError
+from active_critic.records import Usage
+
+if TYPE_CHECKING:
+    from dspy.lm15 import Request
+
+_AMOUNT = re.compile(
+    r"(?P<money>[$])?\s*(?P<number>(?:\d{1,3}(?:,\d{3})+|\d+)(?:[.]\d+)?|[.]\d+)\s*"
+    r"(?:(?P<times>[km])(?![a-z]))?\s*(?P<unit>[a-z]*)",
+    re.IGNORECASE,
+)
+_UNITS = {
+    "calls": ("calls", 1.0),
+    "call": ("calls", 1.0),
+    "tokens": ("tokens", 1.0),
+    "token": ("tokens", 1.0),
+    "usd": ("cost", 1.0),
+    "dollars": ("cost", 1.0),
+    "dollar": ("cost", 1.0),
+    "seconds": ("seconds", 1.0),
+    "second": ("seconds", 1.0),
+    "s": ("seconds", 1.0),
+    "min": ("seconds", 60.0),
+    "minutes": ("seconds", 60.0),
+    "minute": ("seconds", 60.0),
+    "h": ("seconds", 3600.0),
+    "hours": ("seconds", 3600.0),
+    "hour": ("seconds", 3600.0),
+}
+EXAMPLES = '"500 calls", "200k tokens", "$2" or "10 min"'
+PER_MESSAGE, PER_PROMPT = 8, 64
+"""Tokens that a chat template may add to a message, and to a prompt, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What may be spent at most; what is None has no limit.
+
+    Attributes:
+        calls: Requests sent, retries included. Replies from the journal are free.
+        tokens: Tokens read and written together, those from a provider's prefix cache included.
+        cost: Money in US dollars, by the provider's price list.
+        seconds: Time from when the budget was set.
+    """
+
+    calls: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        for part in fields(self):
+            value = getattr(self, part.name)
+            if value is not None and not (0 < value < math.inf):
+                raise DataError(f"a budget is above 0, not {value:g} ({part.name}); write for example {EXAMPLES}")
+
+    @classmethod
+    def parse(cls, texts: Iterable[str] | str) -> Budget:
+        """Read a budget as people write it: ``"500 calls"``, ``["200k tokens", "$2", "10 min"]``.
+
+        Raises:
+            DataError: One of the texts is no such amount, or two limit the same thing.
+        """
+        limits: dict[str, float] = {}
+        for text in [texts] if isinstance(texts, str) else texts:
+            found = _AMOUNT.fullmatch(text.strip())
+            unit = (found["unit"].lower() or ("usd" if found["money"] else "")) if found else ""
+            if found is None or unit not in _UNITS or (found["money"] and _UNITS[unit][0] != "cost"):
+                raise DataError(f"{text!r} is no budget; write for example {EXAMPLES}")
+            kind, size = _UNITS[unit]
+            if kind in limits:
+                raise DataError(f"the budget limits {_WORDS[kind]} twice; give one limit for each")
+            times = {"k": 1e3, "m": 1e6}.get((found["times"] or "").lower(), 1.0)
+            limits[kind] = float(found["number"].replace(",", "")) * times * size
+            if kind in {"calls", "tokens"} and limits[kind] % 1:
+                raise DataError(f"{text!r} is no whole number of {kind}")
+        return cls(
+            calls=int(limits["calls"]) if "calls" in limits else None,
+            tokens=int(limits["tokens"]) if "tokens" in limits else None,
+            cost=limits.get("cost"),
+            seconds=limits.get("seconds"),
+        )
+
+    def __str__(self) -> str:
+        parts = {
+            "calls": f"{self.calls:,} calls" if self.calls else "",
+            "tokens": f"{self.tokens:,} tokens" if self.tokens else "",
+            "cost": f"${self.cost:g}" if self.cost else "",
+            "seconds": _time(self.seconds) if self.seconds else "",
+        }
+        return ", ".join(filter(None, parts.values())) or "no limit"
+
+
+_WORDS = {"calls": "the calls", "tokens": "the tokens", "cost": "the money", "seconds": "the time"}
+
+
+class Account:
+    """What has been spent of a budget, and what calls under way may still spend. Safe to use from threads.
+
+    A call begins only where what is spent, what the calls under way may take at most, and what it may take itself at
+    most stay within the budget together; while only the calls under way are in its way, it waits for them. So calls,
+    tokens and money are never exceeded (tokens and money of an attempt that failed are not known and count as none).
+    Time is looked at before a call begins: one that is under way is waited for.
+
+    Args:
+        budget: What may be spent.
+        name: The model's name, for messages.
+        price: From tokens to what they cost in US dollars, or None where that is not known.
+        clock: Seconds, for time.
+
+    Attributes:
+        spent: What has been.
+
+    Raises:
+        ModelError: The budget limits money, and the price is not known.
+    """
+
+    def __init__(
+        self,
+        budget: Budget,
+        name: str,
+        price: Callable[[Usage], float | None],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if budget.cost is not None and price(Usage(prompt_tokens=1000, completion_tokens=1000)) is None:
+            raise ModelError(
+                f"{name}: its price is not known, so a budget of money cannot be obeyed; give it in calls, tokens or "
+                'time, for example "500 calls"'
+            )
+        self.budget = budget
+        self._price = price
+        self.spent = Usage()
+        self._clock = clock
+        self._started = clock()
+        self._under_way: list[Usage] = []
+        self._changed = threading.Condition()
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until no call may begin any more; infinite without such a limit."""
+        limit = self.budget.seconds
+        return math.inf if limit is None else max(0.0, self._started + limit - self._clock())
+
+    @contextmanager
+    def paying(self, most: Usage) -> Iterator[Callable[[Usage], None]]:
+        """Hold what a call may take at most while it is made; what it takes is told to what this gives.
+
+        Args:
+            most: Tokens and money that it may take at most; it counts as one call whatever comes of it.
+
+        Raises:
+            BudgetSpent: The budget does not allow it; nothing may be sent.
+        """
+        if self.budget.cost is not None:
+            most = replace(most, cost=self._price(most))
+        with self._changed:
+            while True:
+                self._check(self.spent + most, most)
+                if self._over(sum(self._under_way, self.spent + most)) is None:
+                    break
+                self._changed.wait()
+            self._under_way.append(most)
+        taken = Usage()
+
+        def tell(used: Usage) -> None:
+            nonlocal taken
+            taken = used
+
+        try:
+            yield tell
+        finally:
+            with self._changed:
+                self._under_way.remove(most)
+                self.spent = self.spent + Usage(
+                    calls=1,
+                    prompt_tokens=taken.prompt_tokens,
+                    completion_tokens=taken.completion_tokens,
+                    cost=taken.cost,
+                )
+                self._changed.notify_all()
+
+    def _over(self, usage: Usage) -> str | None:
+        """Which limit so much would exceed."""
+        limits = self.budget
+        if limits.calls is not None and usage.calls > limits.calls:
+            return "calls"
+        if limits.tokens is not None and usage.prompt_tokens + usage.completion_tokens > limits.tokens:
+            return "tokens"
+        if limits.cost is not None and (usage.cost or 0.0) > limits.cost:
+            return "cost"
+        return None
+
+    def _check(self, usage: Usage, most: Usage) -> None:
+        kind = "seconds" if self.seconds_left <= 0 else self._over(usage)
+        if kind is None:
+            return
+        spent, limits = self.spent, self.budget
+        used, may_take = (each.prompt_tokens + each.completion_tokens for each in (spent, most))
+        next_one = "and the next call may take up to"
+        limit, so_far = {
+            "calls": (f"{limits.calls or 0:,} calls", "all are made"),
+            "tokens": (f"{limits.tokens or 0:,} tokens", f"{used:,} are used, {next_one} {may_take:,}"),
+            "cost": (f"${limits.cost or 0:g}", f"${spent.cost or 0:.4f} is used, {next_one} ${most.cost or 0:.4f}"),
+            "seconds": (_time(limits.seconds or 0), "the time is over"),
+        }[kind]
+        raise BudgetSpent(
+            f"the budget of {limit} is spent ({so_far}); run this again with a larger one: what the journal holds is "
+            "not paid for twice"
+        )
+
+
+def at_most(request: Request, context: int | None) -> Usage:
+    """What a chat request may take at most: as many tokens as its prompt has bytes, and the longest reply.
+
+    No tokeniser in use makes more tokens of a text than it has bytes, the template's own left aside (see
+    ``PER_MESSAGE``). A schema counts as part of the prompt, for some providers put it there. A request that does not
+    bound its reply may fill the context window; where that is not known either, it counts as 4,096 tokens.
+    """
+    import orjson
+
+    form = request.config.response_format
+    texts = [request.system or "", *(part for message in request.messages for part in _texts(message.parts))]
+    written = request.config.max_tokens or context or 4096
+    return Usage(
+        calls=1,
+        prompt_tokens=prompt_tokens_at_most(texts) + (len(orjson.dumps(form, default=str)) if form else 0),
+        completion_tokens=written,
+    )
+
+
+def prompt_tokens_at_most(texts: Iterable[str]) -> int:
+    """How many tokens a prompt of these messages may have at most."""
+    return PER_PROMPT + sum(len(text.encode("utf-8", "replace")) + PER_MESSAGE for text in texts)
+
+
+def _texts(parts: object) -> list[str]:
+    each = parts if isinstance(parts, tuple | list) else (parts,)
+    return [part if isinstance(part, str) else str(getattr(part, "text", part)) for part in each]
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:g} s" if seconds < 120 else f"{seconds / 60:g} min"

@@ -1,0 +1,109 @@
+"""How near ``--estimate`` comes to what a fit and a scoring run really take, with a given model.
+
+    python benchmarks/estimate.py scored.csv --lm local --journal run.sqlite --train 0.3 --test 40
+
+Estimates a fit with an empty journal, fits, estimates the scoring of held-out examples by the program, scores them, and
+prints estimate, real figure and ratio. A journal that is there already would hide what a run takes: name a new one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import active_critic as ac
+from active_critic.data import split
+from active_critic.evaluators import from_protocol
+from active_critic.evaluators.base import scale_of
+from active_critic.journal import Journal
+from active_critic.lm import open_lm
+from active_critic.lm.rehearsal import Estimate, estimate
+from active_critic.records import Usage
+
+FIGURES = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "cost", "seconds")
+LATEST = 2000
+
+
+def main() -> None:
+    """Estimate, do, compare."""
+    args = _arguments()
+    if Path(args.journal).exists():
+        raise SystemExit(f"{args.journal} is there already; name a new journal, so that every call is made")
+    train, rest = split(ac.read_examples(args.data, scale=args.scale), args.train, args.seed)
+    test = list(rest)[: args.test]
+    with open_lm(args.lm, api_base=args.api_base, context=args.context) as lm, Journal(args.journal) as journal:
+        lm.memory = journal
+        _ = lm.capabilities  # not part of either figure
+        document: dict[str, Any] = {"model": lm.name, "train": len(train), "test": len(test), "settings": vars(args)}
+
+        def fit(model: Any) -> Any:
+            critic = ac.ActiveCritic(
+                model,
+                mode=args.mode,
+                candidates=args.candidates,
+                max_batches=args.batches,
+                seed=args.seed,
+                journal=None,
+            )
+            return critic.fit(train, scale=scale_of(train))
+
+        said = estimate(lm, fit, journal.latest(LATEST))
+        critic, real = _measured(lm, fit)
+        document["fit"] = _compared(said, real)
+
+        def score(model: Any) -> Any:
+            program = from_protocol(critic.fitted, model, journal=None)
+            return list(program.score_many(test, explain=args.explain))
+
+        said = estimate(lm, score, journal.latest(LATEST))
+        _, real = _measured(lm, score)
+        document["score"] = _compared(said, real)
+    print(json.dumps(document, indent=1, default=str))
+    if args.out:
+        Path(args.out).write_text(json.dumps(document, indent=1, default=str) + "\n")
+
+
+def _measured(lm: Any, work: Any) -> tuple[Any, dict[str, Any]]:
+    before, started = lm.usage, time.monotonic()
+    result = work(lm)
+    used: Usage = lm.usage - before
+    return result, {**used.to_dict(), "seconds": round(time.monotonic() - started, 1)}
+
+
+def _compared(said: Estimate, real: dict[str, Any]) -> dict[str, Any]:
+    figures = said.to_dict()
+    rows = {
+        name: {
+            "estimate": figures[name],
+            "real": real[name],
+            "ratio": round(figures[name] / real[name], 3) if figures[name] is not None and real[name] else None,
+        }
+        for name in FIGURES
+    }
+    return {**rows, "notes": figures["notes"]}
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", help="scored examples")
+    parser.add_argument("--lm", default="local")
+    parser.add_argument("--api-base")
+    parser.add_argument("--context", type=int)
+    parser.add_argument("--journal", required=True, help="a new file")
+    parser.add_argument("--scale")
+    parser.add_argument("--train", type=float, default=0.3, help="share of the documents that is fitted on")
+    parser.add_argument("--test", type=int, default=40, help="held-out examples that are scored")
+    parser.add_argument("--mode", choices=("fine", "coarse"), default="coarse")
+    parser.add_argument("--candidates", type=int, default=5)
+    parser.add_argument("--batches", type=int, default=3)
+    parser.add_argument("--explain", action="store_true")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", help="also write the figures here")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

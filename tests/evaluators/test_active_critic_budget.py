@@ -1,0 +1,95 @@
+"""A fit whose budget is spent on the way: the best so far is returned, and said to be that."""
+
+from __future__ import annotations
+
+import pytest
+from simulated import simulated_lm
+
+from active_critic.errors import BudgetSpent
+from active_critic.evaluators import ActiveCritic
+from active_critic.journal import Journal
+from active_critic.lm import Budget
+from active_critic.records import Example
+
+SETTINGS = {"candidates": 3, "demos": 2, "max_batches": 1, "seed": 1}
+
+
+def examples(count: int = 30) -> list[Example]:
+    texts = [f"Reply {i}: " + "word " * (3 * (i % 7)) for i in range(count)]
+    return [Example(text, f"question {i // 2}", 1.0 + i % 5, group=f"d{i // 2}") for i, text in enumerate(texts)]
+
+
+def spend(budget: Budget | None, **settings):
+    lm = simulated_lm(workers=4)
+    lm.budget = budget
+    critic = ActiveCritic(lm, journal=None, **{**SETTINGS, **settings})
+    critic.fit(examples(), scale="1..5")
+    return critic, lm
+
+
+@pytest.fixture(scope="module")
+def stages() -> dict[str, int]:
+    """Calls that each stage of the whole fit makes."""
+    critic, _ = spend(None)
+    return {stage: usage.calls for stage, usage in critic.report_.usage.items()}
+
+
+def test_spent_while_the_task_is_inferred_it_ends_and_what_was_paid_for_is_kept(tmp_path) -> None:
+    with Journal(tmp_path / "j.sqlite") as journal:
+        lm = simulated_lm()
+        lm.memory, lm.budget = journal, Budget(calls=2)
+        critic = ActiveCritic(lm, journal=None, **SETTINGS)
+        with pytest.raises(BudgetSpent, match="2 calls is spent"):
+            critic.fit(examples(), scale="1..5")
+        assert critic.protocol_ is None
+        assert len(journal) == 2
+
+
+def test_spent_in_the_first_round_the_program_has_no_demonstrations(stages) -> None:
+    critic, lm = spend(Budget(calls=stages["task inference"] + 20))
+    assert lm.usage.calls == stages["task inference"] + 20
+    assert critic.fitted.demos == ()
+    assert critic.report_ is None
+    notes = " ".join(critic.fitted.provenance.notes)
+    assert "not even one round was; the program has no demonstrations" in notes
+    assert "held-out folds was not measured" in notes
+    assert "give no more different sets" not in notes
+
+
+def test_spent_while_demonstrations_are_written_the_program_has_none(stages) -> None:
+    critic, _ = spend(Budget(calls=stages["task inference"] + 1))
+    assert critic.fitted.demos == ()
+    assert any("1 of 4 demonstrations were written" in note for note in critic.fitted.provenance.notes)
+
+
+def test_spent_in_a_later_round_the_leader_of_the_last_whole_one_is_returned(stages) -> None:
+    # Of 30 examples, 24 are the first round for all three candidates, in two calls each.
+    critic, lm = spend(Budget(calls=stages["task inference"] + stages["demo search"] - 3))
+    whole, _ = spend(None)
+    assert lm.usage.calls == stages["task inference"] + stages["demo search"] - 3
+    assert any("the best candidate by 24 of 30 examples was taken" in n for n in critic.fitted.provenance.notes)
+    asked = {candidate.index: candidate.asked for candidate in whole.candidates_}
+    winner = next(candidate for candidate in critic.candidates_ if candidate.wins)
+    assert asked[winner.index] == 30  # it went on to the second round in the whole search, too
+    assert len(critic.fitted.demos) == (2 if winner.index else 0)
+
+
+def test_spent_while_it_is_measured_it_is_the_whole_program_without_a_report(stages) -> None:
+    before = ("task inference", "demo search", "approval")
+    critic, _ = spend(Budget(calls=sum(stages[stage] for stage in before) + 1))
+    whole, _ = spend(None)
+    assert critic.fitted.demos == whole.fitted.demos
+    assert critic.report_ is None
+    assert critic.fitted.provenance.report == {}
+    assert any("not measured: the budget of" in note for note in critic.fitted.provenance.notes)
+
+
+def test_scoring_leaves_what_is_not_paid_for_unscored_with_the_reason(stages) -> None:
+    critic, lm = spend(None, report=False)
+    lm.budget = Budget(calls=7)
+    verdicts = list(critic.score_many(examples(10)))
+    scored = [verdict for verdict in verdicts if verdict.score is not None]
+    assert lm._account is not None
+    assert lm._account.spent.calls == 7
+    assert 1 <= len(scored) <= 4
+    assert all("the budget of 7 calls is spent" in (v.unscored or "") for v in verdicts if v.score is None)

@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import itertools
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from dspy.lm15 import Message, Response
+from dspy.lm15 import Usage as DspyUsage
+from hypothesis import given
+from hypothesis import strategies as st
+
+from active_critic.errors import BudgetSpent, DataError, EndpointDown, ModelError
+from active_critic.journal import Journal
+from active_critic.lm import Budget, Capabilities, LanguageModel, open_lm, scripted_lm
+from active_critic.lm.budget import Account, at_most
+from active_critic.records import Usage
+
+EVERYTHING = Capabilities(json_schema=True, probabilities=True)
+
+
+def model(read=10, written=3, *, workers=8, price=None, before=lambda: None, weigh=None) -> LanguageModel:
+    """A model whose every reply takes so many tokens."""
+
+    def send(request):
+        before()
+        usage = DspyUsage(input_tokens=read, output_tokens=written)
+        message = Message.assistant("so it is")
+        return Response(id=None, model="m", message=message, finish_reason="stop", usage=usage, logprobs=None)
+
+    return LanguageModel(
+        "m", send, workers=workers, price=price, capabilities=EVERYTHING, weigh=weigh, wait=lambda _: None
+    )
+
+
+def ask_all(lm: LanguageModel, count: int, *, max_tokens: int = 5) -> list[str]:
+    """Ask different things from many threads at once; "ok", or why not, of each."""
+
+    def ask(number: int) -> str:
+        try:
+            lm.ask([("user", f"question {number}")], max_tokens=max_tokens)
+        except BudgetSpent as spent:
+            return str(spent)
+        return "ok"
+
+    with ThreadPoolExecutor(16) as pool:
+        return list(pool.map(ask, range(count)))
+
+
+# --- reading a budget -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("500 calls", Budget(calls=500)),
+        ("1 call", Budget(calls=1)),
+        ("2k calls", Budget(calls=2000)),
+        ("200k tokens", Budget(tokens=200_000)),
+        ("1.5M tokens", Budget(tokens=1_500_000)),
+        ("200,000 tokens", Budget(tokens=200_000)),
+        ("$2", Budget(cost=2.0)),
+        ("$0.50", Budget(cost=0.5)),
+        ("2.5 USD", Budget(cost=2.5)),
+        ("10 min", Budget(seconds=600.0)),
+        ("90s", Budget(seconds=90.0)),
+        ("2 hours", Budget(seconds=7200.0)),
+        (["500 calls", "$2"], Budget(calls=500, cost=2.0)),
+    ],
+)
+def test_budgets_are_read_as_people_write_them(text, expected) -> None:
+    assert Budget.parse(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "500", "calls", "-5 calls", "0 calls", "$0", "1.5 calls", "5 m", "1,5 min", "$2 calls", "nan calls"]
+)
+def test_what_is_no_budget_is_told(text) -> None:
+    with pytest.raises(DataError, match=r"500 calls|whole number"):
+        Budget.parse(text)
+
+
+def test_one_limit_of_a_kind() -> None:
+    with pytest.raises(DataError, match="limits the time twice"):
+        Budget.parse(["10 min", "90 s"])
+
+
+@given(st.integers(1, 10**9), st.sampled_from(["calls", "tokens"]))
+def test_what_a_budget_says_of_itself_is_read_back(number, kind) -> None:
+    budget = Budget(**{kind: number})
+    assert Budget.parse(str(budget)) == budget
+
+
+# --- obeying it -----------------------------------------------------------------------------------------------------
+
+
+def test_calls_are_never_exceeded_by_one_whatever_comes_at_once() -> None:
+    gate = threading.Barrier(4, timeout=5)
+    lm = model(before=lambda: gate.wait())
+    lm.budget = Budget(calls=20)
+    answers = ask_all(lm, 60)
+    assert answers.count("ok") == 20
+    assert lm.usage.calls == 20
+    (reason,) = set(answers) - {"ok"}
+    assert reason.startswith("the budget of 20 calls is spent (all are made); run this again with a larger one")
+
+
+def test_tokens_are_never_exceeded_and_used_as_far_as_one_call_at_a_time_allows() -> None:
+    most = at_most(model()._request([("user", "question 10")], max_tokens=5), None)
+    a_call = most.prompt_tokens + most.completion_tokens
+    lm = model()
+    lm.budget = Budget(tokens=13 * 30 + a_call)
+    answers = ask_all(lm, 100)
+    used = lm.usage.prompt_tokens + lm.usage.completion_tokens
+    assert used <= lm.budget.tokens
+    # Those that had to wait for others under way were made after all: what is left is less than one call may take.
+    assert lm.budget.tokens - used < a_call
+    assert answers.count("ok") * 13 == used
+    assert f"{used:,} are used, and the next call may take up to {a_call}" in answers[-1]
+
+
+def test_money_is_never_exceeded() -> None:
+    lm = model(read=80, written=1, price=lambda r: (r.usage.input_tokens + 10 * r.usage.output_tokens) / 1e6)
+    lm.budget = Budget(cost=0.0013)
+    assert ask_all(lm, 40, max_tokens=100).count("ok") == 3  # each takes 0.00009, and may take 0.00108
+    assert lm.usage.cost == pytest.approx(3 * 0.00009)
+
+
+def test_money_needs_a_price() -> None:
+    with pytest.raises(ModelError, match="its price is not known"):
+        model().budget = Budget(cost=1.0)
+    with pytest.raises(ModelError, match="its price is not known"):
+        model(price=lambda _: None).budget = Budget(cost=1.0)
+
+
+def test_no_call_begins_when_the_time_is_over() -> None:
+    now = iter(itertools.chain([0.0, 1.0, 59.0], itertools.repeat(60.0)))
+    account = Account(Budget(seconds=60), "m", lambda _: None, clock=lambda: next(now))
+    for _ in range(2):
+        with account.paying(Usage(calls=1)):
+            pass
+    with pytest.raises(BudgetSpent, match="60 s is spent"), account.paying(Usage(calls=1)):
+        raise AssertionError("it was sent")
+
+
+def test_a_retry_is_a_call_and_a_failed_one_counts() -> None:
+    def down() -> None:
+        raise EndpointDown("down")
+
+    lm = model(before=down)
+    lm.budget = Budget(calls=2)
+    with pytest.raises(BudgetSpent):
+        lm.ask([("user", "?")], max_tokens=5)
+    assert lm.usage.calls == 2
+    assert lm._account is not None
+    assert lm._account._under_way == []
+
+
+def test_nothing_is_waited_for_after_the_time() -> None:
+    waits: list[float] = []
+
+    def slow_down() -> None:
+        raise EndpointDown("wait", retry_after=50.0)
+
+    lm = model(before=slow_down)
+    lm._wait = waits.append
+    lm.budget = Budget(seconds=5)
+    with pytest.raises(EndpointDown):
+        lm.ask([("user", "?")], max_tokens=5)
+    assert all(wait <= 5 for wait in waits)
+
+
+def test_replies_from_the_journal_are_free(tmp_path) -> None:
+    with Journal(tmp_path / "j.sqlite") as journal:
+        lm = model()
+        with lm.remembering(journal):
+            lm.budget = Budget(calls=3)
+            first = ask_all(lm, 5)
+            assert first.count("ok") == 3
+            assert len(journal) == 3
+            again = ask_all(lm, 5)
+            assert [answer == "ok" for answer in again] == [answer == "ok" for answer in first]
+            lm.budget = Budget(calls=2)  # counted from now
+            assert ask_all(lm, 5).count("ok") == 5
+
+
+def test_a_likelihood_is_paid_from_the_budget_too() -> None:
+    lm = scripted_lm(lambda turns: "x", likelihood=lambda turns, text: [-1.0])
+    lm.budget = Budget(calls=1)
+    lm.likelihood([("user", "?")], "yes")
+    with pytest.raises(BudgetSpent):
+        lm.likelihood([("user", "?")], "no")
+
+
+def test_what_comes_through_dspy_is_paid_from_it_too() -> None:
+    lm = scripted_lm(lambda turns: "x")
+    lm.budget = Budget(calls=1)
+    lm.dspy("one")
+    with pytest.raises(BudgetSpent), lm.own_errors():
+        lm.dspy("two")
+    assert lm.usage.calls == 1
+
+
+def test_the_bound_of_a_prompt_holds_for_any_script() -> None:
+    def bound(text: str) -> int:
+        return at_most(model()._request([("user", text)], max_tokens=5), None).prompt_tokens
+
+    assert bound("语言" * 100) >= 600
+    assert bound("🜁" * 100) >= 400
+    form = {"type": "json_schema", "schema": {"enum": ["y" * 500]}}
+    schema = model()._request([("user", "x")], max_tokens=5, response_format=form)
+    assert at_most(schema, None).prompt_tokens > bound("x") + 500
+    unbounded = model()._request([("user", "x")], max_tokens=None)
+    assert at_most(unbounded, 2048).completion_tokens == 2048
+
+
+def test_a_budget_is_given_with_the_model() -> None:
+    lm = model()
+    assert open_lm(lm, budget="5 calls") is lm
+    assert lm.budget == Budget(calls=5)
+    assert open_lm(lm).budget == Budget(calls=5)
+    lm.budget = None
+    assert lm.budget is None

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from simulated import simulated_lm
+
+from active_critic.evaluators import EVALUATORS, ActiveCritic, ZeroShot
+from active_critic.journal import Journal
+from active_critic.lm import Capabilities, LanguageModel, scripted_lm
+from active_critic.lm.rehearsal import estimate, rehearsal
+from active_critic.lm.speed import MEASURED, Speed, fitted, speed_of
+from active_critic.records import Example, Usage
+
+
+def examples(count: int = 24) -> list[Example]:
+    texts = [f"Reply {i}: " + "word " * (3 * (i % 7)) for i in range(count)]
+    return [Example(text, f"question {i // 3}", 1.0 + i % 5, group=f"d{i // 3}") for i, text in enumerate(texts)]
+
+
+def forbidden(*_: object) -> None:
+    raise AssertionError("a call was made")
+
+
+def embedded(**settings) -> LanguageModel:
+    """What an embedded model looks like; it must not be asked."""
+    identity = {"name": "qwen2.5-coder-1.5b", "weights": "0" * 64}
+    everything = Capabilities(json_schema=True, probabilities=True)
+    given = {"identity": identity, "context": 4096, "capabilities": everything, "weigh": forbidden, **settings}
+    return LanguageModel("qwen2.5-coder-1.5b", forbidden, extensions={"cache_prompt": True}, **given)
+
+
+@pytest.mark.parametrize("kind", EVALUATORS, ids=lambda kind: kind.kind)
+def test_every_evaluator_can_be_rehearsed(kind) -> None:
+    settings = {"max_batches": 1, "candidates": 2, "report": False}
+    names = kind("none").parameters()
+    given = {name: value for name, value in settings.items() if name in names}
+
+    def work(model):
+        critic = kind(model, journal=None, **given).fit(examples(), scale="1..5")
+        verdicts = list(critic.score_many(examples(5)))
+        assert all(verdict.score is not None for verdict in verdicts)
+
+    found = estimate(embedded(), work, [])
+    assert (found.usage.calls > 0) == (kind.kind != "surface")
+    assert found.usage.replayed == 0
+
+
+def test_it_makes_the_calls_of_the_real_thing() -> None:
+    real = simulated_lm()
+    settings = {"candidates": 3, "demos": 2, "max_batches": 2, "seed": 3, "report": False, "journal": None}
+    ActiveCritic(real, **settings).fit(examples(), scale="1..5")
+    found = estimate(simulated_lm(), lambda lm: ActiveCritic(lm, **settings).fit(examples(), scale="1..5"), [])
+    assert found.usage.calls == pytest.approx(
+        real.usage.calls, abs=2
+    )  # whether criteria are refined is the model's say
+
+
+def test_what_the_journal_has_is_counted_apart_and_nothing_is_added(tmp_path) -> None:
+    def score(lm, count: int):
+        critic = ZeroShot(lm, journal=None).fit(examples(), scale="1..5")
+        return list(critic.score_many(examples(count), explain=False))
+
+    with Journal(tmp_path / "j.sqlite") as journal:
+        lm = simulated_lm()
+        lm.memory = journal
+        score(lm, 5)
+        before = len(journal)
+        found = estimate(lm, lambda twin: score(twin, 12), journal.latest(100))
+        assert (found.usage.replayed, found.usage.calls) == (before, 12 - before)
+        assert len(journal) == before
+
+
+def test_prompts_that_begin_alike_are_read_from_the_prefix_cache_of_an_embedded_model() -> None:
+    def twice(lm):
+        lm.ask([("system", "The same. " * 100), ("user", "one")], max_tokens=5)
+        lm.ask([("system", "The same. " * 100), ("user", "two")], max_tokens=5)
+
+    found = estimate(embedded(count_tokens=lambda text: len(text.split())), twice, [])
+    assert found.usage.prompt_tokens == 2 * (1 + 200 + 1 + 1 + 15)
+    assert 0.4 < found.usage.cached_tokens / found.usage.prompt_tokens < 0.5
+    assert estimate(scripted_lm(lambda _: "x"), twice, []).usage.cached_tokens == 0
+
+
+def test_money_is_told_where_the_price_is_known() -> None:
+    lm = embedded(price=lambda response: response.usage.input_tokens / 1000)
+    found = estimate(lm, lambda twin: twin.ask([("user", "a word")], max_tokens=5), [])
+    assert found.usage.cost == pytest.approx(found.usage.prompt_tokens / 1000)
+    unpriced = estimate(embedded(), lambda twin: twin.ask([("user", "a word")], max_tokens=5), [])
+    assert unpriced.usage.cost is None
+
+
+def test_replies_are_in_the_form_and_no_longer_than_asked() -> None:
+    text = {"type": "string", "maxLength": 30}
+    properties = {
+        "level": {"type": "integer", "minimum": 1, "maximum": 9},
+        "names": {"type": "array", "items": text, "minItems": 3, "maxItems": 4},
+        "sure": {"type": "boolean"},
+        "why": text,
+    }
+    reply = rehearsal(embedded()).ask(
+        [("user", "?")], max_tokens=50, schema={"type": "object", "properties": properties}
+    )
+    form = json.loads(reply.text)
+    assert form.keys() == properties.keys()
+    assert 1 <= form["level"] <= 9
+    assert len(set(form["names"])) == len(form["names"]) == 4
+    assert all(0 < len(said) <= 30 for said in [*form["names"], form["why"]])
+    assert rehearsal(embedded()).ask([("user", "?")], max_tokens=2).usage.completion_tokens <= 2
+
+
+# --- speed ----------------------------------------------------------------------------------------------------------
+
+
+def kept(lm: LanguageModel, usage: Usage) -> tuple[str, str]:
+    return json.dumps({"model": lm.identity}), json.dumps({"usage": {**usage.to_dict(), "seconds": usage.seconds}})
+
+
+def test_the_speed_is_found_again_in_calls_that_were_made() -> None:
+    made = Speed(0.2, 0.01, 0.05, "")
+    calls = [Usage(1, 0, 100 * i, 40 * i, 7 * (i % 4)) for i in range(1, 30)]
+    timed = [Usage(u.calls, 0, u.prompt_tokens, u.cached_tokens, u.completion_tokens, made.seconds(u)) for u in calls]
+    found = fitted(timed)
+    assert (found.call, found.read, found.write) == pytest.approx((0.2, 0.01, 0.05), rel=1e-6)
+    lm = embedded()
+    total = sum(timed, Usage())
+    again = speed_of(lm, [kept(lm, usage) for usage in timed])
+    assert again is not None
+    assert again.seconds(total) == pytest.approx(total.seconds, rel=0.01)
+
+
+def test_too_few_calls_or_another_models_say_nothing() -> None:
+    lm = embedded()
+    other = scripted_lm(lambda _: "x", name="other")
+    some = [kept(lm, Usage(1, 0, 100, 0, 5, 9.0))] * 9 + [kept(other, Usage(1, 0, 100, 0, 5, 1.0))] * 20
+    found = speed_of(lm, [*some, ("no", "json")])
+    assert found is not None
+    assert found.write == 1 / MEASURED[lm.name][1]
+    assert speed_of(scripted_lm(lambda _: "x"), some) is None
+
+
+def test_calls_at_once_share_the_time() -> None:
+    lm = embedded(workers=4)
+    alone = embedded(workers=1)
+
+    def ask(twin):
+        twin.ask([("user", "a word")], max_tokens=5)
+
+    assert estimate(lm, ask, []).seconds == pytest.approx(estimate(alone, ask, []).seconds / 4)
