@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from active_critic.lm.client import LanguageModel, Reply, Turn
 from active_critic.protocols import Reading
 from active_critic.quoting import quote
 from active_critic.reading import LOW_MASS, Form, Rating, read_form, read_rating
-from active_critic.records import Usage
+from active_critic.records import Criterion, Usage
 
 PER_ITEM = (UnreadableReply, ContextOverflow, RequestRefused)
 """Failures that concern one item: it stays unscored, and the others go on."""
@@ -86,6 +86,7 @@ def ask(
     can = lm.capabilities
     probabilities = reading.source == "probabilities" and can.probabilities
     conversation = list(turns)
+    material = "\n".join(text for role, text in turns if role == "user")
     usage = Usage()
     for attempt in (1, 2):
         try:
@@ -101,7 +102,7 @@ def ask(
             usage = usage + reply.usage
             if not reply.text.strip():
                 raise UnreadableReply("the reply is empty", reply="")
-            form = read_form(reply, first=next(iter(sheet.schema["properties"])))
+            form = read_form(reply, first=next(iter(sheet.schema["properties"])), shown=material)
             ratings = {name: read_rating(reply, form, path, reading) for name, path in sheet.ratings.items()}
             return Filled(reply, form, ratings, usage)
         except UnreadableReply as problem:
@@ -203,6 +204,11 @@ def shown_texts(source: str, response: str, reference: str | None = None) -> str
     """The texts of one item as they stand in a prompt: source first, so that responses to one source share a prefix."""
     parts = [(name, text) for name, text in (("source", source), ("reference", reference or "")) if text.strip()]
     return "\n\n".join(f"<{name}>\n{quote(text)}\n</{name}>" for name, text in [*parts, ("response", response)])
+
+
+def listed(criteria: Iterable[Criterion]) -> str:
+    """Criteria as they stand in a prompt, one a line."""
+    return "\n".join(f"- {criterion.name}: {quote(criterion.definition)}" for criterion in criteria)
 
 
 def compact(form: Mapping[str, Any]) -> str:

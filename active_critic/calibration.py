@@ -1,10 +1,10 @@
 """From several readings of a text to one score on the user's scale, with an interval. Pure.
 
 What a model's rating, the likelihood of the text and its surface show are different things, and no one of them is the
-best on every kind of text (``benchmarks/results/compare_*``): their plain mean is a safe choice, and weights learnt
-freely from a few dozen labels are not. So the weights are a ridge regression that is drawn towards *equal* weights,
-as if these had been seen to be right on ``PRIOR`` examples: few labels leave them nearly equal, many let them go
-where they belong.
+best on every kind of text (``benchmarks/results/compare_*``). Weights learnt freely from a few dozen labels do worse
+than equal ones; equal ones do badly where one reading is far better than the others. So the weights are those of a
+regression that begins with a belief about readings (``EXPECTED``, ``TOGETHER``) which counts for ``PRIOR`` examples:
+few labels leave them nearly equal, many let them go where they belong.
 """
 
 from __future__ import annotations
@@ -20,14 +20,21 @@ from pydantic import Field
 from active_critic.errors import FitError
 from active_critic.records import Record, Scale
 
-PRIOR = 50.0
-"""How many examples the prior belief in equal weights counts for."""
+PRIOR = 40.0
+"""How many examples the belief about readings counts for."""
+EXPECTED = {"rating": 0.2, "approval": 0.3, "likelihood": 0.2, "surface": 0.2}
+"""The correlation of a reading with people's scores that is believed in before any label is seen."""
+TOGETHER = 0.2
+"""The correlation of any two readings that is believed in."""
 LEAST_SLOPE = 0.1
-"""The combined reading rises at least by this part of the ratio of the spreads, so that it is never turned round."""
+"""The combined score varies at least by this part of what people's scores vary by, so that it always says something."""
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 """Coverages for which the half-widths of intervals are kept."""
 SHOWN = 0.9
 """The coverage of the interval that stands in a verdict."""
+
+STEPS = (1.0, 0.5, 0.25)
+"""Distances of levels that people are known to score on."""
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +43,7 @@ class Part(Record):
     """One reading's part in the score.
 
     Attributes:
-        name: ``"rating"``, ``"likelihood"`` or ``"surface"``.
+        name: ``"rating"``, ``"approval"``, ``"likelihood"`` or ``"surface"``.
         mean, spread: Of the reading over the training examples, out of fold.
         weight: Change of the score, on the user's scale, for one standard deviation of the reading; never below 0.
     """
@@ -55,12 +62,15 @@ class Calibration(Record):
         intercept: The score where every reading is at its mean.
         half_widths: Half the width of an interval, by its coverage in percent, in points of the user's scale. None
             of them where there are too few examples for that coverage.
+        step: The distance of the levels that people scored on (1, 0.5 or 0.25), or None where there are no such levels.
+            An interval ends at a level, for no score of theirs lies between.
         n: Training examples that it rests on.
     """
 
     parts: tuple[Part, ...] = Field(min_length=1)
     intercept: float
     half_widths: dict[str, float] = Field(default_factory=dict)
+    step: float | None = Field(default=None, gt=0)
     n: int
 
     def apply(self, readings: Mapping[str, float], scale: Scale) -> Combined:
@@ -72,11 +82,24 @@ class Calibration(Record):
         """
         added = {p.name: p.weight * (readings[p.name] - p.mean) / p.spread if p.spread else 0.0 for p in self.parts}
         score = min(scale.high, max(scale.low, math.fsum([self.intercept, *added.values()])))
-        half = self.half_widths.get(_percent(SHOWN))
-        interval = None
-        if half is not None:
-            interval = (round(max(scale.low, score - half), 4), round(min(scale.high, score + half), 4))
-        return Combined(score, interval, added)
+        return Combined(score, self.interval(score, scale), added)
+
+    def interval(self, score: float, scale: Scale, coverage: float = SHOWN) -> tuple[float, float] | None:
+        """Where people's score lies with this coverage, or None where there were too few examples to say.
+
+        Args:
+            score: What :meth:`apply` gave.
+            scale: The user's scale, which the interval is clipped to.
+            coverage: One of ``COVERAGES``.
+        """
+        half = self.half_widths.get(_percent(coverage))
+        if half is None:
+            return None
+        low, high = score - half, score + half
+        if self.step is not None:
+            low = min(score, math.ceil(low / self.step - 1e-9) * self.step)
+            high = max(score, math.floor(high / self.step + 1e-9) * self.step)
+        return round(max(scale.low, low), 4), round(min(scale.high, high), 4)
 
     @property
     def shares(self) -> dict[str, float]:
@@ -124,15 +147,16 @@ def calibrate(
     if len(y) < 2 or not names or not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise FitError(f"a combination needs two or more examples with finite readings; there are {len(y)}")
     # By value: the last digit of a sum depends on the order of rows.
+    believed = np.array([EXPECTED.get(name, TOGETHER) for name in names])
     order = np.lexsort((y, *x.T))
     x, y, where = x[order], y[order], [groups[i] for i in order]
-    means, spreads, weights = _fit(x, y, prior)
+    means, spreads, weights = _fit(x, y, believed, prior)
     residuals = []
     for group in sorted(set(where)):
         out = np.array([name == group for name in where])
         if out.all():
             continue
-        m, s, w = _fit(x[~out], y[~out], prior)
+        m, s, w = _fit(x[~out], y[~out], believed, prior)
         residuals += np.abs(y[~out].mean() + _standard(x[out], m, s) @ w - y[out]).tolist()
     return Calibration(
         parts=tuple(
@@ -141,27 +165,36 @@ def calibrate(
         ),
         intercept=float(y.mean()),
         half_widths=_half_widths(sorted(residuals)),
+        step=next((step for step in STEPS if np.allclose(y / step, np.round(y / step), rtol=0, atol=1e-9)), None),
         n=len(y),
     )
 
 
-def _fit(x: Floats, y: Floats, prior: float) -> tuple[Floats, Floats, Floats]:
-    """Means and spreads of the readings, and their weights: ridge around equal ones, none below 0."""
+def _fit(x: Floats, y: Floats, believed: Floats, prior: float) -> tuple[Floats, Floats, Floats]:
+    """Means and spreads of the readings, and their weights in points for one standard deviation: none below 0.
+
+    The normal equations of the standardised regression, to which ``prior`` examples are added in which the readings
+    correlate as believed with people's scores, and as ``TOGETHER`` with each other.
+    """
     means, spreads = x.mean(axis=0), x.std(axis=0)
     spreads = np.where(spreads > 1e-9, spreads, 0.0)
-    z, centred = _standard(x, means, spreads), y - y.mean()
-    varies = (spreads > 0).astype(np.float64)
-    together = z @ varies
-    spread = float(together.std())
-    if spread <= 1e-9:
-        return means, spreads, np.zeros(len(means))
-    least = LEAST_SLOPE * float(y.std()) / spread
-    equal = max(float(together @ centred) / float(together @ together), least) * varies
-    penalty = prior * max(1.0, float(varies.sum())) * np.eye(len(means))
-    weights = np.maximum((equal + np.linalg.solve(z.T @ z + penalty, z.T @ (centred - z @ equal))) * varies, 0.0)
-    # Where no reading goes with people's scores, a score that is the same for every text would say nothing at all.
-    short = max(0.0, least - float(weights.sum()) / float(varies.sum()))
-    return means, spreads, weights + short * varies
+    varies, spread = spreads > 0, float(y.std())
+    weights = np.zeros(len(means))
+    if not varies.any() or spread <= 1e-9:
+        return means, spreads, weights
+    z = _standard(x, means, spreads)[:, varies]
+    alike = np.full((z.shape[1], z.shape[1]), TOGETHER)
+    np.fill_diagonal(alike, 1.0)
+    seen = z.T @ (y - y.mean()) / spread
+    weights[varies] = np.linalg.solve(z.T @ z + prior * alike, seen + prior * believed[varies])
+    weights = np.maximum(weights, 0.0)
+    against = not weights.any()
+    if against:  # the same score for every text would say nothing at all: what is believed, as weakly as can be
+        weights[varies] = np.linalg.solve(alike, believed[varies])
+    told = float((z @ weights[varies]).std())
+    if told > 1e-9 and (against or told < LEAST_SLOPE):
+        weights *= LEAST_SLOPE / told
+    return means, spreads, weights * spread
 
 
 def _standard(x: Floats, means: Floats, spreads: Floats) -> Floats:

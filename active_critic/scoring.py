@@ -21,6 +21,7 @@ from active_critic.asking import (
     compact,
     level_schema,
     levels_words,
+    listed,
     model_notes,
     object_schema,
     reading_notes,
@@ -56,6 +57,7 @@ class Scorer(dspy.Module):  # type: ignore[misc]
         self.lm = lm
         self.rate = dspy.Predict("source, response -> overall")
         self.rate.demos = list(protocol.demos)
+        self._head: _Head | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Scorer:
         copied = Scorer(self.protocol, self.lm)  # the model is shared, not copied
@@ -91,33 +93,72 @@ class Scorer(dspy.Module):  # type: ignore[misc]
         reading = self.protocol.reading
         if reading.order == "reason_first":
             explain = True  # the reasons are part of how the rating comes about
-        conversation = _Conversation(self.protocol, self.lm, demos, explain)
+        conversation = _Conversation(self._constant(demos, explain), self.lm)
         try:
             return conversation.judge(source, response)
         except PER_ITEM as problem:
             return Verdict(unscored=why_unscored(problem, source, response), usage=conversation.usage)
 
+    def _constant(self, demos: Sequence[Demo], explain: bool) -> _Head:
+        """The constant part of the prompt; the latest is kept, since most items follow others with the same."""
+        head = self._head
+        if head is None or not head.serves(self.protocol, demos, explain):
+            head = self._head = _Head(self.protocol, list(demos), explain)
+        return head
+
+
+class _Head:
+    """What does not change from item to item: instructions, demonstrations, and the forms that are asked for."""
+
+    def __init__(self, protocol: CriticProtocol, demos: list[Demo], explain: bool) -> None:
+        self.protocol = protocol
+        self.demos = demos
+        self.asked_to_explain = explain
+        self.explain = explain and protocol.explanations
+        self.opening: tuple[Turn, ...] = (("system", instructions(protocol)), *demo_turns(protocol, demos))
+        self.names = [criterion.name for criterion in protocol.criteria]
+        self.criteria = self._sheet(self.names)
+        self.overall = self._sheet(None)
+
+    def serves(self, protocol: CriticProtocol, demos: Sequence[Demo], explain: bool) -> bool:
+        """Whether this is the constant part for these, too."""
+        return protocol is self.protocol and explain == self.asked_to_explain and list(demos) == self.demos
+
+    def _sheet(self, names: list[str] | None) -> Sheet:
+        """The form for the criteria (names) or for the overall rating (None)."""
+        after = () if self.explain else ('"explanations"' if names else '"justification"',)
+        if names and "explanations" in names:
+            after = ()  # it would end the reply at the rating of that criterion
+        reading = self.protocol.reading
+        return Sheet(
+            ratings={name: ("scores", name) for name in names} if names else {"overall": ("overall",)},
+            schema=reply_schema(reading, names, self.explain),
+            skeleton=_skeleton(reading, names, self.explain),
+            max_tokens=reply_tokens(names, self.explain),
+            stop=after,
+        )
+
 
 class _Conversation:
     """The calls that make one verdict."""
 
-    def __init__(self, protocol: CriticProtocol, lm: LanguageModel, demos: Sequence[Demo], explain: bool) -> None:
-        self.protocol = protocol
+    def __init__(self, head: _Head, lm: LanguageModel) -> None:
+        self.head = head
+        self.protocol = head.protocol
         self.lm = lm
-        self.explain = explain and protocol.explanations
-        self.reading = protocol.reading
-        self.opening = [("system", instructions(protocol)), *demo_turns(protocol, demos)]
+        self.explain = head.explain
+        self.reading = head.protocol.reading
         self.usage = Usage()
         self.notes: list[str] = []
         self.cut = False
         self.criterion_ratings: dict[str, Rating] = {}
 
     def judge(self, source: str, response: str) -> Verdict:
-        turns: list[Turn] = [*self.opening, ("user", item(source, response, self.protocol))]
+        turns: list[Turn] = [*self.head.opening, ("user", item(source, response, self.protocol))]
         criteria: tuple[CriterionVerdict, ...] = ()
         if self.protocol.mode == "fine":
-            names = [criterion.name for criterion in self.protocol.criteria]
-            filled = self._ask(turns, names)
+            names = self.head.names
+            filled = self._ask(turns, self.head.criteria)
             ratings, values = filled.ratings, filled.form.values
             self.criterion_ratings = ratings
             reasons = values.get("explanations") if self.explain else None
@@ -133,7 +174,7 @@ class _Conversation:
             turns += [("assistant", said), ("user", OVERALL_QUESTION)]
             if not self.protocol.overall_scoring:
                 return self._mean(criteria)
-        filled = self._ask(turns, None)
+        filled = self._ask(turns, self.head.overall)
         overall, values = filled.ratings["overall"], filled.form.values
         self.notes += reading_notes(self.reading, {**self.criterion_ratings, "the overall rating": overall})
         if self.cut and self.explain:
@@ -162,18 +203,7 @@ class _Conversation:
     def _on_scale(self, rating: float) -> float:
         return round(self.protocol.scale.from_percent(self.reading.to_percent(rating)), 4)
 
-    def _ask(self, turns: list[Turn], names: list[str] | None) -> Filled:
-        """Ask for the criteria (names) or the overall rating (None)."""
-        after = () if self.explain else ('"explanations"' if names else '"justification"',)
-        if names and "explanations" in names:
-            after = ()  # it would end the reply at the rating of that criterion
-        sheet = Sheet(
-            ratings={name: ("scores", name) for name in names} if names else {"overall": ("overall",)},
-            schema=reply_schema(self.reading, names, self.explain),
-            skeleton=_skeleton(self.reading, names, self.explain),
-            max_tokens=reply_tokens(names, self.explain),
-            stop=after,
-        )
+    def _ask(self, turns: list[Turn], sheet: Sheet) -> Filled:
         try:
             filled = ask(self.lm, turns, sheet, self.reading)
         except ModelError as problem:
@@ -199,9 +229,7 @@ def instructions(protocol: CriticProtocol) -> str:
     if protocol.task_description:
         parts.append(f"The task. {quote(protocol.task_description)}")
     if protocol.criteria:
-        parts.append(
-            "What these people look at:\n" + "\n".join(f"- {c.name}: {quote(c.definition)}" for c in protocol.criteria)
-        )
+        parts.append(f"What these people look at:\n{listed(protocol.criteria)}")
     parts += [levels_words(reading), MATERIAL]
     overall = compact(_skeleton(reading, None, protocol.explanations))
     names = [criterion.name for criterion in protocol.criteria]

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import active_critic as ac
-from active_critic.evaluators._readings import READINGS
 from active_critic.examples import group_of
 from active_critic.journal import Journal
 from active_critic.lm import open_lm
@@ -29,9 +28,15 @@ from active_critic.meta_evaluation import compare
 from active_critic.meta_evaluation.comparison import Comparison
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, resolve
 
-ALL_READINGS = " (all readings)"
-"""Behind the name of an Active-Critic: its score is combined from rating, likelihood and surface."""
-METHODS = (*EVALUATOR_NAMES, *(f"{name}{ALL_READINGS}" for name in EVALUATOR_NAMES if name.startswith("active-critic")))
+VARIANTS = {
+    " (rating only)": {"use_approval": "never", "use_likelihood": "never", "use_surface": "never"},  # as in the paper
+    " (without surface)": {"use_surface": "never"},
+}
+"""Behind the name of an Active-Critic: what its score is not read from."""
+METHODS = (
+    *EVALUATOR_NAMES,
+    *(f"{name}{variant}" for name in EVALUATOR_NAMES if name.startswith("active-critic") for variant in VARIANTS),
+)
 ABLATIONS: dict[str, dict[str, Any]] = {
     "fine": {},
     "without task description": {"task_description": False},
@@ -46,14 +51,14 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    args = _arguments()
+    args = arguments()
     with open_lm(args.lm, api_base=args.api_base, context=args.context) as lm, Journal(args.journal) as journal:
         lm.memory = journal
         for named in args.data:
             name, _, path = named.partition("=")
             found = compare(
-                draw(ac.read_examples(path, fields=_fields(args.fields), scale=args.scale), args),
-                _methods(args),
+                draw(read(path, args), args),
+                chosen_methods(args),
                 lm,
                 train=args.train,
                 test_documents=args.test_documents,
@@ -61,13 +66,13 @@ def main() -> None:
                 seed=args.seed,
                 against="fine" if args.ablations else args.against,
                 journal=None,
-                progress=_say,
+                progress=say,
             )
             stem = Path(args.out) / f"{'ablation' if args.ablations else 'compare'}_{name}_{lm.name}"
             stem.parent.mkdir(parents=True, exist_ok=True)
             document = {
                 "name": name,
-                "drawn": _drawn(args),
+                "drawn": drawn(args),
                 "python": platform.python_version(),
                 **without_texts(found),
             }
@@ -90,17 +95,19 @@ def draw(examples: ac.Examples, args: argparse.Namespace) -> ac.Examples:
     )
 
 
-def _methods(args: argparse.Namespace) -> Any:
+def chosen_methods(args: argparse.Namespace) -> Any:
     if not args.ablations:
         plain_ones = [name for name in args.methods if name in EVALUATOR_NAMES]
         made = resolve(plain_ones, _settings(args), seed=args.seed) if plain_ones else {}
         for name in args.methods:
-            plain = name.removesuffix(ALL_READINGS)
-            if plain != name:
-                (factory,) = resolve([plain], _settings(args, plain), seed=args.seed).values()
-                made[name] = partial(factory, readings=READINGS)
+            for variant, change in VARIANTS.items():
+                if name.endswith(variant):
+                    plain = name.removesuffix(variant)
+                    (factory,) = resolve([plain], _settings(args, plain), seed=args.seed).values()
+                    made[name] = partial(factory, **change)
         return made
     common = {"candidates": args.candidates, "max_batches": args.batches, "report": False, "seed": args.seed}
+    common |= VARIANTS[" (rating only)"]
     criteria = json.loads(Path(args.criteria).read_text()) if args.criteria else None
     made = {}
     for name in [name for name in args.methods if name in ABLATIONS] or ABLATIONS:
@@ -137,6 +144,8 @@ def without_texts(found: Comparison) -> dict[str, Any]:
         method["unscored"] = sum(method["unscored"].values())
         method["failures"] = [{k: v for k, v in failure.items() if k != "reason"} for failure in method["failures"]]
         method["parameters"].pop("criteria", None)
+    names = ("example", "document", "repeat", "fold", "human", *(method.name for method in found.methods))
+    document["predictions"] = [{name: record[name] for name in names} for record in found.predictions()]
     return document
 
 
@@ -179,21 +188,25 @@ def _tokens(usage: ac.Usage) -> str:
     return f"{(usage.prompt_tokens + usage.completion_tokens) / 1000:.0f}k"
 
 
-def _drawn(args: argparse.Namespace) -> dict[str, Any]:
+def drawn(args: argparse.Namespace) -> dict[str, Any]:
     return {"documents": args.documents, "per_document": args.per_document, "seed": args.seed}
+
+
+def read(path: str, args: argparse.Namespace) -> ac.Examples:
+    return ac.read_examples(path, fields=_fields(args.fields), scale=args.scale)
 
 
 def _fields(given: str | None) -> dict[str, str] | None:
     return dict(pair.split("=", 1) for pair in given.split(",")) if given else None
 
 
-def _say(what: str, done: int, total: int) -> None:
+def say(what: str, done: int, total: int) -> None:
     print(f"\r{time.strftime('%H:%M:%S')} {what} {done or ''} {f'of at most {total}' if total else ''}   ",
           end="", file=sys.stderr, flush=True)  # fmt: skip
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def arguments(said: str | None = __doc__) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=said, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", nargs="+", metavar="NAME=PATH")
     parser.add_argument("--fields", default="score=overall,group=doc_id")
     parser.add_argument("--scale")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from active_critic.calibration import COVERAGES, PRIOR, Calibration, calibrate
+from active_critic.calibration import COVERAGES, EXPECTED, LEAST_SLOPE, PRIOR, TOGETHER, Calibration, calibrate
 from active_critic.errors import FitError
 from active_critic.records import Scale
 
@@ -67,11 +67,11 @@ def test_the_score_rises_with_a_single_reading_whatever_the_labels(pairs: list[t
 
 def test_readings_that_all_go_against_people_still_tell_texts_apart() -> None:
     readings, human = drawn(200, {"rating": -1.0, "surface": -1.0}, 0.1)
-    together = np.sum(list(readings.values()), axis=0)
-    weights = weights_of(calibrate(readings, human, alone(200)))
+    found = calibrate(readings, human, alone(200))
+    told = [score(found, rating=a, surface=b) for a, b in zip(readings["rating"], readings["surface"], strict=True)]
     # By LEAST_SLOPE, however many examples say otherwise.
-    least = {name: 0.1 * np.std(human) / np.std(together) for name in readings}
-    assert weights == pytest.approx(least, rel=0.05)
+    assert np.std(told) == pytest.approx(LEAST_SLOPE * np.std(human))
+    assert all(weight > 0 for weight in weights_of(found).values())
 
 
 def test_few_examples_leave_the_weights_nearly_equal_and_many_let_them_go() -> None:
@@ -83,8 +83,8 @@ def test_few_examples_leave_the_weights_nearly_equal_and_many_let_them_go() -> N
         return float(np.std(list(weights)) / np.mean(list(weights)))
 
     even = float(np.std(list(truth.values())) / np.mean(list(truth.values())))
-    assert unevenness(8) < 0.15 * even
-    assert unevenness(8) < unevenness(60) < unevenness(2000)
+    assert unevenness(8) < 0.35 * even
+    assert unevenness(2000) == pytest.approx(even, rel=0.1)
 
     readings, human = drawn(2000, truth, 0.5)
     x = np.array(list(readings.values())).T
@@ -101,13 +101,17 @@ def test_without_the_prior_it_is_the_plain_regression() -> None:
 
 
 def test_the_prior_counts_for_as_many_examples_as_it_says() -> None:
-    """Two uncorrelated readings: what PRIOR examples a reading say is halfway between equal weights and their own."""
-    n = int(2 * PRIOR)
-    rating = [1.0, 1.0, -1.0, -1.0] * (n // 4)
-    surface = [1.0, -1.0, 1.0, -1.0] * (n // 4)
-    human = [3 + 1.0 * a + 0.2 * b for a, b in zip(rating, surface, strict=True)]
-    found = weights_of(calibrate({"rating": rating, "surface": surface}, human, alone(n)))
-    assert found == pytest.approx({"rating": (0.6 + 1.0) / 2, "surface": (0.6 + 0.2) / 2})
+    """As the plain regression on the examples, and PRIOR more in which readings correlate as believed."""
+    n = 60
+    readings, human = drawn(n, {"rating": 1.0, "surface": 0.2}, 0.5)
+    z = np.array([(np.array(v) - np.mean(v)) / np.std(v) for v in readings.values()])
+    y = (np.array(human) - np.mean(human)) / np.std(human)
+    seen_alike, seen = z @ z.T / n, z @ y / n
+    alike, believed = np.array([[1.0, TOGETHER], [TOGETHER, 1.0]]), np.array([EXPECTED["rating"], EXPECTED["surface"]])
+    share = PRIOR / (PRIOR + n)
+    mixed = np.linalg.solve(share * alike + (1 - share) * seen_alike, share * believed + (1 - share) * seen)
+    found = weights_of(calibrate(readings, human, alone(n)))
+    assert list(found.values()) == pytest.approx((mixed * np.std(human)).tolist())
 
 
 @given(ROWS, VALUES)
@@ -278,3 +282,28 @@ def test_as_json_and_back_it_is_the_same(rows: list[tuple[float, float, float, i
     assert again == found
     values = {"rating": 0.1, "surface": 0.2}
     assert again.apply(values, SCALE) == found.apply(values, SCALE)
+
+
+@pytest.mark.parametrize(
+    ("human", "step"), [([1, 2, 5, 3], 1.0), ([1, 2.5, 4], 0.5), ([1.25, 2], 0.25), ([1.1, 2], None)]
+)
+def test_the_levels_that_people_score_on_are_found(human: list[float], step: float | None) -> None:
+    values = [float(i) for i in range(len(human))]
+    assert calibrate({"rating": values}, human, alone(len(human))).step == step
+
+
+def test_an_interval_ends_at_a_level_and_loses_no_level_by_that() -> None:
+    rng = np.random.default_rng(0)
+    rating = rng.normal(size=60)
+    human = np.clip(np.round(3 + rating + rng.normal(size=60)), 1, 5).tolist()
+    found = calibrate({"rating": rating.tolist()}, human, alone(60))
+    assert found.step == 1.0
+    for value in np.linspace(-3, 3, 41):
+        told = found.apply({"rating": float(value)}, SCALE)
+        assert told.interval is not None
+        low, high = told.interval
+        assert low <= round(told.score, 4) <= high
+        assert all(end in (1, 2, 3, 4, 5, round(told.score, 4)) for end in told.interval)
+        half = found.half_widths["90"]
+        for level in range(1, 6):
+            assert (low <= level <= high) == (told.score - half <= level <= told.score + half)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
+from active_critic.approval import Approval, approval
 from active_critic.asking import PER_ITEM
 from active_critic.calibration import Calibration, calibrate
-from active_critic.demo_search import Search
+from active_critic.demo_search import MIN_COVERAGE, Search
 from active_critic.errors import FitError, RequestRefused
 from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators.base import Progress
@@ -15,41 +18,73 @@ from active_critic.evaluators.gpt_score import weighing_turns
 from active_critic.evaluators.surface import SurfaceFloor, out_of_fold
 from active_critic.examples import MIN_EXAMPLES, folds, group_of
 from active_critic.lm import LanguageModel
-from active_critic.lm.likelihood import refusal
-from active_critic.records import Example, Scale
+from active_critic.lm.likelihood import Likelihood, refusal
+from active_critic.records import Criterion, Example, Scale
 
-READINGS = ("rating", "likelihood", "surface")
+READINGS = ("rating", "approval", "likelihood", "surface")
 """What a score can be read from."""
+Use = Literal["auto", "never", "always"]
+"""Whether a reading counts: ``"auto"``: where it can be had and has a share in the weights that is worth its price."""
 FOLDS = 8
 """Parts of the documents for the out-of-fold surface reading."""
 LEAST = 3
 """Fewest examples that anything can be combined on: the floor without one of them needs two."""
+WORTH = 0.05
+"""A reading with a smaller share of the weights is left out, unless it is to be used always."""
 LEANS = 0.4
 """From this share of the weights on, a critic is said to lean on the surface."""
 
 
-def check_readings(readings: object) -> tuple[str, ...]:
-    """The readings that were asked for, the rating first.
+def readings_for(lm: LanguageModel, uses: Mapping[str, Use]) -> tuple[tuple[str, ...], list[str]]:
+    """The readings that a fit is to try, the rating first, and what the user should know of them.
+
+    Args:
+        lm: The language model.
+        uses: Whether to use each of the others.
 
     Raises:
-        FitError: They are no list of ``READINGS`` with the rating among them.
+        RequestRefused: One is always to be used, and the model does not give it.
     """
-    given = () if isinstance(readings, str) or not isinstance(readings, Sequence) else tuple(readings)
-    if "rating" not in given or any(name not in READINGS or given.count(name) > 1 for name in given):
-        raise FitError(
-            f"readings must be a list of {', '.join(READINGS)}, 'rating' among them and none twice, not {readings!r}"
-        )
-    return tuple(name for name in READINGS if name in given)
+    names, said = ["rating"], []
+    for name in READINGS[1:]:
+        if uses[name] == "never":
+            continue
+        why_not = None
+        if name == "likelihood" and not lm.gives_likelihood:
+            why_not = refusal(lm.name)
+        if name == "approval" and not lm.capabilities.probabilities:
+            why_not = f"{lm.name}: the endpoint gives no token probabilities, from which the approval is read"
+        if why_not is None:
+            names.append(name)
+        elif uses[name] == "always":
+            raise RequestRefused(why_not)
+        else:
+            said.append(f"the score is read without the {name}: {why_not}")
+    return tuple(names), said
 
 
-def check_likelihood(names: Sequence[str], lm: LanguageModel) -> None:
-    """Whether the model can give the readings.
+def further_reading(
+    name: str, lm: LanguageModel, criteria: Sequence[Criterion], example: Example
+) -> Approval | Likelihood:
+    """Ask the model for a reading beside its rating.
+
+    Args:
+        name: ``"approval"`` or ``"likelihood"``.
+        lm: The language model.
+        criteria: The program's; the likelihood is weighed without them.
+        example: What to read.
 
     Raises:
-        RequestRefused: It gives no likelihood, and that is among them.
+        ModelError: There is none; see ``asking.PER_ITEM``.
     """
-    if "likelihood" in names and not lm.gives_likelihood:
-        raise RequestRefused(refusal(lm.name))
+    if name == "approval":
+        return approval(lm, criteria, example.source, example.response)
+    return lm.likelihood(weighing_turns(example), example.response)
+
+
+def value_of(read: Approval | Likelihood) -> float:
+    """A further reading as the number that is combined."""
+    return read.log_odds if isinstance(read, Approval) else read.mean
 
 
 @dataclass
@@ -60,47 +95,62 @@ class Combiner:
         names: The readings.
         search: The search, whose verdicts are the ratings.
         scale: The user's scale.
-        likelihoods: Mean log-probability of each example's response; None where it cannot be had.
+        always: Those readings that count however small their share.
+        further: What else the model was asked, by reading: a value for every example, None where it cannot be had.
     """
 
     names: tuple[str, ...]
     search: Search
     scale: Scale
-    likelihoods: list[float | None] = field(default_factory=list)
+    always: frozenset[str] = frozenset()
+    further: dict[str, list[float | None]] = field(default_factory=dict)
 
-    def weigh(self, lm: LanguageModel, progress: Progress | None) -> None:
-        """Measure the likelihoods, where they are among the readings.
+    def take(self, name: str, lm: LanguageModel, progress: Progress | None) -> str | None:
+        """Ask the model for a reading of every example.
+
+        Returns:
+            Why the reading is left out, where that is so: more than a tenth of the examples lack it. One that is
+            always to be used is kept.
 
         Raises:
-            RequestRefused: The model gives no likelihood.
+            BudgetSpent: Not all of them could be paid for.
         """
         examples: list[Example] = self.search.examples
-        self.likelihoods = [None] * len(examples)
-        if "likelihood" not in self.names:
-            return
-        check_likelihood(self.names, lm)
+        criteria: Sequence[Criterion] = self.search.student.protocol.criteria
         order = sorted(range(len(examples)), key=lambda i: (examples[i].source, i))
 
         def one(index: int) -> float | None:
-            example = examples[index]
-            if not example.response.strip():
+            if not examples[index].response.strip():
                 return None  # as it has no rating either
             try:
-                return lm.likelihood(weighing_turns(example), example.response).mean
+                return value_of(further_reading(name, lm, criteria, examples[index]))
             except PER_ITEM:
                 return None
 
-        done = in_parallel(lm, one, order, doing="weighing examples", progress=progress)
-        for index, mean in zip(order, done, strict=True):
-            self.likelihoods[index] = mean
+        doing = f"reading the {name}"
+        values = dict(zip(order, in_parallel(lm, one, order, doing=doing, progress=progress), strict=True))
+        self.further[name] = [values[i] for i in range(len(examples))]
+        had = sum(value is not None for value in values.values())
+        if had < MIN_COVERAGE * len(examples) and name not in self.always:
+            self.leave_out(name)
+            return f"the score is read without the {name}: only {had} of {len(examples)} examples have one"
+        return None
+
+    def leave_out(self, name: str) -> None:
+        """Go on without a reading."""
+        self.names = tuple(other for other in self.names if other != name)
+        self.further.pop(name, None)
 
     def usable(self, candidate: int, indices: Sequence[int]) -> list[int]:
         """Those of the examples that have all readings under a candidate."""
-        rated = [i for i in indices if self.search.verdicts[candidate, i].score is not None]
-        return [i for i in rated if "likelihood" not in self.names or self.likelihoods[i] is not None]
+        verdicts = self.search.verdicts
+        rated = [i for i in indices if (v := verdicts.get((candidate, i))) is not None and v.score is not None]
+        return [i for i in rated if all(values[i] is not None for values in self.further.values())]
 
     def fit(self, candidate: int, indices: Sequence[int]) -> tuple[Calibration, SurfaceFloor | None]:
         """The combination for a candidate, from these examples alone.
+
+        A reading whose share of the weights is below ``WORTH`` is left out, and the others are combined without it.
 
         Raises:
             FitError: Fewer than ``MIN_EXAMPLES`` of them have all readings; of fewer examples (a small set without a
@@ -111,27 +161,42 @@ class Combiner:
         if len(kept) < needed:
             raise FitError(
                 f"only {len(kept)} of {len(indices)} examples have all of {', '.join(self.names)}, and {needed} "
-                "are needed to combine them; give more or shorter examples, or take the rating alone"
+                "are needed to combine them; give more or shorter examples, or forbid the readings that are missing"
             )
-        # By content: the last digit of a sum depends on the order of rows.
-        kept.sort(key=lambda i: (self.search.keys[i], self.search.human[i], self._rating(candidate, i)))
         examples = [self.search.examples[i] for i in kept]
         floor = None
         values: dict[str, Sequence[float]] = {"rating": [self._rating(candidate, i) for i in kept]}
-        if "likelihood" in self.names:
-            values["likelihood"] = [self.likelihoods[i] or 0.0 for i in kept]
+        for name, had in self.further.items():
+            values[name] = [had[i] or 0.0 for i in kept]  # none is None: see usable()
         if "surface" in self.names:
             floor = SurfaceFloor().fit(examples, self.scale)
             values["surface"] = out_of_fold(examples, _parts(examples), self.scale)
         human = [self.search.human[i] for i in kept]
-        return calibrate(values, human, [group_of(example) for example in examples]), floor
+        groups = [group_of(example) for example in examples]
+        found = calibrate(values, human, groups)
+        small = {name for name, share in found.shares.items() if share < WORTH} - {"rating", *self.always}
+        if small:
+            found = calibrate({name: values[name] for name in values if name not in small}, human, groups)
+        return found, None if "surface" in small else floor
 
     def predict(self, candidate: int, fitted_on: Sequence[int], indices: Sequence[int]) -> dict[int, float]:
-        """Combined scores of some examples, from a combination fitted on others."""
+        """Combined scores of some examples, from a combination fitted on others.
+
+        All begin at the mean score of all examples. Beginning at that of the others, which is the lower the higher the
+        scores that are left out, predictions of different folds would go against people when they are pooled.
+        """
         calibration, floor = self.fit(candidate, fitted_on)
+        shift = math.fsum(self.search.human) / len(self.search.human) - calibration.intercept
         return {
-            i: calibration.apply(
-                readings_of(self._rating(candidate, i), self.likelihoods[i], floor, self.search.examples[i]), self.scale
+            i: shift
+            + calibration.apply(
+                readings_of(
+                    self._rating(candidate, i),
+                    {name: had[i] or 0.0 for name, had in self.further.items()},
+                    floor,
+                    self.search.examples[i],
+                ),
+                self.scale,
             ).score
             for i in self.usable(candidate, indices)
         }
@@ -150,12 +215,10 @@ def _parts(examples: Sequence[Example]) -> list[list[int]]:
 
 
 def readings_of(
-    rating: float, likelihood: float | None, floor: SurfaceFloor | None, example: Example
+    rating: float, further: Mapping[str, float], floor: SurfaceFloor | None, example: Example
 ) -> Mapping[str, float]:
     """The readings of one example by name."""
-    values = {"rating": rating}
-    if likelihood is not None:
-        values["likelihood"] = likelihood
+    values = {"rating": rating, **further}
     if floor is not None:
         values["surface"] = floor.predict([example])[0]
     return values
@@ -168,15 +231,17 @@ def words(calibration: Calibration, asked: int) -> list[str]:
         calibration: The combination.
         asked: How many examples it could have rested on.
     """
-    shares = ", ".join(f"{name} {share:.0%}" for name, share in calibration.shares.items())
-    said = [f"the score is combined from {shares} (shares of the weights, fitted on {calibration.n} examples)"]
+    said = []
+    if len(calibration.parts) > 1:
+        shares = ", ".join(f"{name} {share:.0%}" for name, share in calibration.shares.items())
+        said.append(f"the score is combined from {shares} (shares of the weights, fitted on {calibration.n} examples)")
     if calibration.n < asked:
         # Without reasons: these may quote the text, and no text of an example is to stand in a program.
         said.append(f"{asked - calibration.n} of {asked} examples lack a reading and do not count in the combination")
     if calibration.shares.get("surface", 0.0) >= LEANS:
         said.append(
             "this critic leans on the surface of the texts (length, overlap, repetition): such a critic can be gamed; "
-            "leave 'surface' out of the readings where texts are written to score well"
+            "forbid it (use_surface='never') where texts are written to score well"
         )
     return said
 

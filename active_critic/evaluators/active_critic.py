@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, demo_count
-from active_critic.errors import FitError
+from active_critic.errors import BudgetSpent, FitError
 from active_critic.evaluators._fitting import check_task, check_whole, given_criteria
-from active_critic.evaluators._readings import Combiner, check_likelihood, check_readings, words
+from active_critic.evaluators._readings import Combiner, Use, readings_for, words
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.fit_report import FitReport, make_report
@@ -45,16 +45,19 @@ class ActiveCritic(Evaluator):
             probabilities, else the second.
         overall_scoring: False: the overall is the mean of the criteria ("without OS-E"); fine mode only.
         explanations: False: the model explains nothing, neither in demonstrations nor in replies.
-        readings: What the score is made from: ``"rating"`` alone, or combined with the ``"likelihood"`` of the response
-            (one further reading of it, by a model that gives likelihoods) and the ``"surface"`` of the text; see
-            ``calibration``. A combined score has an interval.
+        use_approval: Whether the model's answer to "is this a good response?" (one token) has a part in the score
+            beside the rating: ``"auto"``: where the model gives token probabilities and it is worth its price;
+            ``"never"``; ``"always"``. See ``calibration``.
+        use_likelihood: The same for the likelihood of the response given the source.
+        use_surface: The same for length, overlap and repetition, which cost nothing and can be gamed.
         report: Whether to measure the fit on held-out folds, against zero-shot and the surface floor.
         seed: Of batches, candidates, folds and resampling.
         journal: Where replies are kept; see ``Evaluator``.
 
     Attributes:
         protocol_: The program.
-        report_: The honest report (None with ``report=False``, or when loaded).
+        report_: The honest report (None with ``report=False``, when loaded, or where the model's budget was spent
+            before it was made; the program's notes say so).
         candidates_: Every candidate of the search with its Q, cost and demonstrations, best first.
     """
 
@@ -76,7 +79,9 @@ class ActiveCritic(Evaluator):
         order: Order | None = None,
         overall_scoring: bool = True,
         explanations: bool = True,
-        readings: Sequence[str] = ("rating",),
+        use_approval: Use = "auto",
+        use_likelihood: Use = "auto",
+        use_surface: Use = "auto",
         report: bool = True,
         seed: int = 0,
         journal: JournalPath = "default",
@@ -93,7 +98,9 @@ class ActiveCritic(Evaluator):
         self.order: Order | None = order
         self.overall_scoring = overall_scoring
         self.explanations = explanations
-        self.readings = readings
+        self.use_approval: Use = use_approval
+        self.use_likelihood: Use = use_likelihood
+        self.use_surface: Use = use_surface
         self.report = report
         self.seed = seed
         self.report_: FitReport | None = None
@@ -103,9 +110,10 @@ class ActiveCritic(Evaluator):
         """Infer the task and the criteria, search for demonstrations, and measure. See :meth:`Evaluator.learn`."""
         user_scale = scale_of(data)
         demo_count(data, self.demos)  # too many are refused before anything is paid for
-        readings, model = check_readings(self.readings), self.model
+        model = self.model
         start = model.usage
-        check_likelihood(readings, model)
+        readings, said = readings_for(model, self._uses)
+        notes += said
         inferred = infer(
             data,
             model,
@@ -139,31 +147,52 @@ class ActiveCritic(Evaluator):
         compiled = settings.compile(Scorer(protocol, model), trainset=list(data))
         after_search = model.usage
         found: list[Candidate] = compiled.candidate_programs
-        if len(found) < self.candidates:
+        stopped: str | None = compiled.search.stopped
+        if stopped is not None:
+            notes.append(stopped)
+        elif len(found) < self.candidates:
             notes.append(
                 f"{len(found)} candidates were tried, not {self.candidates}: {len(data)} examples give no more "
                 f"different sets of {compiled.search.size} demonstrations"
             )
         chosen = next(candidate.index for candidate in found if candidate.wins)
-        combiner = Combiner(readings, compiled.search, user_scale)
-        calibration, floor = None, None
         usage = {"task inference": after_inference - start, "demo search": after_search - after_inference}
-        if combiner.names != ("rating",):
-            combiner.weigh(model, progress)
+        always = frozenset(name for name, use in self._uses.items() if use == "always")
+        combiner = Combiner(readings, compiled.search, user_scale, always)
+        for name in ("approval", "likelihood"):
+            if name not in readings:
+                continue
+            before = model.usage
+            try:
+                left_out = combiner.take(name, model, progress)
+            except BudgetSpent as spent:
+                stopped = left_out = f"the score is read without the {name}: {spent}"
+                combiner.leave_out(name)
+            notes += [left_out] if left_out else []
+            usage[name] = model.usage - before
+        calibration, floor = None, None
+        try:
             calibration, floor = combiner.fit(chosen, range(len(data)))
             notes += words(calibration, len(data))
-        if "likelihood" in combiner.names:
-            usage["likelihoods"] = model.usage - after_search
+        except FitError as problem:
+            if stopped is None:
+                raise
+            notes.append(f"the score is the rating as it is, without an interval: {problem}")
         report = None
-        if self.report:
-            report = make_report(
-                compiled.search,
-                settings,
-                combine=combiner.predict if calibration else None,
-                usage=usage,
-                notes=notes,
-                candidates=[candidate.to_dict() for candidate in found],
-            )
+        if self.report and stopped is not None:
+            notes.append("the agreement on held-out folds was not measured, for the budget was spent before")
+        elif self.report:
+            try:
+                report = make_report(
+                    compiled.search,
+                    settings,
+                    combine=combiner.predict,
+                    usage=usage,
+                    notes=notes,
+                    candidates=[candidate.to_dict() for candidate in found],
+                )
+            except BudgetSpent as spent:
+                notes.append(f"the agreement on held-out folds was not measured: {spent}")
         document = report.to_dict() if report is not None else {}
         provenance = self.provenance(data, notes).model_copy(update={"report": document})
         self.candidates_, self.report_ = found, report
@@ -182,7 +211,6 @@ class ActiveCritic(Evaluator):
         check_whole("candidates", self.candidates, 1)
         check_whole("max_batches", self.max_batches, 1)
         check_task(self.task_description)
-        check_readings(self.readings)
         if self.mode == "coarse" and not self.overall_scoring:
             raise FitError("without overall scoring there is nothing left in coarse mode; use mode='fine'")
         choices = {
@@ -190,10 +218,15 @@ class ActiveCritic(Evaluator):
             "sampling": (self.sampling, ("stratified", "uniform")),
             "search": (self.search, ("race", "full")),
             "order": (self.order, (None, "rating_first", "reason_first")),
+            **{f"use_{name}": (use, ("auto", "never", "always")) for name, use in self._uses.items()},
         }
         for name, (value, allowed) in choices.items():
             if value not in allowed:
                 raise FitError(f"{name} must be one of {', '.join(map(str, allowed))}, not {value!r}")
+
+    @property
+    def _uses(self) -> dict[str, Use]:
+        return {"approval": self.use_approval, "likelihood": self.use_likelihood, "surface": self.use_surface}
 
     @classmethod
     def from_protocol(cls, protocol: Protocol, lm: Any = None, *, journal: JournalPath = "default") -> Self:

@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from active_critic.approval import Approval, approval_turns
 from active_critic.errors import ProtocolError
-from active_critic.evaluators._readings import READINGS, readings_of
+from active_critic.evaluators._readings import READINGS, further_reading, readings_of, value_of
 from active_critic.evaluators.gpt_score import weighing_turns
 from active_critic.evaluators.judging import Judge
 from active_critic.evaluators.surface import SurfaceFloor
 from active_critic.lm.client import Turn
 from active_critic.lm.likelihood import Likelihood
-from active_critic.records import Example, Usage, Verdict
+from active_critic.records import Example, Verdict
 from active_critic.scoring import OVERALL_QUESTION, Scorer, demo_turns, instructions, item
-
-LIKELIHOOD = "likelihood"
 
 
 class CriticJudge(Judge):
@@ -31,12 +30,15 @@ class CriticJudge(Judge):
             raise ProtocolError(f"the program combines readings that this version does not know: {', '.join(unknown)}")
         if "surface" in names and self._floor is None:
             raise ProtocolError("the program combines a surface reading whose numbers are missing; fit it again")
-        self.questions = ("overall", LIKELIHOOD) if LIKELIHOOD in names else ("overall",)
+        self.further = [name for name in ("approval", "likelihood") if name in names]
+        self.questions = ("overall", *self.further)
 
     def turns(self, question: str, example: Example) -> list[Turn]:
         """The conversation; in fine mode with a placeholder where the ratings of the criteria come to stand."""
-        if question == LIKELIHOOD:
+        if question == "likelihood":
             return weighing_turns(example)
+        if question == "approval":
+            return approval_turns(self.scorer.protocol.criteria, example.source, example.response)
         protocol = self.scorer.protocol
         turns: list[Turn] = [("system", instructions(protocol)), *demo_turns(protocol, self.scorer.rate.demos)]
         turns.append(("user", item(example.source, example.response, protocol)))
@@ -44,27 +46,27 @@ class CriticJudge(Judge):
             turns += [("assistant", "(ratings of the criteria)"), ("user", OVERALL_QUESTION)]
         return turns
 
-    def answer(self, question: str, example: Example, *, explain: bool) -> Verdict | Likelihood:
-        """The scorer's verdict, or the likelihood of the response."""
-        if question == LIKELIHOOD:
-            return self.scorer.lm.likelihood(self.turns(question, example), example.response)
+    def answer(self, question: str, example: Example, *, explain: bool) -> Verdict | Approval | Likelihood:
+        """The scorer's verdict, or another reading of the response."""
+        if question in self.further:
+            return further_reading(question, self.scorer.lm, self.scorer.protocol.criteria, example)
         return self.scorer.verdict(example.source, example.response, explain=explain)
 
     def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
         """The same; combined with the other readings where the program says so."""
         verdict: Verdict = answers["overall"]
         calibration, scale = self.scorer.protocol.calibration, self.scorer.protocol.scale
-        weighed: Likelihood | None = answers.get(LIKELIHOOD)
-        usage = verdict.usage + (weighed.usage if weighed else Usage())
+        further: dict[str, Approval | Likelihood] = {name: answers[name] for name in self.further}
+        usage = sum((read.usage for read in further.values()), verdict.usage)
         if calibration is None or verdict.score is None:
             return replace(verdict, usage=usage)
-        likelihood = None if weighed is None else weighed.mean
-        combined = calibration.apply(readings_of(verdict.score, likelihood, self._floor, example), scale)
+        values = {name: value_of(read) for name, read in further.items()}
+        combined = calibration.apply(readings_of(verdict.score, values, self._floor, example), scale)
         return replace(
             verdict,
             score=round(combined.score, 4),
             interval=combined.interval,
             parts={name: round(points, 4) for name, points in combined.added.items()},
-            read_from="combination",
+            read_from=verdict.read_from if len(combined.added) == 1 else "combination",
             usage=usage,
         )

@@ -34,7 +34,7 @@ def maker(kind: type[Evaluator], **settings: Any) -> Callable[[LanguageModel], E
 
 MAKERS = {kind.kind: maker(kind) for kind in EVALUATORS} | {
     "active-critic coarse": maker(ActiveCritic, mode="coarse"),
-    "active-critic combined": maker(ActiveCritic, readings=("rating", "likelihood", "surface")),
+    "active-critic combined": maker(ActiveCritic, use_likelihood="always", use_surface="always"),
 }
 
 

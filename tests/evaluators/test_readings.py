@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from active_critic.calibration import Calibration, Part
 from active_critic.demo_search import DemoSearch, Search
 from active_critic.errors import ContextOverflow, FitError, ProtocolError, RequestRefused
 from active_critic.evaluators import ActiveCritic, load
-from active_critic.evaluators._readings import Combiner, check_readings, words
+from active_critic.evaluators._readings import Combiner, words
 from active_critic.evaluators.fit_report import FOLDS, held_out_predictions
 from active_critic.examples import folds
 from active_critic.journal import Journal
@@ -22,7 +22,7 @@ from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Example, Scale, Usage, Verdict
 from active_critic.scoring import Scorer
 
-ALL = ("rating", "likelihood", "surface")
+ALL = ("rating", "approval", "likelihood", "surface")
 SMALL: dict[str, Any] = {"candidates": 2, "demos": 2, "max_batches": 1, "report": False, "journal": None}
 SCALE = Scale(low=0, high=5)
 
@@ -35,7 +35,11 @@ def likely(turns: list[Turn], text: str) -> list[float]:
 
 
 def weighing_lm(
-    likelihood: Callable[[list[Turn], str], list[float]] = likely, *, weighed: list[str] | None = None, **how: Any
+    likelihood: Callable[[list[Turn], str], list[float]] = likely,
+    *,
+    weighed: list[str] | None = None,
+    approves: Callable[[list[Turn]], float] = lambda turns: 0.3 + len(turns[-1][1]) / 1000,
+    **how: Any,
 ) -> LanguageModel:
     """A simulated model that also gives likelihoods."""
 
@@ -44,7 +48,7 @@ def weighing_lm(
             weighed.append(text)
         return likelihood(turns, text)
 
-    return simulated_lm(likelihood=weigh, **how)
+    return simulated_lm(likelihood=weigh, approves=approves, **how)
 
 
 def text_of(i: int) -> str:
@@ -65,8 +69,12 @@ def items(n: int = 8) -> list[Example]:
     return [Example(text_of(100 + i), f"question {100 + i // 2}") for i in range(n)]
 
 
-def fitted(lm: LanguageModel | None = None, data: list[Example] | None = None, **how: Any) -> ActiveCritic:
-    settings: dict[str, Any] = {"readings": ALL, **SMALL, **how}
+def fitted(
+    lm: LanguageModel | None = None, data: list[Example] | None = None, readings: Sequence[str] = ALL, **how: Any
+) -> ActiveCritic:
+    """Fitted on exactly these readings."""
+    uses = {f"use_{name}": "always" if name in readings else "never" for name in ALL[1:]}
+    settings: dict[str, Any] = {**uses, **SMALL, **how}
     return ActiveCritic(lm or weighing_lm(), **settings).fit(data or examples(), scale="0..5")
 
 
@@ -77,57 +85,64 @@ def plain(critic: Any, given: list[Example] | None = None, **how: Any) -> list[d
 # --- parameters -------------------------------------------------------------------------------------------------------
 
 
-def test_the_rating_alone_is_the_default_and_nothing_is_weighed() -> None:
+def test_where_the_readings_are_forbidden_the_rating_is_brought_to_the_scale_and_nothing_is_weighed() -> None:
     weighed: list[str] = []
-    lm = weighing_lm(weighed=weighed)
-    critic = ActiveCritic(lm, **SMALL).fit(examples(), scale="0..5")
-    assert critic.fitted.calibration is None
+    critic = fitted(weighing_lm(weighed=weighed), readings=())
+    assert [part.name for part in critic.fitted.calibration.parts] == ["rating"]
     assert critic.fitted.surface is None
-    assert critic.fitted == fitted(readings=["rating"]).fitted.model_copy(
-        update={"provenance": critic.fitted.provenance}
-    )
     verdict = critic.score("a fine text", "question")
-    assert (verdict.interval, dict(verdict.parts), verdict.read_from) == (None, {}, "probabilities")
+    assert verdict.interval is not None
+    assert (list(verdict.parts), verdict.read_from) == (["rating"], "probabilities")
     assert weighed == []
     assert "score:rating" in critic.signature.split("|")
     assert not any("combined" in note for note in critic.fitted.provenance.notes)
 
 
-@pytest.mark.parametrize(
-    "readings",
-    [
-        "rating",
-        None,
-        3,
-        {"rating"},
-        [],
-        ["surface"],
-        ["likelihood", "surface"],
-        ["rating", "rating"],
-        ["rating", "length"],
-        ["rating", []],
-    ],
-)
-def test_other_readings_are_refused_before_anything_is_asked(readings: Any) -> None:
+def test_the_default_takes_what_can_be_had_and_says_what_cannot() -> None:
+    critic = ActiveCritic(weighing_lm(), **SMALL).fit(examples(), scale="0..5")
+    assert critic.fitted == fitted().fitted.model_copy(update={"provenance": critic.fitted.provenance})
+    lm = simulated_lm()
+    without = ActiveCritic(lm, **SMALL).fit(examples(), scale="0..5")
+    assert [part.name for part in without.fitted.calibration.parts] == ["rating", "surface"]
+    notes = without.fitted.provenance.notes
+    assert any(note.startswith(f"the score is read without the likelihood: {lm.name}") for note in notes)
+    assert "the score is read without the approval: only 0 of 24 examples have one" in notes
+
+
+def test_a_reading_that_is_worth_nothing_is_left_out_unless_it_is_always_to_be_used() -> None:
+    """The likelihood goes against people in hundreds of examples: nobody should pay for it when scoring."""
+    data = [Example(f"{text_of(i)} {i}", f"question {i}") for i in range(300)]
+    data = [Example(e.response, e.source, len(e.response.split()) / 10) for e in data]
+    weighed: list[str] = []
+
+    def against(turns: list[Turn], text: str) -> list[float]:
+        return [-len(text.split()) / 10]
+
+    how: dict[str, Any] = {"candidates": 1, "demos": 0, "use_surface": "never", "use_approval": "never"}
+    lm = weighing_lm(against, weighed=weighed, rate=lambda response, turns: len(response.split()) / 10)
+    critic = ActiveCritic(lm, **{**SMALL, **how}).fit(data, scale="0..5")
+    assert [part.name for part in critic.fitted.calibration.parts] == ["rating"]
+    weighed.clear()
+    assert critic.score("a fine text", "question").score is not None
+    assert weighed == []
+    critic = ActiveCritic(lm, use_likelihood="always", **{**SMALL, **how}).fit(data, scale="0..5")
+    assert [part.name for part in critic.fitted.calibration.parts] == ["rating", "likelihood"]
+
+
+@pytest.mark.parametrize("name", ["use_approval", "use_likelihood", "use_surface"])
+@pytest.mark.parametrize("use", ["sometimes", None, True])
+def test_other_uses_are_refused_before_anything_is_asked(name: str, use: Any) -> None:
     lm = weighing_lm()
-    with pytest.raises(FitError, match="readings must be a list of rating, likelihood, surface"):
-        fitted(lm, readings=readings)
+    with pytest.raises(FitError, match=f"{name} must be one of auto, never, always"):
+        fitted(lm, **{name: use})
     assert lm.usage.calls == 0
 
 
-def test_the_order_in_which_readings_are_named_does_not_matter() -> None:
-    assert check_readings(["surface", "likelihood", "rating"]) == ALL
-    one, other = fitted(readings=["surface", "rating"]), fitted(readings=("rating", "surface"))
-    assert one.signature == other.signature
-    assert "score:rating+surface" in one.signature.split("|")
-
-
-def test_a_model_without_likelihood_is_refused_before_anything_is_paid_for() -> None:
+def test_a_model_without_likelihood_is_refused_where_that_is_always_to_be_used() -> None:
     lm = simulated_lm()
     with pytest.raises(RequestRefused, match="gives no token log-probabilities of a given text"):
         fitted(lm)
     assert lm.usage.calls == 0
-    assert fitted(simulated_lm(), readings=["rating", "surface"]).fitted.calibration is not None
 
 
 # --- verdicts ---------------------------------------------------------------------------------------------------------
@@ -150,7 +165,7 @@ def test_a_verdict_has_the_parts_that_it_is_combined_from_and_an_interval() -> N
 
 
 def test_the_likelihood_counts() -> None:
-    critic = fitted(readings=["rating", "likelihood"])
+    critic = fitted(readings=["likelihood"])
     dull, fine = critic.score("word " * 20, "question"), critic.score("fine " * 20, "question")
     assert dull.parts["rating"] == fine.parts["rating"]
     assert (fine.score or 0) > (dull.score or 0)
@@ -174,11 +189,11 @@ def test_usage_in_the_report_is_all_that_was_asked() -> None:
     critic = fitted(report=True)
     assert critic.report_ is not None
     usage = critic.report_.usage
-    assert usage["likelihoods"].calls == len(examples())
+    assert usage["likelihood"].calls == usage["approval"].calls == len(examples())
     assert usage["total"].calls == critic.usage.calls
     rating = fitted(report=True, readings=["rating", "surface"]).report_
     assert rating is not None
-    assert "likelihoods" not in rating.usage
+    assert not {"likelihood", "approval"} & set(rating.usage)
 
 
 def test_explaining_changes_no_score() -> None:
@@ -239,7 +254,7 @@ def test_what_cannot_be_rated_is_unscored_and_its_cost_is_said() -> None:
 
 def test_examples_that_cannot_be_weighed_are_left_out_and_said_without_their_texts() -> None:
     extra = [Example(f"this one is too long {i}", f"question {i}", 2.0) for i in range(3)]
-    readings = ["rating", "likelihood"]
+    readings = ["likelihood"]
     critic = fitted(data=[*examples(), *extra], readings=readings, candidates=1, demos=0)
     without = fitted(readings=readings, candidates=1, demos=0)
     assert critic.fitted.calibration == without.fitted.calibration
@@ -254,7 +269,7 @@ def test_too_few_that_can_be_weighed_are_an_error_that_leaves_the_program_as_it_
     critic = fitted()
     before = critic.protocol_
     data = [*examples(4), *(Example(f"this one is too long {i}", f"q {i}", i % 5) for i in range(8))]
-    with pytest.raises(FitError, match="only 4 of 12 examples have all of rating, likelihood, surface, and 5 are"):
+    with pytest.raises(FitError, match="only 4 of 12 examples have all of rating, approval, likelihood, surface"):
         critic.fit(data, scale="0..5")
     assert critic.protocol_ is before
 
@@ -308,7 +323,7 @@ def test_the_notes_say_the_shares_and_warn_of_a_critic_that_leans_on_the_surface
     ]
     _, warning = combined(0.6, 0.4)
     assert "leans on the surface" in warning
-    assert "leave 'surface' out of the readings" in warning
+    assert "use_surface='never'" in warning
     noted = fitted().fitted.provenance.notes
     assert any(note.startswith("the score is combined from rating ") for note in noted)
 
@@ -335,7 +350,7 @@ def searched(n: int = 40) -> tuple[Search, DemoSearch]:
 
 
 def held_out(search: Search, settings: DemoSearch, likelihoods: list[float | None]) -> list[float | None]:
-    combiner = Combiner(ALL, search, SCALE, likelihoods)
+    combiner = Combiner(("rating", "likelihood", "surface"), search, SCALE, further={"likelihood": likelihoods})
     return held_out_predictions(search, settings, combiner.predict)[0]
 
 
@@ -347,13 +362,16 @@ def test_held_out_figures_are_of_the_combined_score_fitted_without_the_fold() ->
     assert predictions != [search.verdicts[0, i].score for i in range(n)]
     part = folds(search.examples, FOLDS, settings.seed)[0]
     human = list(search.human)
-    # Whatever people say of a fold, what is predicted for it stays the same; for the others it does not.
+    # Whatever people say of a fold, what is predicted for it stays the same but for the mean of all, which every
+    # prediction begins at; for the others it does not.
     for i in part:
         search.human[i] = 5 - human[i]
         search.examples[i] = Example(search.examples[i].response, search.examples[i].source, 5 - human[i])
     changed = held_out(search, settings, likelihoods)
-    assert [changed[i] for i in part] == [predictions[i] for i in part]
-    assert all(changed[i] != predictions[i] for i in range(n) if i not in part)
+    shift = (sum(search.human) - sum(human)) / n
+    moved = [(after or 0) - (before or 0) - shift for before, after in zip(predictions, changed, strict=True)]
+    assert [moved[i] for i in part] == pytest.approx([0] * len(part), abs=1e-9)
+    assert all(abs(moved[i]) > 1e-6 for i in range(n) if i not in part)
 
 
 def test_what_lacks_a_reading_is_unscored_in_the_report_and_so_is_a_fold_without_enough_others() -> None:
@@ -384,5 +402,5 @@ def test_the_report_is_of_the_score_that_is_given() -> None:
         assert report.critic.n == 24
         return report.critic.mean or 0.0
 
-    assert q(["rating"]) < 0.5
-    assert q(["rating", "likelihood"]) > q(["rating"]) + 0.2
+    assert q([]) < 0.5
+    assert q(["likelihood"]) > q([]) + 0.2

@@ -1,0 +1,78 @@
+"""One question with one word for an answer: is this a good response? How sure the model is of its yes is a reading.
+
+A small model's ratings on levels all look alike; how much likelier it finds "yes" than "no" does not
+(``benchmarks/results/readings.md``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from active_critic.asking import MATERIAL, listed, shown_texts
+from active_critic.errors import UnreadableReply
+from active_critic.lm.client import LanguageModel, Turn
+from active_critic.lm.filling import YES_OR_NO
+from active_critic.reading import LOW_MASS
+from active_critic.records import Criterion, Usage
+
+QUESTION = f"Is this a good response? {YES_OR_NO}"
+ALTERNATIVES = 20
+"""Tokens whose probability is asked for: "yes" and "no" may be written in several ways."""
+LIMIT = 10.0
+"""Log-odds beyond this, either way, count as this: no model is surer than that of anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What a model thinks of a response in a word.
+
+    Attributes:
+        log_odds: Natural logarithm of the probability of "yes" over that of "no", within ``LIMIT`` of 0.
+        usage: What asking cost.
+    """
+
+    log_odds: float
+    usage: Usage
+
+
+def approval_turns(criteria: Sequence[Criterion], source: str, response: str) -> list[Turn]:
+    """The question about one response; source before response, so that responses to one source share a prefix."""
+    head = ["You judge texts as careful readers do."]
+    if criteria:
+        head.append(f"What these readers look at:\n{listed(criteria)}")
+    asked = f"{shown_texts(source, response)}\n\n{QUESTION}"
+    return [("system", "\n\n".join([*head, MATERIAL])), ("user", asked)]
+
+
+def approval(lm: LanguageModel, criteria: Sequence[Criterion], source: str, response: str) -> Approval:
+    """Ask whether a response is good; a single token is generated.
+
+    Args:
+        lm: The language model, which must give token probabilities.
+        criteria: What makes a response good; may be empty.
+        source: What the response was made from.
+        response: The text to judge.
+
+    Raises:
+        UnreadableReply: Hardly any probability is on "yes" or "no", or no probabilities are given at all.
+        ModelError: The endpoint cannot be used.
+    """
+    turns = approval_turns(criteria, source, response)
+    reply = lm.ask(turns, max_tokens=1, top_logprobs=ALTERNATIVES)
+    said = {"yes": 0.0, "no": 0.0}
+    for text, logprob in reply.tokens[0].top if reply.tokens else ():
+        word = text.strip().strip(".,!").casefold()
+        if word in said:
+            said[word] += math.exp(logprob)
+    mass = sum(said.values())
+    if mass < LOW_MASS:
+        problem = UnreadableReply(
+            f"{mass:.0%} of the probability was on yes or no, and {LOW_MASS:.0%} is needed", reply=reply.text
+        )
+        problem.usage = reply.usage
+        raise problem
+    least = math.exp(-2 * LIMIT)  # so that neither logarithm is of 0
+    log_odds = math.log(max(said["yes"], least)) - math.log(max(said["no"], least))
+    return Approval(max(-LIMIT, min(LIMIT, log_odds)), reply.usage)
