@@ -1,0 +1,153 @@
+"""What the project takes from others: pinned, locked, audited, and silent on the network."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).parents[2]
+LOCK = (ROOT / "requirements.lock").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+MALICIOUS = {"litellm": ("1.82.7", "1.82.8")}
+"""Releases that are known to have been tampered with."""
+NO_NETWORK = """
+import sys
+
+def forbid(event, args):
+    if event in {"socket.getaddrinfo", "socket.gethostbyname", "socket.connect", "socket.sendto"}:
+        # Past every `except Exception` of a library that would rather not say so.
+        sys.stderr.write(f"the network was used: {event} {args!r}\\n")
+        sys.stderr.flush()
+        import os
+        os._exit(97)
+
+sys.addaudithook(forbid)
+"""
+"""Ends a process that looks up a name, or connects or sends anywhere."""
+
+
+def requirements() -> list[Requirement]:
+    """All that is required, the extras included, without the project itself."""
+    given = [*PROJECT["dependencies"], *(text for extra in PROJECT["optional-dependencies"].values() for text in extra)]
+    return [found for found in map(Requirement, given) if found.name != PROJECT["name"]]
+
+
+def locked() -> dict[str, list[Version]]:
+    """The versions of the lock file; several where they differ by platform."""
+    versions: dict[str, list[Version]] = {}
+    for name, version in re.findall(r"^([A-Za-z0-9][\w.-]*)==([^\s;]+)", LOCK, re.MULTILINE):
+        versions.setdefault(canonicalize_name(name), []).append(Version(version))
+    return versions
+
+
+def run_offline(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", NO_NETWORK + code]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("required", requirements(), ids=str)
+def test_every_requirement_has_a_lower_bound_and_a_locked_version(required: Requirement) -> None:
+    versions = locked().get(canonicalize_name(required.name))
+    assert versions, "not in requirements.lock; run: bash .ci/lock"
+    assert all(version in required.specifier for version in versions), "lock file out of date; run: bash .ci/lock"
+    assert any(each.operator in {">=", "==", "~="} for each in required.specifier), "no lower bound"
+
+
+@pytest.mark.parametrize("name", MALICIOUS)
+def test_malicious_releases_are_excluded(name: str) -> None:
+    (required,) = [each for each in requirements() if each.name == name]
+    for version in MALICIOUS[name]:
+        assert version not in required.specifier
+        assert Version(version) not in locked()[name]
+
+
+def test_everything_locked_is_hashed_and_nothing_comes_from_elsewhere() -> None:
+    pins = re.split(r"^(?=[A-Za-z0-9])", LOCK, flags=re.MULTILINE)[1:]
+    assert len(pins) >= 50
+    assert not [pin.splitlines()[0] for pin in pins if "--hash=sha256:" not in pin]
+    assert not re.findall(r"(?:https?|file|git\+\w+)://\S*|--(?:extra-)?index-url\S*|--find-links\S*| @ \S+", LOCK)
+
+
+def test_import_and_help_use_no_network(tmp_path: Path) -> None:
+    code = """
+import runpy
+import active_critic
+[getattr(active_critic, name) for name in active_critic.__all__]
+from active_critic.cli import main
+sys.argv = ["active-critic", "--help"]
+main()
+"""
+    done = run_offline(code, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Usage" in done.stdout
+
+
+def test_a_fit_and_a_scoring_without_a_model_use_no_network(tmp_path: Path) -> None:
+    code = """
+import active_critic as ac
+rows = [
+    {"source": f"Tell of day {i}.", "response": "A day. " * (i % 7 + 1), "score": i % 7 + 1, "group": f"d{i}"}
+    for i in range(14)
+]
+data = ac.read_examples(rows)
+critic = ac.Surface().fit(data)
+assert all(verdict.score is not None for verdict in critic.score_many(data))
+print("scored")
+"""
+    done = run_offline(code, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "scored"
+
+
+SWALLOWED = """
+import socket
+try:
+    socket.create_connection(("127.0.0.1", 9))
+except Exception:
+    pass
+"""
+
+
+@pytest.mark.parametrize("code", ["import socket; socket.getaddrinfo('localhost', 80)", SWALLOWED])
+def test_the_watch_on_the_network_sees_it_even_where_errors_are_swallowed(code: str, tmp_path: Path) -> None:
+    done = run_offline(code, tmp_path)
+    assert done.returncode == 97
+    assert "the network was used" in done.stderr
+
+
+CLEAN: dict[str, Any] = {"name": "clean", "version": "1.0", "vulns": []}
+FLAWED: dict[str, Any] = {
+    "name": "flawed", "version": "1.0", "vulns": [{"id": "PYSEC-1", "fix_versions": ["1.1"], "aliases": []}]
+}  # fmt: skip
+UNKNOWN: dict[str, Any] = {"name": "unknown", "skip_reason": "Dependency not found on PyPI"}
+
+
+@pytest.mark.parametrize(
+    ("packages", "code", "words"),
+    [
+        ([CLEAN], 0, ["1 of 1 packages audited, 0 known"]),
+        ([CLEAN, FLAWED], 1, ["flawed 1.0: PYSEC-1; repaired in 1.1", "2 of 2 packages audited, 1 known"]),
+        ([FLAWED, UNKNOWN], 1, ["PYSEC-1", "not audited: unknown", "1 of 2"]),
+        ([UNKNOWN, UNKNOWN], 0, ["not audited: service unreachable", "0 of 2"]),
+        (None, 0, ["not audited: service unreachable (no route to host)"]),
+    ],
+)
+def test_the_audit_fails_on_a_finding_and_never_calls_unanswered_clean(
+    packages: list[dict[str, Any]] | None, code: int, words: list[str]
+) -> None:
+    judge = runpy.run_path(str(ROOT / ".ci" / "audit"))["judge"]
+    report = "" if packages is None else json.dumps({"dependencies": packages, "fixes": []})
+    found, said = judge(report, "a warning\nno route to host\n")
+    assert found == code
+    assert all(each in said for each in words), said
