@@ -1,0 +1,348 @@
+"""Ways to make one score of several readings, tried on random splits of the documents. Pure: no model is asked.
+
+In every split a third of the examples (whole documents) is held out, and the labels come from the others; the held-out
+part is the same for every number of labels, and fewer labels are part of more. They come document after document. The
+surface reading is fitted on those labels, out of fold for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import active_critic as ac
+from active_critic.calibration import COVERAGES, PRIOR, Calibration, calibrate
+from active_critic.evaluators._readings import WORTH, _parts
+from active_critic.evaluators.surface import SurfaceFloor, figures_of, out_of_fold
+from active_critic.examples import folds, group_of, human_score
+from active_critic.records import Scale
+from active_critic.stats import agreement, pearson, percentile_interval, q
+
+HELD_OUT = 1 / 3
+STRONG = 0.6
+"""Correlation with people of the simulated rating."""
+PRIORS = (10.0, 20.0, PRIOR, 80.0)
+SITUATIONS = {
+    "as it is": (False, False),
+    f"a simulated rating that correlates {STRONG:g} with people": (True, False),
+    f"that, and a surface that says nothing (texts swapped at random, correlation {STRONG:g})": (True, True),
+}
+"""Whether the rating is simulated, and whether the surface is that of other texts."""
+ALONE = " alone"
+EQUAL = "equal weights"
+CHOSEN = "chosen by cross-validation: one alone, or equal weights"
+FREE = "free least squares"
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Examples that have every reading.
+
+    Attributes:
+        examples: All with a score.
+        values: The readings that need no label, by name, each of shape (n,).
+        human: The scores, shape (n,).
+        scale: What scores are clipped to.
+    """
+
+    examples: ac.Examples
+    values: Mapping[str, Floats]
+    human: Floats
+    scale: Scale
+
+    @classmethod
+    def of(cls, examples: ac.Examples, values: Mapping[str, Sequence[float | None]]) -> Readings:
+        """The complete ones; a reading that fewer than half of the examples have is left out."""
+        had = {name: [v is not None for v in column] for name, column in values.items()}
+        names = [name for name, there in had.items() if 2 * sum(there) >= len(there)]
+        kept = [i for i in range(len(examples)) if all(had[name][i] for name in names)]
+        taken = examples.take(kept)
+        human = np.array([human_score(example) for example in taken])
+        scale = examples.scale or Scale(low=float(human.min()), high=float(human.max()))
+        return cls(taken, {name: np.array([values[name][i] for i in kept], float) for name in names}, human, scale)
+
+    @property
+    def groups(self) -> list[str]:
+        """The document of each example."""
+        return [group_of(example) for example in self.examples]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Labels to combine readings by, and held-out examples to try it on.
+
+    Attributes:
+        train, test: Readings by name; the surface of ``train`` is out of fold.
+        labels: The examples of ``train``.
+        human, truth: Human scores of ``train`` and of ``test``.
+        scale: What scores are clipped to.
+    """
+
+    train: dict[str, Floats]
+    test: dict[str, Floats]
+    labels: ac.Examples
+    human: Floats
+    truth: Floats
+    scale: Scale
+
+    def rows(self, kept: Sequence[int], tried: Sequence[int]) -> Trial:
+        """Some of the training examples, tried on others of them."""
+        at, out = list(kept), list(tried)
+        return Trial(
+            {name: column[at] for name, column in self.train.items()},
+            {name: column[out] for name, column in self.train.items()},
+            self.labels.take(at),
+            self.human[at],
+            self.human[out],
+            self.scale,
+        )
+
+
+# --- ways to combine --------------------------------------------------------------------------------------------------
+
+Combine = Callable[[Trial], Floats]
+
+
+def ways(names: Sequence[str]) -> dict[str, Combine]:
+    """All of them by what tables call them, for readings of these names."""
+    simple: dict[str, Combine] = {f"{name}{ALONE}": _alone(name) for name in names}
+    simple[EQUAL] = _equal
+    return {**simple, **{way_of(prior): _calibrated(prior) for prior in PRIORS}, CHOSEN: _chosen(simple), FREE: _free}
+
+
+def way_of(prior: float) -> str:
+    """What the calibration with a prior is called."""
+    return f"calibrated, prior {prior:g}{' (the product)' if prior == PRIOR else ''}"
+
+
+def fitted(trial: Trial, prior: float = PRIOR) -> Calibration:
+    """The combination of the product: readings with hardly any weight, the rating apart, are left out."""
+    groups = [group_of(example) for example in trial.labels]
+    found = calibrate(trial.train, trial.human, groups, prior=prior)
+    kept = {n: column for n, column in trial.train.items() if n == "rating" or found.shares[n] >= WORTH}
+    return found if len(kept) == len(trial.train) else calibrate(kept, trial.human, groups, prior=prior)
+
+
+def applied(found: Calibration, trial: Trial) -> Floats:
+    """Scores of the examples that are tried."""
+    rows = range(len(trial.truth))
+    return np.array([found.apply({n: c[i] for n, c in trial.test.items()}, trial.scale).score for i in rows])
+
+
+def _alone(name: str) -> Combine:
+    return lambda trial: trial.test[name]
+
+
+def _calibrated(prior: float) -> Combine:
+    return lambda trial: applied(fitted(trial, prior), trial)
+
+
+def _equal(trial: Trial) -> Floats:
+    return np.asarray(_standard(trial)[1].sum(axis=1))
+
+
+def _free(trial: Trial) -> Floats:
+    train, test = _standard(trial)
+    weights, *_ = np.linalg.lstsq(train, trial.human - trial.human.mean(), rcond=None)
+    return np.asarray(test @ weights)
+
+
+def _chosen(simple: Mapping[str, Combine]) -> Combine:
+    """The best of simple ways by Q over five folds of the training documents, whose predictions are pooled."""
+
+    def combine(trial: Trial) -> Floats:
+        everything = range(len(trial.human))
+        parts = folds(trial.labels, 5, 0)
+        if len(parts) < 2:
+            return simple[EQUAL](trial)
+        inner = [(part, trial.rows([i for i in everything if i not in set(part)], part)) for part in parts]
+
+        def over_folds(way: Combine) -> float:
+            pooled = np.zeros(len(trial.human))
+            for part, one in inner:
+                pooled[part] = way(one)
+            return q(pooled.tolist(), trial.human.tolist())
+
+        return simple[max(simple, key=lambda name: over_folds(simple[name]))](trial)
+
+    return combine
+
+
+def _standard(trial: Trial) -> tuple[Floats, Floats]:
+    """Both parts, each reading standardised by the training part; one that does not vary there is 0."""
+    train, test = (np.column_stack(list(part.values())) for part in (trial.train, trial.test))
+    means, spreads = train.mean(axis=0), train.std(axis=0)
+    varies = spreads > 1e-9
+    spreads = np.where(varies, spreads, 1.0)
+    return (train - means) / spreads * varies, (test - means) / spreads * varies
+
+
+# --- splits and situations --------------------------------------------------------------------------------------------
+
+
+def trials(
+    data: Readings, sizes: Sequence[int], splits: int, seed: int, *, strong: bool, mute: bool
+) -> Iterator[tuple[int, Trial]]:
+    """The trial of every split and number of labels, with that number; see ``SITUATIONS``."""
+    figures = figures_of(data.examples)
+    for number, (pool, test) in enumerate(parted(data, splits, seed)):
+        rng = np.random.default_rng([seed, number])
+        values = dict(data.values)
+        if strong:
+            values["rating"] = _correlated(data.human, STRONG, rng)
+        order = _in_turn(data, pool, np.random.default_rng([seed, number, 1]))
+        swapped = rng.permutation(len(data.human)) if mute else np.arange(len(data.human))
+        for size in sizes:
+            train = order[:size]
+            taken = data.examples.take(train)
+            shown = [
+                replace(data.examples[swapped[i]], score=example.score, group=group_of(example))
+                for i, example in zip(train, taken, strict=True)
+            ]
+            floor = SurfaceFloor().fit(shown, data.scale, figures=figures[swapped[train]])
+            there = figures[swapped[test]]
+            yield (
+                size,
+                Trial(
+                    {n: c[train] for n, c in values.items()}
+                    | {"surface": np.array(out_of_fold(shown, _parts(shown), data.scale))},
+                    {n: c[test] for n, c in values.items()}
+                    | {"surface": np.array(floor.predict(data.examples.take(test), figures=there))},
+                    taken,
+                    data.human[train],
+                    data.human[test],
+                    data.scale,
+                ),
+            )
+
+
+def parted(data: Readings, splits: int, seed: int) -> list[tuple[list[int], list[int]]]:
+    """For every split the positions that labels may come from, and those held out."""
+    place = {id(example): i for i, example in enumerate(data.examples)}
+    halves = [ac.split(data.examples, 1 - HELD_OUT, seed * 10_000 + number) for number in range(splits)]
+    return [([place[id(e)] for e in pool], [place[id(e)] for e in test]) for pool, test in halves]
+
+
+def _in_turn(data: Readings, pool: Sequence[int], rng: np.random.Generator) -> list[int]:
+    """The positions of a pool, document after document at random: the first n are the labels of n."""
+    documents: dict[str, list[int]] = {}
+    for i in pool:
+        documents.setdefault(group_of(data.examples[i]), []).append(i)
+    names = sorted(documents)
+    return [i for k in rng.permutation(len(names)) for i in documents[names[k]]]
+
+
+def _correlated(human: Floats, r: float, rng: np.random.Generator) -> Floats:
+    """Values whose Pearson correlation with the human scores is ``r`` over all examples, exactly."""
+    z = (human - human.mean()) / human.std()
+    noise = rng.normal(size=len(z))
+    noise -= noise.mean()
+    noise -= (noise @ z) / len(z) * z
+    return np.asarray(r * z + np.sqrt(1 - r * r) * noise / noise.std())
+
+
+# --- what is found ----------------------------------------------------------------------------------------------------
+
+
+def each_alone(data: Readings, seed: int) -> dict[str, Any]:
+    """Agreement of every reading with people over all examples; the surface out of fold."""
+    columns = _with_surface(data)
+    found = {}
+    for name, column in columns.items():
+        values = agreement(column.tolist(), data.human.tolist(), data.groups, seed=seed).to_dict()
+        found[name] = values | {"values": len(set(column.tolist()))}
+    return found
+
+
+def with_each_other(data: Readings) -> dict[str, float | None]:
+    """Pearson correlations of the readings with each other; None where one does not vary."""
+    pairs = combinations(_with_surface(data).items(), 2)
+    return {f"{a} and {b}": pearson(x.tolist(), y.tolist()) for (a, x), (b, y) in pairs}
+
+
+def _with_surface(data: Readings) -> dict[str, Floats]:
+    surface = np.array(out_of_fold(data.examples, _parts(data.examples), data.scale))
+    return {**data.values, "surface": surface}
+
+
+def over_splits(data: Readings, sizes: Sequence[int], splits: int, seed: int) -> dict[str, Any]:
+    """Every way in every situation, the intervals, and the learning curve, over random splits.
+
+    Sizes of which some split has not enough examples are left out.
+    """
+    least = min(len(pool) for pool, _ in parted(data, splits, seed))
+    sizes = [size for size in sizes if size <= least]
+    all_ways = ways([*data.values, "surface"])
+    documents: dict[int, list[int]] = {size: [] for size in sizes}
+    intervals: dict[int, list[tuple[Calibration, Trial]]] = {size: [] for size in sizes}
+    reached: dict[str, dict[str, dict[int, list[float]]]] = {}
+    for situation, (strong, mute) in SITUATIONS.items():
+        table: dict[str, dict[int, list[float]]] = {name: {size: [] for size in sizes} for name in all_ways}
+        for size, trial in trials(data, sizes, splits, seed, strong=strong, mute=mute):
+            for name, combine in all_ways.items():
+                table[name][size].append(q(combine(trial).tolist(), trial.truth.tolist()) / 3)
+            if not (strong or mute):
+                documents[size].append(len({group_of(example) for example in trial.labels}))
+                intervals[size].append((fitted(trial), trial))
+        reached[situation] = table
+    plain = reached["as it is"]
+    return {
+        "documents by labels": {str(size): float(np.mean(n)) for size, n in documents.items()},
+        "held_out": float(np.mean([len(test) for _, test in parted(data, splits, seed)])),
+        "ways": {
+            situation: {name: {str(size): _spread(v) for size, v in row.items()} for name, row in table.items()}
+            for situation, table in reached.items()
+        },
+        "coverage": {str(size): _coverage(found) for size, found in intervals.items()},
+        "curve": {
+            name: {str(size): _spread(v) for size, v in plain[f"{name}{ALONE}" if name in data.values else way].items()}
+            for name, way in (
+                ("combined", way_of(PRIOR)),
+                ("surface", f"surface{ALONE}"),
+                (_best(data), ""),
+            )
+        },
+    }
+
+
+def _best(data: Readings) -> str:
+    """The reading that agrees best with people over all examples, of those that need no label."""
+    human = data.human.tolist()
+    return max(data.values, key=lambda name: q(data.values[name].tolist(), human))
+
+
+def _spread(values: Sequence[float]) -> dict[str, float | None]:
+    """Mean, and the middle 95 % of the splits."""
+    low, high = percentile_interval(np.array(values), 0.95) or (None, None)
+    return {"mean": float(np.mean(values)), "low": low, "high": high}
+
+
+def _coverage(found: Sequence[tuple[Calibration, Trial]]) -> dict[str, dict[str, float | int | None]]:
+    """For every coverage the part of held-out human scores inside, and the mean width in percent of the scale."""
+    told: dict[str, dict[str, float | int | None]] = {}
+    for coverage in COVERAGES:
+        name = f"{100 * coverage:g}"
+        inside: list[bool] = []
+        widths: list[float] = []
+        had = 0
+        for calibration, trial in found:
+            if (half := calibration.half_widths.get(name)) is None:
+                continue
+            had += 1
+            scores, scale = applied(calibration, trial), trial.scale
+            low, high = np.maximum(scores - half, scale.low), np.minimum(scores + half, scale.high)
+            inside += ((low - 1e-9 <= trial.truth) & (trial.truth <= high + 1e-9)).tolist()
+            widths += (100 * (high - low) / (scale.high - scale.low)).tolist()
+        told[name] = {
+            "inside": float(np.mean(inside)) if inside else None,
+            "width": float(np.mean(widths)) if widths else None,
+            "splits": had,
+        }
+    return told

@@ -1,0 +1,282 @@
+"""Other people's judges on the same server, labels and held-back documents as ours: agreement, coverage and price.
+
+    python benchmarks/peers.py sfres=path/to/sfres.jsonl --documents 44 --lm local --cache ~/.cache/peers
+
+Each peer runs in an environment of its own, made under ``--cache``, through a proxy that counts calls and tokens and
+keeps every reply in the journal: a run that is stopped goes on where it was, and ``--peers`` can be given a few at a
+time.
+Data, documents and splits are chosen as by ``compare.py``. Results hold numbers and settings only, never texts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import active_critic as ac
+from active_critic.examples import group_of
+from active_critic.journal import Journal
+from active_critic.lm.server import LocalServer
+from active_critic.lm.weights import open_weights
+from active_critic.meta_evaluation.splits import Split, plan
+from active_critic.stats import agreement
+
+sys.path.insert(0, str(Path(__file__).parent))
+from compare import draw, read
+from recording_proxy import RecordingProxy
+
+SCRIPTS = Path(__file__).parent / "peers"
+LONGEST = 24 * 3600.0
+"""Seconds that one peer may take on one split."""
+WANTED = "How good is the response to its source, all in all, in the eyes of a careful human reader?"
+QUIET = {
+    "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
+    "DEEPEVAL_DISABLE_PROGRESS_BAR": "YES",
+    "DEEPEVAL_PER_ATTEMPT_TIMEOUT_SECONDS_OVERRIDE": "1800",
+    "DEEPEVAL_PER_TASK_TIMEOUT_SECONDS_OVERRIDE": "5400",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_GENAI_OPTIMIZE_MAX_WORKERS": "1",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "DO_NOT_TRACK": "1",
+    "NO_PROXY": "127.0.0.1,localhost",
+}
+"""No telemetry, one call at a time, no peer that gives up on a slow model, and no proxy before loopback."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A peer: what to install, which script runs it with which arguments, and whether it learns from labels."""
+
+    requires: tuple[str, ...]
+    script: str
+    arguments: tuple[str, ...] = ()
+    learns: bool = True
+
+
+_MLFLOW = ("mlflow==3.17.2", "dspy==3.1.0", "litellm>=1.65.8,!=1.82.7,!=1.82.8")
+PEERS = {
+    "deepeval-g-eval": Peer(("deepeval==4.3.1",), "deepeval_g_eval.py", learns=False),
+    "mlflow-judge": Peer(_MLFLOW, "mlflow_align.py", ("judge",), learns=False),
+    "mlflow-memalign": Peer(_MLFLOW, "mlflow_align.py", ("memalign",)),
+    "mlflow-simba": Peer(_MLFLOW, "mlflow_align.py", ("simba",)),
+}
+
+
+def main() -> None:
+    args = _arguments()
+    cache = Path(args.cache).expanduser().resolve()
+    if cache.is_relative_to(Path(__file__).resolve().parents[1]):
+        sys.exit("--cache must be a folder outside the repository: environments are made in it")
+    pythons = {name: environment(PEERS[name].requires, cache) for name in args.peers}
+    with served(args) as (api_base, key, model, identity), Journal(args.journal) as journal:
+        for named in args.data:
+            name, _, path = named.partition("=")
+            data = draw(read(path, args), args)
+            splits, notes = plan(
+                data, train=args.train, repeats=args.repeats, seed=args.seed, test_documents=args.test_documents
+            )
+            document: dict[str, Any] = {
+                "name": name,
+                "model": model,
+                "drawn": {"documents": args.documents, "per_document": args.per_document, "seed": args.seed},
+                "settings": {"train": args.train, "repeats": args.repeats, "test_documents": args.test_documents,
+                             "wanted": args.wanted},
+                "splits": [{"train": len(split.train), "test": len(split.test)} for split in splits],
+                "notes": notes,
+                "python": platform.python_version(),
+                "peers": {},
+            }  # fmt: skip
+            stem = Path(args.out) / f"peers_{name}_{model}"
+            stem.parent.mkdir(parents=True, exist_ok=True)
+            document["peers"] = earlier(stem.with_name(f"{stem.name}.json"), document)
+            for peer in args.peers:
+                runs = []
+                for split in splits:
+                    whose = f"{identity}\n{peer}\n{split.repeat}"
+                    with RecordingProxy(api_base, key, journal, whose) as proxy:
+                        runs.append(ran(PEERS[peer], pythons[peer], proxy, model, data, split, args))
+                document["peers"][peer] = figures(PEERS[peer], runs, data, splits, args.seed)
+                stem.with_name(f"{stem.name}.json").write_text(json.dumps(document, indent=1) + "\n")
+                stem.with_name(f"{stem.name}.md").write_text(table(document))
+            print(f"\n{table(document)}", flush=True)
+
+
+def earlier(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
+    """The peers of an earlier run with the same settings, so that peers can be run a few at a time."""
+    kept = json.loads(path.read_text()) if path.is_file() else {}
+    same = {**kept, "peers": {}} == json.loads(json.dumps(document))
+    return dict(kept["peers"]) if same else {}
+
+
+def environment(requires: Sequence[str], cache: Path) -> Path:
+    """The interpreter of an environment with these packages; made when it is not there."""
+    folder = cache / "-".join(requires[0].split("=="))
+    python, done = folder / "bin" / "python", folder / "made"
+    wanted = "\n".join(requires)
+    if not done.is_file() or done.read_text() != wanted:
+        subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *requires], check=True)
+        done.write_text(wanted)
+    return python
+
+
+@contextmanager
+def served(args: argparse.Namespace) -> Iterator[tuple[str, str | None, str, str]]:
+    """Address, key, name and identity of the model: an embedded one as ``lm serve`` runs it, or a server's."""
+    if args.api_base:
+        yield args.api_base, os.environ.get(args.api_key_env), args.lm, f"{args.lm} at {args.api_base}"
+        return
+    path, sha256, model = open_weights(args.lm)
+    name = model.name if model else path.stem
+    with LocalServer(path, alias=name, context=args.context) as server:
+        yield server.api_base, server.api_key, name, f"{name} {sha256} {server.context}"
+
+
+def ran(
+    peer: Peer, python: Path, proxy: RecordingProxy, model: str, data: ac.Examples, split: Split,
+    args: argparse.Namespace,
+) -> dict[str, Any]:  # fmt: skip
+    """One peer on one split: its scores, why the others are missing, and what the proxy counted."""
+
+    def shown(places: Sequence[int]) -> list[dict[str, Any]]:
+        return [{"source": data[i].source or "", "response": data[i].response} for i in places]
+
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "scores.jsonl"
+        task = {
+            "api_base": proxy.api_base,
+            "model": model,
+            "key": "none",
+            "wanted": args.wanted,
+            "scale": [data.scale.low, data.scale.high],
+            "seed": args.seed + split.repeat,
+            "train": [{**e, "score": data[i].score} for e, i in zip(shown(split.train), split.train, strict=True)],
+            "test": shown(split.test),
+            "out": str(out),
+        }
+        done = subprocess.run(
+            [python, SCRIPTS / peer.script, *peer.arguments],
+            input=json.dumps(task), text=True, cwd=folder, env=_environment(folder, proxy.api_base),
+            stdout=sys.stderr, timeout=LONGEST, check=False,
+        )  # fmt: skip
+        lines = [json.loads(line) for line in out.read_text().splitlines()] if out.is_file() else []
+    failed = done.returncode != 0 or len(lines) < len(split.test)
+    reason = f"the peer ended with exit code {done.returncode}" if failed else ""
+    lines += [{"unscored": reason}] * (len(split.test) - len(lines))
+    return {"lines": lines, "failed": failed, "fit": dict(proxy.used["fit"]), "test": dict(proxy.used["test"])}
+
+
+def _environment(folder: str, api_base: str) -> dict[str, str]:
+    """What the peer's process sees: no key of the user's, no home, no cache of an earlier run."""
+    ours = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
+    return {
+        **ours, **QUIET, "HOME": folder, "TMPDIR": folder, "DSPY_CACHEDIR": f"{folder}/dspy",
+        "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": api_base, "OPENAI_API_BASE": api_base,
+    }  # fmt: skip
+
+
+def figures(
+    peer: Peer, runs: Sequence[Mapping[str, Any]], data: ac.Examples, splits: Sequence[Split], seed: int
+) -> dict[str, Any]:
+    """Agreement over all splits with intervals over documents, coverage, and what was used."""
+    where = [(number, data[place]) for number, split in enumerate(splits) for place in split.test]
+    lines = [line for run in runs for line in run["lines"]]
+    found = agreement(
+        [line.get("score") for line in lines],
+        [float(example.score or 0.0) for _, example in where],
+        [group_of(example) for _, example in where],
+        parts=[number for number, _ in where],
+        seed=seed,
+    )
+    reasons: dict[str, int] = {}
+    for line in lines:
+        if "unscored" in line:
+            reasons[line["unscored"]] = reasons.get(line["unscored"], 0) + 1
+    return {
+        "requires": list(peer.requires),
+        "learns": peer.learns,
+        "agreement": found.to_dict(),
+        "unscored": reasons,
+        "failed_splits": sum(run["failed"] for run in runs),
+        **{phase: _sum(run[phase] for run in runs) for phase in ("fit", "test")},
+    }
+
+
+def _sum(counted: Iterator[Mapping[str, int]]) -> dict[str, Any]:
+    total = dict.fromkeys(
+        ("calls", "refused", "replayed", "embeddings", "prompt_tokens", "completion_tokens", "milliseconds"), 0
+    )
+    for used in counted:
+        for name, count in used.items():
+            total[name] += count
+    return {**total, "seconds": total.pop("milliseconds") / 1000}
+
+
+def table(document: Mapping[str, Any]) -> str:
+    """The Markdown table of one data set."""
+    splits = document["splits"]
+    title = (
+        f"**{document['name']}**, {document['model']}: labels for learning {splits[0]['train']}, tested on "
+        f"{splits[0]['test']}{f', {len(splits)} times' if len(splits) > 1 else ''}, seed {document['drawn']['seed']}"
+    )
+    columns = ["peer", "learns", "Pearson", "Spearman", "Kendall", "mean of three", "scored"]
+    columns += [f"{what} fit / test" for what in ("calls", "tokens", "seconds")]
+    rows = [title, "", f"| {' | '.join(columns)} |", "|" + " --- |" * len(columns)]
+    for name, peer in document["peers"].items():
+        a, fit, test = peer["agreement"], peer["fit"], peer["test"]
+        cells = [name, "yes" if peer["learns"] else "no"]
+        cells += [_figure(a[kind], a[f"{kind}_interval"]) for kind in ("pearson", "spearman", "kendall", "mean")]
+        cells += [f"{a['n']}/{a['total']}", f"{fit['calls']} / {test['calls']}"]
+        cells += [" / ".join(f"{(u['prompt_tokens'] + u['completion_tokens']) / 1000:.1f}k" for u in (fit, test))]
+        cells += [f"{fit['seconds']:.0f} / {test['seconds']:.0f}"]
+        rows.append(f"| {' | '.join(cells)} |")
+    said = [
+        f"- {name} left {sum(peer['unscored'].values())} unscored: "
+        + ", ".join(f"{reason} ({count})" for reason, count in peer["unscored"].items())
+        for name, peer in document["peers"].items()
+        if peer["unscored"]
+    ]
+    return "\n".join([*rows, "", *said, ""])
+
+
+def _figure(value: float | None, interval: Sequence[float] | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", nargs="+", metavar="NAME=PATH")
+    parser.add_argument("--cache", required=True, help="folder for the peers' environments, outside the repository")
+    parser.add_argument("--peers", nargs="+", default=list(PEERS), choices=PEERS, metavar="NAME")
+    parser.add_argument("--fields", default="score=overall,group=doc_id")
+    parser.add_argument("--scale")
+    parser.add_argument("--lm", default="local", help="an embedded model; with --api-base, the model's name there")
+    parser.add_argument("--api-base", help="address of an OpenAI-compatible server; default: an embedded model's own")
+    parser.add_argument("--api-key-env", default="OPENAI_API_KEY", metavar="VARIABLE")
+    parser.add_argument("--context", type=int, default=16384)
+    parser.add_argument("--wanted", default=WANTED, help="what the judges are told to judge; ours find that out")
+    parser.add_argument("--train", type=float, default=0.25)
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--test-documents", type=int, help="test on at most so many documents; default: all others")
+    parser.add_argument("--documents", type=int, help="draw this many documents first; default: all")
+    parser.add_argument("--per-document", type=int, help="and this many responses of each; default: all")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--journal", default="benchmarks/results/peers_journal.sqlite")
+    parser.add_argument("--out", default="benchmarks/results")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

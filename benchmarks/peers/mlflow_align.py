@@ -1,0 +1,48 @@
+"""An MLflow judge, aligned with the labels by MemAlign or SIMBA, or not at all (``judge``)."""
+
+import sys
+
+import mlflow
+from mlflow.entities import AssessmentSource
+from mlflow.genai.judges import make_judge
+from mlflow.genai.judges.optimizers import MemAlignOptimizer, SIMBAAlignmentOptimizer
+from talking import scored, work
+
+NAME = "quality"
+task = work()
+how = sys.argv[1]
+model = f"openai:/{task['model']}"
+whole = all(float(example["score"]).is_integer() for example in task["train"])
+low, high = task["scale"]
+judge = make_judge(
+    name=NAME,
+    instructions=(
+        f"{task['wanted']}\nGive a {'whole ' * whole}number from {low:g} (worst) to {high:g} (best).\n\n"
+        "Source:\n{{ inputs }}\n\nResponse:\n{{ outputs }}"
+    ),
+    model=model,
+    feedback_value_type=int if whole else float,
+    inference_params={"temperature": 0},
+)
+if how != "judge":
+    mlflow.set_tracking_uri("sqlite:///mlflow.db")
+    mlflow.set_experiment("alignment")
+    source = AssessmentSource(source_type="HUMAN", source_id="people")
+    for example in task["train"]:
+        with mlflow.start_span(name="made") as span:
+            span.set_inputs({"source": example["source"]})
+            span.set_outputs({"response": example["response"]})
+        value = int(example["score"]) if whole else float(example["score"])
+        mlflow.log_feedback(trace_id=span.trace_id, name=NAME, value=value, source=source)
+    mlflow.flush_trace_async_logging()
+    traces = mlflow.search_traces(return_type="list")
+    if how == "memalign":
+        optimizer = MemAlignOptimizer(reflection_lm=model, embedding_model="openai:/hashed")
+    else:
+        optimizer = SIMBAAlignmentOptimizer(model=model, seed=task["seed"] + 1, simba_kwargs={"num_threads": 1})
+    judge = judge.align(traces=traces, optimizer=optimizer)
+
+scored(
+    task,
+    lambda e: judge(inputs={"source": e["source"]}, outputs={"response": e["response"]}).value,
+)

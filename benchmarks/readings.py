@@ -1,0 +1,308 @@
+"""What each reading of a text is worth alone, how readings are best combined, and from how many labels on.
+
+    python benchmarks/readings.py sfres=path/to/sfres.jsonl --documents 44 --lm local
+
+Takes the readings that need no label of every drawn example (``compare.py`` draws the same), through the journal: a
+run that is stopped goes on where it was. All else is worked out from them without a further call (``combining.py``).
+What is found of a set is added to the results, in place of what was found before of that set with that model. Numbers
+and settings only, never texts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+import active_critic as ac
+from active_critic.asking import PER_ITEM
+from active_critic.calibration import COVERAGES, EXPECTED, PRIOR, TOGETHER
+from active_critic.evaluators._fitting import in_parallel
+from active_critic.evaluators._readings import WORTH, further_reading, readings_for, value_of
+from active_critic.evaluators.zero_shot import zero_shot_protocol
+from active_critic.examples import data_sha256, group_of
+from active_critic.journal import Journal
+from active_critic.lm import LanguageModel, open_lm
+from active_critic.meta_evaluation.curve_plot import curve_svg
+from active_critic.records import Example, Scale
+from active_critic.scoring import Scorer
+
+sys.path.insert(0, str(Path(__file__).parent))
+import combining
+import compare as comparing
+
+PERCENT = Scale(low=0, high=100)
+"""What ratings are put on: no label is needed for it, and the order is the same on any scale."""
+
+
+def main() -> None:
+    args = arguments()
+    with open_lm(args.lm, api_base=args.api_base, context=args.context) as lm, Journal(args.journal) as journal:
+        lm.memory = journal
+        run(args, lm)
+
+
+def run(args: argparse.Namespace, lm: LanguageModel) -> None:
+    """Read and work out every set, and write what was found after each."""
+    stem = Path(args.out)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    for named in args.data:
+        name, _, path = named.partition("=")
+        data = comparing.draw(comparing.read(path, args), args)
+        before = lm.usage
+        taken = take_readings(data, lm)
+        used = lm.usage - before
+        print(f"\n{name}: {len(data)} examples read, {used.calls} calls; combining", file=sys.stderr, flush=True)
+        readings = combining.Readings.of(data, taken)
+        found = {
+            "name": name,
+            "model": lm.name,
+            "weights": lm.weights,
+            "data_sha256": data_sha256(data),
+            "scale": str(readings.scale),
+            "examples": len(data),
+            "documents": len({group_of(example) for example in data}),
+            "had": {reading: sum(value is not None for value in values) for reading, values in taken.items()},
+            "complete": len(readings.human),
+            "settings": {
+                **comparing.drawn(args),
+                "fields": args.fields,
+                "splits": args.splits,
+                "held out": combining.HELD_OUT,
+                "believed": {**EXPECTED, "together": TOGETHER, "prior": PRIOR},
+            },
+            "versions": {"active-critic": ac.__version__, "python": platform.python_version(), "numpy": np.__version__},
+            "usage": used.to_dict(),
+            "alone": combining.each_alone(readings, args.seed),
+            "with each other": combining.with_each_other(readings),
+            **combining.over_splits(readings, args.sizes, args.splits, args.seed),
+        }
+        picture = stem.with_name(f"{stem.name}_{name}_{lm.name}.svg")
+        picture.write_text(svg(found))
+        found["picture"] = picture.name
+        sets = _kept(stem.with_suffix(".json"), name, lm.name)
+        sets.append(found)
+        stem.with_suffix(".json").write_text(json.dumps({"sets": sets}, indent=1) + "\n")
+        stem.with_suffix(".md").write_text(page(sets))
+        print("\n".join(account(found)), flush=True)
+
+
+def _kept(path: Path, name: str, model: str) -> list[dict[str, Any]]:
+    """What was found before, of other sets or with other models."""
+    sets = json.loads(path.read_text())["sets"] if path.exists() else []
+    return [one for one in sets if (one["name"], one["model"]) != (name, model)]
+
+
+def take_readings(examples: Sequence[Example], lm: LanguageModel) -> dict[str, list[float | None]]:
+    """Ask the model for what it reads in texts without any label.
+
+    Args:
+        examples: The texts; their scores are not looked at.
+        lm: The language model; what it has answered before comes from its memory.
+
+    Returns:
+        A value for every example, None where there is none: ``"rating"`` is that of zero-shot in percent of the scale,
+        ``"approval"`` the log-odds of yes without criteria, ``"likelihood"`` the mean log-probability of a token. All
+        None for a reading that the model does not give.
+    """
+    scorer = Scorer(zero_shot_protocol(lm, PERCENT), lm)
+
+    def rating(example: Example) -> float | None:
+        return scorer.verdict(example.source, example.response, explain=False).score
+
+    def further(name: str) -> Callable[[Example], float | None]:
+        def read(example: Example) -> float | None:
+            try:
+                return value_of(further_reading(name, lm, (), example))
+            except PER_ITEM:
+                return None
+
+        return read
+
+    given, _ = readings_for(lm, {"approval": "auto", "likelihood": "auto", "surface": "never"})
+    order = sorted(range(len(examples)), key=lambda i: (examples[i].source, i))
+    found: dict[str, list[float | None]] = {}
+    for name in ("rating", "approval", "likelihood"):
+        found[name] = [None] * len(examples)
+        jobs = [i for i in order if examples[i].response.strip()] if name in given else []
+        ask = rating if name == "rating" else further(name)
+        values = in_parallel(lm, lambda i, ask=ask: ask(examples[i]), jobs, doing=name, progress=comparing.say)
+        for index, value in zip(jobs, values, strict=True):
+            found[name][index] = value
+    return found
+
+
+# --- what is told -----------------------------------------------------------------------------------------------------
+
+
+def page(sets: Sequence[Mapping[str, Any]]) -> str:
+    """The Markdown of all sets: means over those of a model, then each by itself."""
+    lines = ["# Readings of a text, and one score made of several", "", *BASIS, ""]
+    for model in dict.fromkeys(one["model"] for one in sets):
+        own = [one for one in sets if one["model"] == model]
+        if len(own) > 1:
+            lines += [f"## Mean over the sets, {model}", "", ", ".join(one["name"] for one in own) + ".", ""]
+            lines += _ways([one["ways"] for one in own])
+    for one in sets:
+        lines += [f"## {one['name']}, {one['model']}", "", *account(one)]
+    return "\n".join(lines)
+
+
+BASIS = (
+    "`python benchmarks/readings.py`. Rating: zero-shot. Approval: log-odds of yes when asked whether the response is",
+    "good, without criteria. Likelihood: mean log-probability of a token of the response. None of them saw a label.",
+    "Surface: the surface floor, fitted on the labels, out of fold for them.",
+    "",
+    "In what combines readings, a third of the examples (whole documents) is held out in each split, the same for all",
+    "numbers of labels; the labels come document after document from the rest. Figures are means over splits of the",
+    "mean of Pearson, Spearman and Kendall on the held-out part, where a coefficient that is not defined counts as 0;",
+    "the best of a column is bold. `calibrated` is `active_critic.calibration.calibrate`; as in a fit, a reading other",
+    f"than the rating with less than {WORTH:.0%} of the weights is left out.",
+    "",
+    "Intervals in brackets are 95 %: bootstrap over documents for a reading alone, the middle of the splits otherwise",
+    "(splits overlap: it is how much chance there is in one of them, no test of a difference).",
+)
+
+
+def account(found: Mapping[str, Any]) -> list[str]:
+    """What was found of one set."""
+    how = found["settings"]
+    basis = (
+        f"{found['complete']} of {found['examples']} examples of {found['documents']} documents have all readings "
+        f"(drawn: documents {how['documents'] or 'all'}, of each {how['per_document'] or 'all'}; seed {how['seed']}); "
+        f"{how['splits']} splits, {found['held_out']:.0f} held out on average."
+    )
+    lines = [
+        basis,
+        "",
+        *_table(
+            ["reading alone", "Pearson", "Spearman", "Kendall", "mean of three", "different values", "had"],
+            [_alone(name, found) for name in found["alone"]],
+        ),
+        "With each other (Pearson): "
+        + ", ".join(f"{pair} {'–' if r is None else f'{r:.2f}'}" for pair, r in found["with each other"].items())
+        + ".",
+        "",
+        "Labels are of so many documents on average: "
+        + ", ".join(f"{size} of {n:.1f}" for size, n in found["documents by labels"].items())
+        + ".",
+        "",
+        *_ways([found["ways"]]),
+    ]
+    heads = [f"intervals at {100 * coverage:g} %: inside; width" for coverage in COVERAGES]
+    rows = [
+        [f"{size} labels", *(_covered(one, how["splits"]) for one in row.values())]
+        for size, row in found["coverage"].items()
+    ]
+    lines += [
+        "Part of held-out human scores inside the product's intervals, and their mean width in % of the scale:",
+        "",
+        *_table(["", *heads], rows),
+    ]
+    names = list(found["curve"])
+    rows = [
+        [size, *(_with_ends(found["curve"][name][size]) for name in names)] for size in found["documents by labels"]
+    ]
+    lines += [
+        f"Learning curve; {names[-1]} is the best reading without labels, by all examples of the set:",
+        "",
+        *_table(["labels", *names], rows),
+    ]
+    return [*lines, f"![learning curve]({found['picture']})", ""]
+
+
+def _alone(name: str, found: Mapping[str, Any]) -> list[str]:
+    one = found["alone"][name]
+    kinds = ("pearson", "spearman", "kendall", "mean")
+    cells = [_figure(one[kind], one[f"{kind}_interval"]) for kind in kinds]
+    return [name, *cells, str(one["values"]), f"{found['had'].get(name, found['examples'])}/{found['examples']}"]
+
+
+def _ways(sets: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A table a situation: ways by number of labels, means over the sets; only sizes and ways that all sets have."""
+    lines = []
+    for situation, table in sets[0].items():
+        rows = [one[situation] for one in sets]
+        names = [name for name in table if all(name in row for row in rows)]
+        sizes = [size for size in table[names[0]] if all(size in row[names[0]] for row in rows)]
+        told: list[list[str]] = []
+        means = [[float(np.mean([row[name][size]["mean"] for row in rows])) for size in sizes] for name in names]
+        best = np.max(means, axis=0).round(3)
+        for name, row in zip(names, np.round(means, 3), strict=True):
+            cells = [f"**{x:.3f}**" if x == top else f"{x:.3f}" for x, top in zip(row, best, strict=True)]
+            told.append([name, *cells])
+        lines += _table([f"{situation}: labels", *sizes], told)
+    return lines
+
+
+def _covered(one: Mapping[str, Any], splits: int) -> str:
+    if one["inside"] is None:
+        return "too few labels"
+    part = f" ({one['splits']} splits)" if one["splits"] < splits else ""
+    return f"{100 * one['inside']:.0f} %; {one['width']:.0f} %{part}"
+
+
+def _with_ends(one: Mapping[str, Any]) -> str:
+    return _figure(one["mean"], None if one["low"] is None else (one["low"], one["high"]))
+
+
+def _figure(value: float | None, interval: Sequence[float] | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    cells = [heads, ["---"] * len(heads), *rows]
+    return [*(f"| {' | '.join(row)} |" for row in cells), ""]
+
+
+def svg(found: Mapping[str, Any]) -> str:
+    """The learning curve as a picture: the package's own, which has a line for what needs no labels."""
+    combined, surface, free = found["curve"].values()
+    name = list(found["curve"])[-1]
+    points = [
+        SimpleNamespace(
+            labels=int(size),
+            mean=SimpleNamespace(value=at["mean"], interval=None if at["low"] is None else (at["low"], at["high"])),
+            floor=SimpleNamespace(agreement=SimpleNamespace(mean=surface[size]["mean"])),
+        )
+        for size, at in combined.items()
+    ]
+    without = next(iter(free.values()))["mean"]  # the same held-out examples for every number of labels
+    curve: Any = SimpleNamespace(
+        evaluator=f"{found['name']}, combined score",
+        points=points,
+        zero_shot=SimpleNamespace(mean=SimpleNamespace(value=without)),
+        words=[f"Bars are the middle 95 % of {found['settings']['splits']} splits."],
+    )
+    return curve_svg(curve).replace(">zero-shot<", f">{name}, without labels<")
+
+
+def arguments(argv: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", nargs="+", metavar="NAME=PATH")
+    parser.add_argument("--fields", default="score=overall,group=doc_id")
+    parser.add_argument("--scale")
+    parser.add_argument("--lm", default="local")
+    parser.add_argument("--api-base")
+    parser.add_argument("--context", type=int)
+    parser.add_argument("--documents", type=int, help="draw this many documents first; default: all")
+    parser.add_argument("--per-document", type=int, help="and this many responses of each; default: all")
+    parser.add_argument("--splits", type=int, default=40)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[5, 10, 20, 30, 50, 100], help="numbers of labels")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--journal", default="benchmarks/results/journal.sqlite")
+    parser.add_argument("--out", default="benchmarks/results/readings", help="where to write, without .json and .md")
+    return parser.parse_args(argv)
+
+
+if __name__ == "__main__":
+    main()
