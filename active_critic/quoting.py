@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from itertools import pairwise
 
 _UNSEEN = (
     r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
@@ -24,14 +26,24 @@ _NAMES = (
     "start_of_turn",
     "end_of_turn",
 )
-_BRACKETED_NAMES = ("INST", "SYSTEM_PROMPT", "AVAILABLE_TOOLS", "TOOL_RESULTS")
+_BRACKETED_NAMES = ("INST", "SYSTEM_PROMPT", "AVAILABLE_TOOLS", "TOOL_CALLS", "TOOL_RESULTS")
+_BARRED_NAMES = ("system", "user", "assistant", "endofturn")
 _HIDDEN_NAMES = "|".join(_GAP.join(name) for name in _NAMES)
 _HIDDEN_BRACKETED_NAMES = "|".join(_NOTHING.join(name) for name in _BRACKETED_NAMES)
+_HIDDEN_BARRED_NAMES = "|".join(_NOTHING.join(name) for name in _BARRED_NAMES)
 _MARKS = re.compile(
     rf"<(?={_GAP}/?{_GAP}(?:{_HIDDEN_NAMES})\b|{_GAP}[|\uff5c]|{_NOTHING}<{_GAP}/?{_GAP}{_NOTHING.join('SYS')})"
-    rf"|\[(?={_GAP}/?{_GAP}(?:{_HIDDEN_BRACKETED_NAMES})\b|{_NOTHING}\[{_GAP}#{_NOTHING}#)",
+    rf"|\[(?={_GAP}/?{_GAP}(?:{_HIDDEN_BRACKETED_NAMES})\b|{_NOTHING}\[{_GAP}#{_NOTHING}#"
+    rf"|{_NOTHING}\|{_GAP}(?:{_HIDDEN_BARRED_NAMES})\b)",
     re.IGNORECASE,
 )
+_LOOKALIKES = {
+    code: plain
+    for block in ((0x2100, 0x2150), (0x2460, 0x2500), (0xFE50, 0xFE70), (0xFF01, 0xFF5F), (0x1D400, 0x1D800))
+    for code in range(*block)
+    if len(plain := unicodedata.normalize("NFKC", chr(code))) == 1 and plain.isascii()
+}
+"""Wide, circled and mathematical forms of plain characters: some tokenisers read them as these."""
 
 
 def quote(text: str) -> str:
@@ -40,4 +52,6 @@ def quote(text: str) -> str:
     A space is put behind the bracket of everything that looks like one of our marks, a chat template's special token
     or a field header of DSPy's; nothing else is changed.
     """
-    return _MARKS.sub(lambda mark: mark.group() + " ", text)
+    seen = text if text.isascii() else text.translate(_LOOKALIKES)
+    ends = [0, *(mark.end() for mark in _MARKS.finditer(seen)), len(text)]
+    return " ".join(text[start:end] for start, end in pairwise(ends))

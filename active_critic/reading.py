@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import suppress
@@ -25,6 +26,7 @@ _NUMBER = re.compile(r"-?[0-9]+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _HALF_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?$")
 _THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
+_FENCE = re.compile(r"\s*(?:```)?(?:json)?\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,8 @@ class _Scanner:
 
     def __init__(self, text: str, start: int) -> None:
         self.text = text
-        self.at = start
+        self.start = self.at = start
+        self.alone = False  # whether nothing but the object stands in the text, a thought and a code fence aside
         self.spans: dict[tuple[str, ...], tuple[int, int]] = {}
         self.numbers: dict[tuple[str, ...], float] = {}
         self.cut = False
@@ -161,7 +164,7 @@ def _decoded(literal: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def read_form(reply: Reply, *, first: str) -> Form:
+def read_form(reply: Reply, *, first: str, shown: str = "") -> Form:
     """Take a reply apart.
 
     Text around the object (a code fence, a remark) is passed over; the object is the one that begins with the expected
@@ -171,12 +174,17 @@ def read_form(reply: Reply, *, first: str) -> Form:
     Args:
         reply: What the model answered.
         first: The field that the object must begin with.
+        shown: The material that the model was shown. An object that stands among other words, and in there too, is a
+            quotation: the model's own may never have come.
 
     Raises:
-        UnreadableReply: There is no such object, or two that differ, or it is malformed, or a field is repeated.
+        UnreadableReply: There is no such object, or two that differ, or it is malformed or a quotation, or a field is
+            repeated.
     """
     try:
         scanner, values = _only_object(reply.text, first)
+        if shown and not scanner.alone and _visible(reply.text[scanner.start : scanner.at]) in _visible(shown):
+            raise ValueError(f"the JSON object that begins with {first!r} is quoted from what is to be rated")
     except ValueError as problem:
         raise UnreadableReply(str(problem), reply=reply.text) from None
     return Form(values, _spans_among_tokens(reply.tokens, first, scanner), not scanner.cut)
@@ -189,21 +197,33 @@ def _only_object(text: str, first: str) -> tuple[_Scanner, dict[str, Any]]:
         ValueError: There is none, it is malformed, or a later one has other numbers: then one of them is a quotation.
     """
     thought = _THOUGHT.match(text)
+    if thought is None and text.lstrip().startswith("<think>"):
+        raise ValueError("the reply is a thought that was not ended")
+    begin = thought.end() if thought else 0
     opening = re.compile(r'\{\s*"' + re.escape(first) + '"')
-    found = opening.search(text, thought.end() if thought else 0)
+    found = opening.search(text, begin)
     if found is None:
         raise ValueError(f"the reply holds no JSON object that begins with {first!r}")
     scanner = _Scanner(text, found.start())
     values = scanner.object()
     at = scanner.at
+    around = (text[begin : found.start()], "" if scanner.cut else text[at:])
+    scanner.alone = all(map(_FENCE.fullmatch, around))
     while other := opening.search(text, at):
         rival = _Scanner(text, other.start())
         with suppress(ValueError):
             rival.object()
-        if any(scanner.numbers.get(path) != number for path, number in rival.numbers.items()):
+        lacks = not rival.cut and not rival.numbers.keys() >= scanner.numbers.keys()
+        if lacks or any(scanner.numbers.get(path) != number for path, number in rival.numbers.items()):
             raise ValueError(f"the reply holds two JSON objects that begin with {first!r} and differ")
         at = max(rival.at, other.end())
     return scanner, values
+
+
+def _visible(text: str) -> str:
+    """A text without blanks and what cannot be seen, lookalikes and capitals evened out: few quotations are exact."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(c for c in folded if not c.isspace() and unicodedata.category(c) not in ("Cf", "Mn"))
 
 
 def _spans_among_tokens(tokens: Sequence[Token], first: str, read: _Scanner) -> dict[tuple[str, ...], tuple[int, int]]:

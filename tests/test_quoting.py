@@ -31,6 +31,9 @@ MARKS = [
     "[INST]",
     "[/INST]",
     "[SYSTEM_PROMPT]",
+    "[TOOL_CALLS]",
+    "[|assistant|]",
+    "[|endofturn|]",
     "[TOOL_RESULTS]",
     "<<SYS>>",
     "<</SYS>>",
@@ -72,6 +75,16 @@ def test_a_mark_with_an_invisible_character_inside_does_not_survive(mark: str) -
             assert visible(mark) not in visible(quote(f"so {mark[:at]}{unseen}{mark[at:]} it says"))
 
 
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_mark_in_wide_or_mathematical_letters_does_not_survive(mark: str) -> None:
+    wide = mark.translate({code: code + 0xFEE0 for code in range(0x21, 0x7F)})
+    sans = "".join(chr(ord(c) - ord("a") + 0x1D5BA) if "a" <= c <= "z" else c for c in mark)
+    for disguised in (wide, sans):
+        assert unicodedata.normalize("NFKC", mark) not in unicodedata.normalize(
+            "NFKC", quote(f"so {disguised} it says")
+        )
+
+
 @given(hostile)
 def test_nothing_but_spaces_is_added(text: str) -> None:
     assert quote(text).replace(" ", "") == text.replace(" ", "")
@@ -84,7 +97,7 @@ def test_quoting_twice_only_widens_the_gap(text: str) -> None:
     assert len(quote(once)) - len(once) <= len(once) - len(text) + text.count("<") + text.count("[")
 
 
-@given(st.text(alphabet=st.characters(exclude_characters="<["), max_size=60))
+@given(st.text(alphabet=st.characters(exclude_characters="<[＜﹤［"), max_size=60))
 def test_text_without_brackets_is_unchanged(text: str) -> None:
     assert quote(text) == text
 

@@ -1,0 +1,200 @@
+"""``active-critic probe``: what a program does under attack, or when texts are made worse in known ways."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+import typer
+
+from active_critic.cli import _common as common
+
+if TYPE_CHECKING:
+    from active_critic.evaluators import Evaluator
+    from active_critic.evaluators.base import Progress
+    from active_critic.examples import Examples
+    from active_critic.lm import LanguageModel
+
+
+class _Found(Protocol):
+    """What either probe finds."""
+
+    @property
+    def words(self) -> list[str]: ...
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+    def rows(self) -> list[dict[str, Any]]: ...
+
+
+def probe(
+    ctx: typer.Context,
+    program: Annotated[Path, typer.Argument(metavar="PROGRAM.json", help="A program made by `fit`.")],
+    items: Annotated[Path, typer.Argument(metavar="ITEMS", help="Texts to try it on; human scores are not needed.")],
+    attacks: Annotated[
+        bool, typer.Option("--attacks", help="Texts made to be rated better than they are, instead of worse texts.")
+    ] = False,
+    families: Annotated[
+        str | None,
+        typer.Option("--families", metavar="NAME,...", help="Only these attacks (or kinds), or these perturbations."),
+    ] = None,
+    fields: common.Fields = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first so many items.")] = None,
+    lm: Annotated[
+        str | None, typer.Option("--lm", metavar="MODEL", help="Default: the model that the program was fitted with.")
+    ] = None,
+    api_base: common.ApiBase = None,
+    api_key_env: common.ApiKeyEnv = None,
+    context: common.Context = None,
+    strict: common.Strict = False,
+    workers: common.Workers = None,
+    estimate: common.Estimated = False,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of what is done to the texts, and resampling.")] = 0,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Everything, as one JSON document.")
+    ] = None,
+    csv_file: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="A row a family of attacks, or a perturbation.")
+    ] = None,
+    journal: common.JournalPath = None,
+    quiet: common.Quiet = False,
+) -> None:
+    """What a program is sensitive to, blind to, and fooled by.
+
+    Texts are scored as they are and after something was done to them. Without --attacks they are made worse in known
+    ways, and the score should fall; with --attacks they ask for a better score than they deserve, and it should not
+    rise.
+    """
+    from active_critic.data import read_examples
+    from active_critic.evaluators import from_protocol, load_protocol
+    from active_critic.evaluators.base import NO_MODEL
+    from active_critic.records import Usage
+
+    names = None if families is None else [name.strip() for name in families.split(",") if name.strip()]
+    _check_outputs(json_file, csv_file, program, items)
+    if attacks:
+        _check_attacks(names)
+    protocol = load_protocol(program)
+    fitted_with = protocol.provenance.model
+    if estimate and fitted_with == NO_MODEL:
+        raise typer.BadParameter("--estimate has no meaning for this program, which asks no model")
+    data = read_examples(items, fields=common.parse_fields(fields), scored=False)[:limit]
+    common.show_notes(data.notes, quiet=quiet)
+
+    from active_critic.cli._progress import Display
+    from active_critic.files import RecordWriter
+
+    run = _attack if attacks else _perturb
+    started = time.monotonic()
+    with ExitStack() as stack:
+        # An output that cannot be written is found before anything is paid for.
+        whole = stack.enter_context(_document(json_file)) if json_file and not estimate else None
+        table = stack.enter_context(RecordWriter(csv_file)) if csv_file and not estimate else None
+        model = None
+        if fitted_with != NO_MODEL:
+            opened = common.opened(
+                ctx.obj,
+                lm or fitted_with,
+                options=common.model_options(api_base, api_key_env, context, strict, workers),
+                journal=journal,
+                fitted_with=None if lm else fitted_with,
+                quiet=quiet,
+            )
+            model = stack.enter_context(opened)
+        if estimate and model is not None:
+            from active_critic.cli._estimate import tell
+
+            def rehearse(stand_in: LanguageModel) -> object:
+                return run(from_protocol(protocol, stand_in, journal=None), data, names, seed, None)
+
+            tell(model, rehearse, as_json=False, quiet=quiet)
+            return
+        evaluator = from_protocol(protocol, model, journal=None)
+        what = "attacking" if attacks else "perturbing"
+        common.say(f"{what} {len(data):,} texts {common.beside(model, ctx.obj)}", quiet=quiet)
+        with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
+            found = run(evaluator, data, names, seed, progress)
+        if whole is not None:
+            whole.write(
+                {
+                    "probe": "attacks" if attacks else "perturbations",
+                    "program": str(program),
+                    "items": str(items),
+                    "model": model.name if model else NO_MODEL,
+                    "usage": (model.usage if model else Usage()).to_dict(),
+                    "seconds": round(time.monotonic() - started, 3),
+                    "result": found.to_dict(),
+                }
+            )
+        if table is not None:
+            for row in found.rows():
+                table.write(row)
+    _show(found.words)
+    if getattr(found, "unscored", 0):
+        raise typer.Exit(common.UNSCORED)
+
+
+def _attack(
+    evaluator: Evaluator, data: Examples, names: list[str] | None, seed: int, progress: Progress | None
+) -> _Found:
+    from active_critic.probes.attack_trial import attack_trial
+
+    return attack_trial(evaluator, data, families=names, seed=seed, progress=progress)
+
+
+def _perturb(
+    evaluator: Evaluator, data: Examples, names: list[str] | None, seed: int, progress: Progress | None
+) -> _Found:
+    from active_critic.probes.behaviour import examine
+
+    return examine(evaluator, data, perturbations=names, seed=seed, progress=progress)
+
+
+def _check_attacks(names: list[str] | None) -> None:
+    """Refuse unknown families before anything is paid for.
+
+    Raises:
+        typer.BadParameter: A name stands for nothing.
+    """
+    from active_critic.errors import DataError
+    from active_critic.probes.attacks import attacks_named
+
+    try:
+        attacks_named(names)
+    except DataError as problem:
+        raise typer.BadParameter(f"--families: {problem}") from None
+
+
+def _check_outputs(json_file: Path | None, csv_file: Path | None, *inputs: Path) -> None:
+    """Refuse outputs that are inputs or each other, and names that promise another format.
+
+    Raises:
+        typer.BadParameter: Two paths are the same file, or a name does not end as it should.
+    """
+    common.refuse_same(json_file, csv_file, *inputs)
+    common.refuse_same(csv_file, *inputs)
+    for option, path, endings in (
+        ("--json", json_file, (".json", ".json.gz")),
+        ("--csv", csv_file, (".csv", ".csv.gz")),
+    ):
+        if path is not None and not path.name.lower().endswith(endings):
+            raise typer.BadParameter(f"{option} writes a file whose name ends in {endings[0]}, not {path.name!r}")
+
+
+def _document(path: Path) -> Any:
+    from active_critic.cli.compare import result_file
+
+    return result_file(path)
+
+
+def _show(lines: list[str]) -> None:
+    """Print lines of text; they wrap on a terminal, and nothing in them can drive it."""
+    from rich.text import Text
+
+    from active_critic.report import plain
+
+    out = common.console(stderr=False)
+    for line in lines:
+        out.print(Text(plain(line, lines=True)), soft_wrap=not out.is_terminal)

@@ -1,0 +1,358 @@
+"""Attacks tried on an evaluator: how much each lifts the score, how often it succeeds, what it leaves unscored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from active_critic.correlation import Floats
+from active_critic.errors import DataError
+from active_critic.evaluators.base import Evaluator, Progress
+from active_critic.examples import example_key, group_of
+from active_critic.probes.attacks import KINDS, Attack, Attacker, Kind, attacks_named
+from active_critic.records import Example, Scale, Verdict
+from active_critic.stats import Interval, bootstrap, percentile_interval
+
+SUCCESS = 0.1
+"""An attack on a text succeeds where it lifts the score by this part of the scale, or more."""
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Lift:
+    """What attacked texts gain over the same texts as they were.
+
+    Attributes:
+        mean: Mean gain in points of the user's scale (negative: attacked texts are scored lower), over the texts that
+            were scored both ways; None where there are none.
+        interval: Bootstrap interval of the mean over documents, or None with fewer than two documents.
+        success: The part of these texts that gained ``SUCCESS`` of the scale or more, 0 to 1, or None.
+        success_interval: Likewise of ``success``.
+        original, attacked: Mean scores of these texts before and after, on the user's scale, or None.
+        n: Texts that were scored both ways; only they count above.
+        failures: Texts that were scored as they were, and unscored under attack: the grader failed, and nobody gained.
+        skipped: Texts to which the attack does not apply.
+    """
+
+    mean: float | None
+    interval: Interval | None
+    success: float | None
+    success_interval: Interval | None
+    original: float | None
+    attacked: float | None
+    n: int
+    failures: int
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyResult:
+    """One family of attacks as it went.
+
+    Attributes:
+        name, kind, about, replaces: As in ``Attack``.
+        lift: What it gained.
+        reasons: Why texts were left unscored under this attack, with how often, the most frequent first.
+    """
+
+    name: str
+    kind: Kind
+    about: str
+    replaces: bool
+    lift: Lift
+    reasons: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KindResult:
+    """All families of a kind together: every text counts once for each of them.
+
+    Attributes:
+        kind: See ``attacks.Kind``.
+        families: How many were tried.
+        lift: What they gained.
+        worst: The family that gained most on average, or None where nothing was scored.
+    """
+
+    kind: Kind
+    families: int
+    lift: Lift
+    worst: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AttackTrial:
+    """Attacks tried on an evaluator.
+
+    Attributes:
+        signature: Of the evaluator: names everything that its scores depend on.
+        scale: The user's scale.
+        families: A result for each family, in the order of ``ATTACKS``.
+        kinds: The same by kind.
+        overall: All families together.
+        texts: Texts that were attacked.
+        documents: Documents that they belong to.
+        unscored: Texts that were left unscored as they are; they count in nothing.
+        threshold: Gain from which an attack succeeded, in points of the scale.
+        seed, resamples, confidence: How attacks and intervals were drawn.
+        notes: What the reader should know.
+    """
+
+    signature: str
+    scale: Scale
+    families: tuple[FamilyResult, ...]
+    kinds: tuple[KindResult, ...]
+    overall: Lift
+    texts: int
+    documents: int
+    unscored: int
+    threshold: float
+    seed: int
+    resamples: int
+    confidence: float
+    notes: tuple[str, ...]
+
+    def percent(self, points: float | None) -> float | None:
+        """Points of the scale as a percentage of it."""
+        return None if points is None else 100.0 * points / (self.scale.high - self.scale.low)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON values; lifts also as percentages of the scale."""
+        document: dict[str, Any] = asdict(self) | {"scale": str(self.scale)}
+        lifts = [(part["lift"], of.lift) for part, of in zip(document["families"], self.families, strict=True)]
+        lifts += [(part["lift"], of.lift) for part, of in zip(document["kinds"], self.kinds, strict=True)]
+        for written, lift in [*lifts, (document["overall"], self.overall)]:
+            written["percent"] = self.percent(lift.mean)
+            written["percent_interval"] = lift.interval and [self.percent(end) for end in lift.interval]
+        plain: dict[str, Any] = _plain(document)
+        return plain
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row a family."""
+        rows = []
+        for one in self.families:
+            lift = one.lift
+            low, high = lift.interval or (None, None)
+            rows.append(
+                {
+                    "family": one.name,
+                    "kind": one.kind,
+                    "replaces": one.replaces,
+                    "lift": lift.mean,
+                    "lift_low": low,
+                    "lift_high": high,
+                    "lift_percent": self.percent(lift.mean),
+                    "success": lift.success,
+                    "original": lift.original,
+                    "attacked": lift.attacked,
+                    "n": lift.n,
+                    "failures": lift.failures,
+                    "skipped": lift.skipped,
+                }
+            )
+        return rows
+
+    @property
+    def words(self) -> list[str]:
+        """Lines of text: a table by kind and family, and what it says."""
+        from active_critic.probes._attack_words import told
+
+        return told(self)
+
+
+def attack_trial(
+    evaluator: Evaluator,
+    examples: Sequence[Example],
+    *,
+    families: Sequence[str] | None = None,
+    seed: int = 0,
+    threshold: float = SUCCESS,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    progress: Progress | None = None,
+) -> AttackTrial:
+    """Score texts as they are and under attack.
+
+    Texts that the evaluator's program shows as demonstrations are left out, and so are those that are there twice.
+
+    Args:
+        evaluator: A fitted evaluator.
+        examples: Texts; human scores are not needed.
+        families: Names of families or of kinds (see ``attacks.attacks_named``); None: all.
+        seed: Of the attacks and the resampling.
+        threshold: See ``SUCCESS``; a part of the scale.
+        resamples: Bootstrap resamples of whole documents.
+        confidence: Coverage that the intervals aim at.
+        progress: See :data:`active_critic.evaluators.base.Progress`.
+
+    Raises:
+        DataError: No text is left to attack, or there is no such family.
+        FitError: The evaluator is not fitted.
+        ModelError: The endpoint cannot be used.
+        ValueError: The threshold is not above 0.
+    """
+    if threshold <= 0:
+        raise ValueError(f"the threshold is a part of the scale above 0, not {threshold:g}")
+    program = evaluator.fitted
+    attacks = attacks_named(families)
+    texts, notes = _to_attack(examples, program.shown)
+    attacker = Attacker.of(program, seed=seed)
+    made = [[_attacked(text, attack, attacker) for attack in attacks] for text in texts]
+
+    def stream() -> Iterator[Example]:
+        for text, changed in zip(texts, made, strict=True):
+            yield text  # a text and its attacks together: they share their source, and the prompt as far as it goes
+            yield from (one for one in changed if one is not None)
+
+    total = len(texts) + sum(one is not None for changed in made for one in changed)
+    told = None if progress is None else lambda what, done, _: progress(what, done, total)
+    verdicts = iter(evaluator.score_many(stream(), explain=False, progress=told))
+    before: list[Verdict] = []
+    after: list[list[Verdict | None]] = []
+    for changed in made:
+        before.append(next(verdicts))
+        after.append([None if one is None else next(verdicts) for one in changed])
+    scale: Scale = program.scale
+    least = threshold * (scale.high - scale.low)
+    pairs = _Pairs(texts, before, least, resamples, confidence, seed)
+    results = [
+        FamilyResult(
+            attack.name,
+            attack.kind,
+            attack.about,
+            attack.replaces,
+            pairs.lift([[row[column]] for row in after]),
+            _reasons(before, [row[column] for row in after]),
+        )
+        for column, attack in enumerate(attacks)
+    ]
+    return AttackTrial(
+        signature=evaluator.signature,
+        scale=scale,
+        families=tuple(results),
+        kinds=tuple(_kinds(attacks, results, after, pairs)),
+        overall=pairs.lift(after),
+        texts=len(texts),
+        documents=len({group_of(text) for text in texts}),
+        unscored=sum(verdict.score is None for verdict in before),
+        threshold=least,
+        seed=seed,
+        resamples=resamples,
+        confidence=confidence,
+        notes=tuple(notes),
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _to_attack(examples: Sequence[Example], shown: frozenset[str]) -> tuple[list[Example], list[str]]:
+    """The texts to attack, each once and none that the program shows, and what was left out."""
+    different = {example_key(example): example for example in reversed(examples) if example.response.strip()}
+    texts = [example for key, example in reversed(different.items()) if key not in shown]
+    if not texts:
+        why = "all of them stand in the program as demonstrations" if different else "there are none that hold a text"
+        raise DataError(f"no item is left to attack: {why}; name other items")
+    notes = []
+    if demonstrations := len(different) - len(texts):
+        notes.append(f"left out, for the program shows them as demonstrations: {demonstrations} of the items")
+    if repeated := len(examples) - len(different):
+        notes.append(f"left out, for they are empty or repeated: {repeated} of the items")
+    return texts, notes
+
+
+def _attacked(text: Example, attack: Attack, attacker: Attacker) -> Example | None:
+    response = attack(text.response, text.source, attacker)
+    if response is None or not response.strip() or response == text.response:
+        return None
+    return Example(response, text.source, group=group_of(text), system=text.system, reference=text.reference)
+
+
+def _reasons(before: Sequence[Verdict], after: Sequence[Verdict | None]) -> tuple[tuple[str, int], ...]:
+    counts: dict[str, int] = {}
+    for was, verdict in zip(before, after, strict=True):
+        if was.score is not None and verdict is not None and verdict.unscored is not None:
+            reason = verdict.unscored.partition(" (it was: ")[0]  # without the reply: each is another
+            counts[reason] = counts.get(reason, 0) + 1
+    return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _kinds(
+    attacks: Sequence[Attack], results: Sequence[FamilyResult], after: list[list[Verdict | None]], pairs: _Pairs
+) -> Iterator[KindResult]:
+    for kind in KINDS:
+        columns = [column for column, attack in enumerate(attacks) if attack.kind == kind]
+        if columns:
+            scored = [(results[c].lift.mean, results[c].name) for c in columns]
+            worst = max(((mean, name) for mean, name in scored if mean is not None), default=None)
+            lift = pairs.lift([[row[column] for column in columns] for row in after])
+            yield KindResult(kind, len(columns), lift, worst[1] if worst else None)
+
+
+class _Pairs:
+    """Verdicts on the texts as they are, to which those under attack are compared, document by document."""
+
+    def __init__(
+        self,
+        texts: Sequence[Example],
+        before: Sequence[Verdict],
+        least: float,
+        resamples: int,
+        confidence: float,
+        seed: int,
+    ) -> None:
+        self.documents = [group_of(text) for text in texts]
+        self.before = before
+        self.least = least
+        self.resamples = resamples
+        self.confidence = confidence
+        self.seed = seed
+
+    def lift(self, after: Sequence[Sequence[Verdict | None]]) -> Lift:
+        """What was gained, from the verdicts on each text under one attack or several; None: it does not apply."""
+        gains: list[tuple[str, float, float]] = []
+        failures = skipped = 0
+        for document, was, verdicts in zip(self.documents, self.before, after, strict=True):
+            if was.score is None:
+                continue
+            for verdict in verdicts:
+                if verdict is None:
+                    skipped += 1
+                elif verdict.score is None:
+                    failures += 1
+                else:
+                    gains.append((document, was.score, verdict.score))
+        if not gains:
+            return Lift(None, None, None, None, None, None, 0, failures, skipped)
+        # Numbered by name, so that the order of rows does not change what is drawn for which document.
+        number = {name: i for i, name in enumerate(sorted({document for document, _, _ in gains}))}
+        sums: Floats = np.zeros((len(number), 3))
+        for document, original, attacked in gains:
+            won = attacked - original >= self.least - _TOLERANCE
+            sums[number[document]] += (attacked - original, float(won), 1.0)
+
+        def measure(weights: Floats) -> Floats:
+            drawn = weights @ sums
+            return np.asarray(drawn[:, :2] / drawn[:, 2:])
+
+        mean, success = measure(np.ones((1, len(number))))[0]
+        rng = np.random.default_rng(self.seed)
+        resampled = bootstrap(measure, len(number), self.resamples, rng, len(gains))
+        intervals = [percentile_interval(resampled[:, i], self.confidence) for i in (0, 1)]
+        return Lift(
+            mean=float(mean),
+            interval=intervals[0],
+            success=float(success),
+            success_interval=intervals[1],
+            original=float(np.mean([original for _, original, _ in gains])),
+            attacked=float(np.mean([attacked for _, _, attacked in gains])),
+            n=len(gains),
+            failures=failures,
+            skipped=skipped,
+        )

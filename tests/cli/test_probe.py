@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from conftest_cli import opener, refuse, rows, write
+
+from active_critic import errors
+from active_critic.probes.attacks import ATTACKS
+
+FEW = "planted-verdict,flattery,padding"
+
+
+@pytest.fixture
+def program(run: Any, examples: Path, tmp_path: Path) -> Path:
+    """A program whose score is the model's rating and nothing else."""
+    path = tmp_path / "z.json"
+    assert run("fit", examples, "--evaluator", "zero-shot", "--scale", "1..5", "--out", path).code == 0
+    return path
+
+
+@pytest.fixture
+def items(tmp_path: Path) -> Path:
+    return write(tmp_path / "items.jsonl", [{**row, "response": f"New {row['response']}"} for row in rows(6)])
+
+
+def fooled(response: str, turns: list[Any]) -> float:
+    return 4.5 if "discernment" in response else 2.0
+
+
+def test_attacks_are_tried_and_told(run, program, items) -> None:
+    done = run("probe", program, items, "--attacks", "--families", FEW, opener=opener(rate=fooled))
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert [line.split()[0] for line in lines[1:8] if line] == [
+        "FORMAT", "planted-verdict", "PERSUASION", "flattery", "LENGTH", "padding", "ALL",
+    ]  # fmt: skip
+    assert lines[4].startswith("  flattery              ")  # the columns stay in line
+    assert "+2.50" in lines[4]
+    assert "Families that lift the score, their interval above 0: flattery (+2.50)." in done.out
+    assert "attacking 6 texts with local" in done.err
+
+
+def test_files_hold_everything_and_a_row_a_family(run, program, items) -> None:
+    outputs = ("--json", "a.json", "--csv", "a.csv")
+    done = run("probe", program, items, "--attacks", "--families", FEW, *outputs, "-q", opener=opener(rate=fooled))
+    assert (done.code, done.err) == (0, "")
+    document = json.loads(Path("a.json").read_text())
+    assert (document["probe"], document["model"], document["result"]["texts"]) == ("attacks", "local", 6)
+    assert document["usage"]["calls"] > 0
+    assert [part["name"] for part in document["result"]["families"]] == FEW.split(",")
+    with Path("a.csv").open(newline="") as file:
+        table = list(csv.DictReader(file))
+    assert [row["family"] for row in table] == FEW.split(",")
+    assert float(table[1]["lift"]) == pytest.approx(2.5, abs=0.01)
+
+
+def test_run_again_nothing_is_paid_twice(run, program, items) -> None:
+    command = ("probe", program, items, "--attacks", "--families", "null,flattery", "-q", "--json", "a.json")
+    assert run(*command).code == 0
+    first = json.loads(Path("a.json").read_text())
+    assert run(*command).code == 0
+    again = json.loads(Path("a.json").read_text())
+    assert again["result"] == first["result"]
+    assert first["usage"]["calls"] > 0
+    assert again["usage"]["calls"] == 0
+
+
+def test_what_it_would_take_is_told_without_a_call(run, program, items) -> None:
+    asked: list[str] = []
+
+    def rate(response: str, turns: list[Any]) -> float:
+        asked.append(response)
+        return 3.0
+
+    command = ("probe", program, items, "--attacks", "--families", "flattery,plea", "--json", "a.json")
+    done = run(*command, "--estimate", opener=opener(rate=rate))
+    assert (done.code, asked) == (0, []), done.err
+    assert "18 calls" in done.out  # six texts, each as it is and attacked twice
+    assert not Path("a.json").exists()
+
+
+def test_limit_and_seed(run, program, items) -> None:
+    command = ("probe", program, items, "--attacks", "--families", "null", "-q", "--json", "a.json", "--limit", 4)
+    found = []
+    for seed in (0, 1):
+        assert run(*command, "--seed", seed).code == 0
+        found.append(json.loads(Path("a.json").read_text())["result"])
+    assert [part["texts"] for part in found] == [4, 4]
+    assert [part["seed"] for part in found] == [0, 1]
+
+
+def test_texts_that_cannot_be_scored_as_they_are_are_7(run, program, items) -> None:
+    def rate(response: str, turns: list[Any]) -> float:
+        if response.startswith("New Reply 0") and "discernment" not in response:
+            raise errors.RequestRefused("the endpoint refused the request")
+        return 3.0
+
+    done = run("probe", program, items, "--attacks", "--families", "flattery", opener=opener(rate=rate))
+    assert done.code == 7
+    assert "1 of 6 texts could not be scored as they are" in done.out
+
+
+def test_what_cannot_be_is_told_before_anything_is_paid_for(run, program, items, examples) -> None:
+    wrong = run("probe", program, items, "--attacks", "--families", "flatery", opener=refuse)
+    assert wrong.code == 2
+    assert "no attack is called 'flatery'" in wrong.err
+    assert all(attack.name in wrong.err for attack in ATTACKS)
+    assert run("probe", program, items, "--attacks", "--families", " , ", opener=refuse).code == 2
+    assert run("probe", program, items, "--attacks", "--json", "a.txt", opener=refuse).code == 2
+    assert run("probe", program, items, "--attacks", "--csv", "a.json", opener=refuse).code == 2
+    assert run("probe", program, items, "--attacks", "--json", "no/a.json", opener=refuse).code == 5
+    assert run("probe", program, items, "--attacks", "--json", program, opener=refuse).code == 2
+    assert run("probe", program, "nope.jsonl", "--attacks", opener=refuse).code == 3
+    assert run("probe", "nope.json", items, "--attacks", opener=refuse).code == 5
+    Path("empty.jsonl").write_text("")
+    nothing = run("probe", program, "empty.jsonl", "--attacks", opener=refuse)
+    assert (nothing.code, "no rows" in nothing.err) == (3, True)
+    write(Path("blank.jsonl"), [{"response": "fine"}, {"response": " "}])
+    blank = run("probe", program, "blank.jsonl", "--attacks", opener=refuse)
+    assert (blank.code, "row 2" in blank.err) == (3, True)
+
+
+def test_only_demonstrations_is_nothing_to_attack(run, examples) -> None:
+    fitted = ("fit", examples, "--evaluator", "ice", "--set", "shots=2", "--scale", "1..5", "--out", "i.json")
+    assert run(*fitted).code == 0
+    shown = json.loads(Path("i.json").read_text())["aspects"][0]["shots"]
+    write(Path("shown.jsonl"), [{"source": shot["source"], "response": shot["response"]} for shot in shown])
+    done = run("probe", "i.json", "shown.jsonl", "--attacks")
+    assert done.code == 3
+    assert "stand in the program as demonstrations" in done.err
+
+
+def test_a_program_without_a_model_opens_none(run, examples, items) -> None:
+    assert run("fit", examples, "--evaluator", "surface", "--scale", "1..5", "--out", "s.json").code == 0
+    done = run("probe", "s.json", items, "--attacks", "--families", "length", opener=refuse)
+    assert done.code == 0, done.err
+    assert "without a model" in done.err
+
+
+def test_nothing_drives_the_terminal(run, program, items) -> None:
+    def rate(response: str, turns: list[Any]) -> float:
+        return 3.0
+
+    hostile = opener(rate=rate)
+    done = run("probe", program, items, "--attacks", "--families", "planted-verdict\x1b[2J", opener=hostile)
+    assert done.code == 2
+    assert "\x1b" not in done.err + done.out
+
+
+@dataclass
+class Found:
+    words: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"blind": ["tone"]}
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [{"perturbation": "negation", "fell": 0.5}]
+
+
+def test_without_attacks_texts_are_made_worse(run, program, items, monkeypatch) -> None:
+    asked: dict[str, Any] = {}
+
+    def examine(evaluator: Any, examples: Any, *, perturbations: Any, seed: int, progress: Any) -> Found:
+        asked.update(kind=evaluator.kind, n=len(examples), perturbations=perturbations, seed=seed)
+        return Found(["It is blind to tone.", "And\x1b[2J that is all."])
+
+    module = ModuleType("active_critic.probes.behaviour")
+    module.examine = examine  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "active_critic.probes.behaviour", module)
+    command = ("probe", program, items, "--families", "negation", "--seed", 3, "--json", "a.json", "--csv", "a.csv")
+    done = run(*command, "--limit", 5)
+    assert done.code == 0, done.err
+    assert asked == {"kind": "zero-shot", "n": 5, "perturbations": ["negation"], "seed": 3}
+    assert done.out == "It is blind to tone.\nAnd\\x1b[2J that is all.\n"
+    assert json.loads(Path("a.json").read_text())["result"] == {"blind": ["tone"]}
+    assert "negation,0.5" in Path("a.csv").read_text()

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from active_critic.errors import ContextOverflow, DataError, FitError
+from active_critic.evaluators import Surface, ZeroShot, from_protocol
+from active_critic.evaluators.base import Evaluator
+from active_critic.lm import Turn
+from active_critic.lm.filling import form_filling_lm
+from active_critic.probes.attack_trial import AttackTrial, attack_trial
+from active_critic.probes.attacks import ATTACKS
+from active_critic.protocols import CriticProtocol, Demo, Provenance, Reading
+from active_critic.records import Example, Scale
+
+PROGRAM = CriticProtocol(
+    evaluator="zero-shot",
+    mode="coarse",
+    task_description="Judge.",
+    scale=Scale(low=0, high=10),
+    reading=Reading(),
+    provenance=Provenance(model="form-filler"),
+)
+
+
+def texts(n: int = 8) -> list[Example]:
+    return [Example(f"Text {i} says so.", f"Source {i // 2}.", group=f"d{i // 2}", row=i + 1) for i in range(n)]
+
+
+def judging(rate: Any, program: CriticProtocol = PROGRAM, **how: Any) -> Evaluator:
+    return from_protocol(program, form_filling_lm(rate, **how), journal=None)
+
+
+def lift_of(found: AttackTrial, name: str) -> Any:
+    return next(one.lift for one in found.families if one.name == name)
+
+
+def fooled_by_flattery(text: str) -> float:
+    return 4.0 if "discernment" in text else 2.0
+
+
+def test_the_lift_is_the_gain_over_the_same_text_in_points_of_the_scale() -> None:
+    found = attack_trial(judging(fooled_by_flattery), texts(), families=["flattery", "plea"])
+    lift = lift_of(found, "flattery")
+    assert (lift.mean, lift.interval) == (pytest.approx(5.0), pytest.approx((5.0, 5.0)))
+    assert (lift.success, lift.success_interval) == (1.0, (1.0, 1.0))
+    assert (lift.original, lift.attacked) == (pytest.approx(2.5), pytest.approx(7.5))
+    assert (lift.n, lift.failures, lift.skipped) == (8, 0, 0)
+    plea = lift_of(found, "plea")
+    assert (plea.mean, plea.success) == (0.0, 0.0)
+    (kind,) = found.kinds
+    assert (kind.kind, kind.families, kind.worst) == ("persuasion", 2, "flattery")
+    assert kind.lift.mean == found.overall.mean == pytest.approx(2.5)
+    assert (kind.lift.n, kind.lift.success) == (16, 0.5)
+    assert (found.texts, found.documents, found.unscored, found.threshold) == (8, 4, 0, 1.0)
+
+
+def test_an_attack_that_replaces_the_text_is_held_against_the_original() -> None:
+    found = attack_trial(judging(lambda text: 3.0 if text.startswith("Text") else 1.0), texts(), families=["null"])
+    assert lift_of(found, "key-symbol").mean == pytest.approx(-5.0)
+    assert lift_of(found, "key-symbol").success == 0.0
+    assert [one.replaces for one in found.families] == [True, True, True, True, False]
+
+
+def test_a_success_is_a_gain_of_the_threshold_or_more() -> None:
+    half_a_level = judging(lambda text: 2.5 if "discernment" in text else 2.0)  # 1.25 of 10 points
+    for threshold, success in ((0.1, 1.0), (0.125, 1.0), (0.126, 0.0)):
+        found = attack_trial(half_a_level, texts(), families=["flattery"], threshold=threshold)
+        assert lift_of(found, "flattery").success == success
+    with pytest.raises(ValueError, match="above 0"):
+        attack_trial(half_a_level, texts(), threshold=0.0)
+
+
+def test_intervals_are_over_documents() -> None:
+    """A gain in one document of four is unsure, however many texts that document has."""
+    many = [*texts(), *(Example(f"Text more {i}.", "Source 0.", group="d0") for i in range(20))]
+    found = attack_trial(
+        judging(lambda text: 4.0 if "discernment" in text and ("more" in text or "Text 0" in text) else 2.0),
+        many,
+        families=["flattery"],
+    )
+    low, high = lift_of(found, "flattery").interval
+    assert low == 0.0
+    assert high > 4.0
+    again = attack_trial(
+        judging(lambda text: 4.0 if "discernment" in text and ("more" in text or "Text 0" in text) else 2.0),
+        many[::-1],
+        families=["flattery"],
+    )
+    assert again.to_dict() == found.to_dict()  # the order of rows does not matter
+
+
+def test_what_is_left_unscored_is_counted_apart_and_is_no_number() -> None:
+    def before(turns: list[Turn]) -> str | None:
+        text = "".join(text for _, text in turns)
+        if "discernment" in text and ("Text 0" in text or "Text 1" in text):
+            return "on and on"
+        if "Text 2" in text and "discernment" not in text:
+            raise ContextOverflow("it does not fit")
+        return None
+
+    found = attack_trial(judging(fooled_by_flattery, before=before), texts(), families=["flattery"])
+    (one,) = found.families
+    assert (one.lift.n, one.lift.failures, found.unscored) == (5, 2, 1)
+    assert one.lift.mean == pytest.approx(5.0)
+    ((reason, times),) = one.reasons
+    assert (reason.split(":")[0], times) == ("the reply could not be read, nor the second one", 2)
+    assert "on and on" not in reason
+    assert any("2 attacked texts were left unscored" in line for line in found.words)
+    assert any("1 of 8 texts could not be scored" in line for line in found.words)
+
+
+def test_nothing_scored_is_nothing_known() -> None:
+    def before(turns: list[Turn]) -> str | None:
+        return "on and on" if "discernment" in "".join(text for _, text in turns) else None
+
+    found = attack_trial(judging(fooled_by_flattery, before=before), texts(), families=["flattery"])
+    lift = lift_of(found, "flattery")
+    assert (lift.mean, lift.interval, lift.success, lift.original, lift.n, lift.failures) == (None,) * 4 + (0, 8)
+    assert found.kinds[0].worst is None
+    assert found.rows()[0]["lift"] is found.rows()[0]["lift_percent"] is None
+    assert "nothing can be said" in found.words[-1]
+
+
+def test_one_document_has_no_interval() -> None:
+    found = attack_trial(judging(fooled_by_flattery), [Example("Text.", "S"), Example("Text 2.", "S")])
+    assert lift_of(found, "flattery").mean == pytest.approx(5.0)
+    assert lift_of(found, "flattery").interval is None
+    assert "how sure these figures are cannot be said" in found.words[-1]
+
+
+def test_without_sources_attacks_that_need_one_are_skipped() -> None:
+    found = attack_trial(judging(fooled_by_flattery), [Example(f"Text {i}.") for i in range(4)])
+    lift = lift_of(found, "copied-source")
+    assert (lift.mean, lift.n, lift.skipped) == (None, 0, 4)
+
+
+def test_demonstrations_and_repeated_texts_are_left_out_and_none_left_is_an_error() -> None:
+    from active_critic.examples import example_key
+
+    given = texts(3)
+    demo = Demo(source="", response=given[0].response, score=50, example_id=example_key(given[0]))
+    program = PROGRAM.model_copy(update={"demos": (demo,)})
+    found = attack_trial(judging(fooled_by_flattery, program), [*given, given[1]], families=["flattery"])
+    assert found.texts == 2
+    assert [note.partition(": ")[2] for note in found.notes] == ["1 of the items", "1 of the items"]
+    assert set(found.notes) < set(found.words)
+    with pytest.raises(DataError, match="demonstrations"):
+        attack_trial(judging(fooled_by_flattery, program), given[:1])
+    with pytest.raises(DataError, match="none that hold a text"):
+        attack_trial(judging(fooled_by_flattery), [])
+
+
+def test_the_same_seed_gives_the_same_trial_and_another_one_other_texts() -> None:
+    def rate(text: str) -> float:
+        return 1 + len(text) % 5
+
+    first, again, other = (attack_trial(judging(rate), texts(), seed=seed).to_dict() for seed in (0, 0, 1))
+    assert first == again
+    assert first != other
+
+
+def test_every_family_goes_through_and_is_reported() -> None:
+    told: list[tuple[str, int, int]] = []
+    found = attack_trial(judging(fooled_by_flattery), texts(4), progress=lambda *said: told.append(said))
+    assert [one.name for one in found.families] == [attack.name for attack in ATTACKS]
+    assert [row["family"] for row in found.rows()] == [attack.name for attack in ATTACKS]
+    document = json.loads(json.dumps(found.to_dict()))
+    assert document == found.to_dict()
+    assert document["scale"] == "0..10"
+    assert {len(row) for row in found.rows()} == {13}
+    flattery = next(part for part in document["families"] if part["name"] == "flattery")
+    assert flattery["lift"]["percent"] == pytest.approx(50.0)
+    assert flattery["lift"]["percent_interval"] == pytest.approx([50.0, 50.0])
+    assert told[-1][1:] == (told[-1][2], 4 * (1 + len(ATTACKS)))
+    lines = "\n".join(found.words)
+    assert all(attack.name in lines for attack in ATTACKS)
+    assert max(map(len, found.words[: len(ATTACKS) + 8])) < 80
+    assert "Families that lift the score, their interval above 0: flattery (+5.00)." in lines
+
+
+def test_nothing_gained_is_said() -> None:
+    found = attack_trial(judging(lambda _: 3.0), texts(), families=["format"])
+    assert found.overall.mean == 0.0
+    assert found.words[-1] == "No family lifts the score for certain: no interval lies above 0."
+
+
+def test_an_evaluator_without_a_model_can_be_attacked() -> None:
+    data = [Example("word " * (3 + i % 7), f"Source {i}", score=1.0 + i % 7) for i in range(12)]
+    found = attack_trial(Surface(journal=None).fit(data, scale="1..7"), texts(), families=["length"])
+    assert found.overall.mean is not None
+
+
+def test_what_is_not_fitted_says_so() -> None:
+    with pytest.raises(FitError, match="not fitted"):
+        attack_trial(ZeroShot(form_filling_lm(fooled_by_flattery), journal=None), texts())

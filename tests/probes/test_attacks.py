@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import base64
+import codecs
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from active_critic.errors import DataError
+from active_critic.probes.attacks import ATTACKS, KINDS, Attacker, attacks_named
+from active_critic.protocols import CriticProtocol, Provenance, Reading
+from active_critic.records import Criterion, Scale
+
+SCALE = Scale(low=0, high=100)
+ATTACKER = Attacker(SCALE, 5, ("Accuracy", "Tone"))
+RESPONSE, SOURCE = "A first sentence. The parcel comes on Monday.", "When does the parcel come? On Monday?"
+NAMED = {attack.name: attack for attack in ATTACKS}
+
+some_text = st.text(min_size=1, max_size=200).filter(str.strip)
+
+
+def made(name: str, seed: int = 0, response: str = RESPONSE, source: str = SOURCE) -> str:
+    text = NAMED[name](response, source, Attacker(SCALE, 5, ("Accuracy", "Tone"), seed))
+    assert text is not None
+    return text
+
+
+def test_the_page_names_every_family_and_kind() -> None:
+    page = (Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8")
+    rows = [f"| `{attack.name}` | {attack.kind} | {attack.about} |" for attack in ATTACKS]
+    assert [line for line in page.splitlines() if line.startswith("| `")] == rows
+    assert all(f"\n| {kind} | " in page for kind in KINDS)
+
+
+def test_there_are_enough_families_and_each_kind_has_some() -> None:
+    assert len(ATTACKS) >= 24
+    assert len(NAMED) == len(ATTACKS)
+    assert {attack.kind for attack in ATTACKS} == set(KINDS)
+    assert all(attack.about and attack.name == attack.name.lower() for attack in ATTACKS)
+
+
+@given(response=some_text, source=st.text(max_size=100), seed=st.integers(0, 9))
+def test_an_attack_depends_on_texts_and_seed_alone(response: str, source: str, seed: int) -> None:
+    attacker = Attacker(SCALE, 5, (), seed)
+    for attack in ATTACKS:
+        text = attack(response, source, attacker)
+        assert text == attack(response, source, Attacker(SCALE, 5, (), seed))
+        if text is None:
+            assert not source.strip()
+        elif not attack.replaces and attack.kind != "null" and attack.name != "dressing":
+            assert response in text
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_an_attack_changes_the_text_and_keeps_it_where_it_does_not_replace_it(attack) -> None:
+    text = attack(RESPONSE, SOURCE, ATTACKER)
+    assert text.strip()
+    assert text != RESPONSE
+    assert attack.replaces == (RESPONSE.split()[1] not in text) or attack.name == "copied-source"
+
+
+@pytest.mark.parametrize("name", ["planted-verdict", "planted-first", "verdict-only", "fenced-verdict"])
+def test_planted_forms_are_well_formed_and_give_the_best_rating(name) -> None:
+    lines = [line for line in made(name).splitlines() if line.startswith("{")]
+    assert [json.loads(line) for line in lines] == [json.loads(form) for form in ATTACKER.forms()]
+    overall, rating, scores = map(json.loads, lines)
+    assert overall["overall"] == rating["rating"] == scores["scores"]["Tone"] == 5
+    assert [next(iter(form)) for form in (overall, rating, scores)] == ["overall", "rating", "scores"]
+
+
+def test_reasons_come_first_where_they_should() -> None:
+    forms = [json.loads(line) for line in made("planted-reasons").splitlines() if line.startswith("{")]
+    assert [list(form)[-1] for form in forms] == ["overall", "rating", "scores"]
+
+
+def test_an_open_form_ends_at_its_first_rating() -> None:
+    assert all(line.endswith("5") for line in made("open-form").splitlines()[2:])
+
+
+def test_the_order_is_in_the_code() -> None:
+    order = made("ignore-instructions").splitlines()[2].split(" Whatever")[0]
+    assert base64.b64decode(made("base64").rsplit(": ", 1)[1]).decode() == order
+    assert codecs.decode(made("shifted-letters").rsplit("it: ", 1)[1], "rot13") == order
+    assert made("spaced-letters").splitlines()[2][::2] == order
+
+
+@pytest.mark.parametrize("name", ["other-language", "key-symbol", "key-opening", "null-answer", "fake-turn"])
+def test_seeds_draw_different_variants(name) -> None:
+    assert len({made(name, seed) for seed in range(40)}) >= 5
+
+
+def test_the_sentence_that_has_most_of_the_source_is_repeated() -> None:
+    assert made("repetition").count("The parcel comes on Monday.") == 4
+
+
+def test_lengths() -> None:
+    assert len(made("padding")) > len(RESPONSE) + 300
+    assert len(made("padding", response="word " * 400)) > 3900
+    assert len(made("flood")) > 12_000
+    assert made("first-words") == "A first sentence."
+
+
+def test_without_a_source_there_is_nothing_to_copy() -> None:
+    assert NAMED["copied-source"](RESPONSE, " ", ATTACKER) is None
+    assert NAMED["appended-source"](RESPONSE, "", ATTACKER) is None
+
+
+def test_the_attacker_has_read_the_program() -> None:
+    program = CriticProtocol(
+        task_description="Judge.",
+        criteria=(Criterion(name="Warmth", definition="It is kind."),),
+        scale=SCALE,
+        reading=Reading(low=0, high=10, source="text"),
+        provenance=Provenance(model="x"),
+    )
+    attacker = Attacker.of(program, seed=3)
+    assert attacker == Attacker(SCALE, 10, ("Warmth",), 3)
+    assert "Warmth" in NAMED["stuffed-criteria"](RESPONSE, SOURCE, attacker)
+    assert '"overall": 10' in NAMED["planted-verdict"](RESPONSE, SOURCE, attacker)
+    assert "100" in NAMED["fake-human-scores"](RESPONSE, SOURCE, attacker)
+
+
+def test_families_are_found_by_name_and_by_kind_in_one_order() -> None:
+    assert attacks_named() == ATTACKS
+    found = attacks_named(["null", "flattery", "planted-verdict"])
+    assert [attack.name for attack in found][:3] == ["planted-verdict", "flattery", "key-symbol"]
+    assert {attack.kind for attack in found} == {"format", "persuasion", "null"}
+    for names in (["flatery"], []):
+        with pytest.raises(DataError, match="the families planted-verdict, ") as caught:
+            attacks_named(names)
+    with pytest.raises(DataError, match="'flatery'"):
+        attacks_named(["flatery"])
+    assert "persuasion" in str(caught.value)

@@ -1,0 +1,274 @@
+"""Critics that notice one thing, everything or nothing are reported as what they are."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from simulated import simulated_lm
+
+from active_critic.errors import DataError
+from active_critic.evaluators import ActiveCritic
+from active_critic.lm import scripted_lm
+from active_critic.probes.behaviour import Behaviour, examine
+from active_critic.probes.perturbations import PERTURBATIONS, perturb
+from active_critic.records import Criterion, CriterionVerdict, Example, Scale, Verdict
+
+SOURCE = "Notes of the town."
+PLACES = ("beach", "library", "harbour", "station", "market", "museum", "castle", "school")
+ORIGINAL = "He thinks that the {place} is closed on Monday. The council has not said why. It will open after dinner."
+GOOD = [
+    Example(ORIGINAL.format(place=place), SOURCE, group=f"document {i}", aspects={"fluency": f, "informativeness": n})
+    for i, (place, f, n) in enumerate(zip(PLACES, (1, 2, 3, 4, 4, 3, 2, 1), (1, 1, 2, 2, 1, 1, 2, 2), strict=True))
+]
+KNOWN = {word for example in GOOD for word in example.response.lower().replace(".", "").split()}
+
+
+class Critic:
+    """An evaluator whose scores are a function of the response."""
+
+    signature = "scripted"
+
+    def __init__(
+        self, rate: Callable[[str], dict[str, float] | None], definitions: dict[str, str] | None = None
+    ) -> None:
+        self.rate = rate
+        named = definitions or {}
+        self.fitted = SimpleNamespace(
+            scale=Scale(low=1, high=5),
+            criteria=tuple(Criterion(name=name, definition=text) for name, text in named.items()),
+        )
+
+    def score_many(self, items: Iterable[Example], *, explain: bool, progress: Any = None) -> Iterator[Verdict]:
+        assert explain is False
+        for item in items:
+            rated = self.rate(item.response)
+            if rated is None:
+                yield Verdict(unscored="the endpoint refused")
+                continue
+            parts = tuple(CriterionVerdict(name, value) for name, value in rated.items() if name != "overall")
+            yield Verdict(score=rated["overall"], criteria=parts)
+
+
+def probe(
+    rate: Callable[[str], dict[str, float] | None], texts: Sequence[Example] = GOOD, **settings: Any
+) -> Behaviour:
+    definitions = settings.pop("definitions", None)
+    return examine(Critic(rate, definitions), texts, **settings)  # type: ignore[arg-type]
+
+
+def spelling(response: str) -> float:
+    """4, and a point less for every word that none of the good texts has."""
+    return max(1.0, 4.0 - sum(word not in KNOWN for word in response.lower().replace(".", "").split()))
+
+
+def outcome(found: Behaviour, name: str, perturbation: str, kind: str = "aspect") -> str | None:
+    [cell] = [c for c in found.changes if (c.kind, c.name, c.perturbation) == (kind, name, perturbation)]
+    return cell.outcome
+
+
+def line(found: Behaviour, start: str) -> str:
+    return next((words for words in found.words if words.startswith(start)), "")
+
+
+def test_a_critic_that_notices_one_thing_is_reported_so() -> None:
+    found = probe(
+        lambda r: {"overall": 3.0, "Grammaticality": spelling(r), "Coherence": 4.0},
+        perturbations=["spelling-mistake", "sentence-exchange", "sentence-deletion"],
+    )
+    assert outcome(found, "grammaticality", "spelling-mistake") == "falls"
+    assert outcome(found, "grammaticality", "sentence-exchange") == "still"
+    assert outcome(found, "coherence", "sentence-exchange") == "still"
+    assert outcome(found, "coherence", "spelling-mistake") == "still"
+    assert line(found, "Sensitive to").count(";") == 0
+    assert "spelling-mistake in grammaticality -" in line(found, "Sensitive to")
+    assert "sentence-exchange in coherence" in line(found, "Blind to")
+    assert not line(found, "Confuses")
+    assert "overall score is the same for every text" in " ".join(found.words)
+    assert line(found, "The same score for every text") == (
+        "The same score for every text, as it was and perturbed: coherence; Coherence."
+    )
+
+
+def test_a_blind_critic_is_reported_blind() -> None:
+    found = probe(lambda r: {"overall": 2.5, "Fluency": 3.0, "Factual accuracy": 4.0})
+    assert not line(found, "Sensitive")
+    assert "0 of" in line(found, "Directional expectation test")
+    assert {c.outcome for c in found.changes if c.expected and c.n and c.expected != "disputed"} == {"still"}
+    assert all(pair.critic is None for pair in found.pairs)  # constants do not correlate, they do not correlate 0
+
+
+def test_a_critic_that_confuses_is_reported_so() -> None:
+    found = probe(
+        lambda r: {"overall": spelling(r), "Informativeness": spelling(r), "Fluency": spelling(r)},
+        perturbations=["spelling-mistake"],
+    )
+    assert outcome(found, "informativeness", "spelling-mistake") == "moves"
+    assert outcome(found, "fluency", "spelling-mistake") == "falls"
+    assert outcome(found, "overall quality", "spelling-mistake") == "falls"
+    assert "informativeness with grammaticality: spelling-mistake in informativeness -" in line(found, "Confuses")
+
+
+def test_without_criteria_the_overall_alone_is_tested() -> None:
+    found = probe(lambda r: {"overall": float(len(r)) / 50})
+    assert found.matched == ()
+    assert {c.name for c in found.changes} == {"overall quality"}
+    assert outcome(found, "overall quality", "sentence-deletion") == "falls"
+    assert outcome(found, "overall quality", "continuation") == "rises"
+    assert outcome(found, "overall quality", "repetition") is None  # disputed
+    assert "only the overall score is tested" in line(found, "It gives no scores by criterion")
+
+
+def test_small_changes_are_faint() -> None:
+    found = probe(lambda r: {"overall": 3 - 0.1 * (len(r.split(".")) < 4)}, perturbations=["sentence-deletion"])
+    assert found.tolerance == pytest.approx(0.2)
+    assert outcome(found, "overall quality", "sentence-deletion") == "faint"
+
+
+def test_unscored_texts_are_counted_apart_and_change_nothing() -> None:
+    broken = GOOD[0].response
+    one_worse = perturb(GOOD[1].response, SOURCE, "sentence-deletion").text
+    found = probe(
+        lambda r: None if r in (broken, one_worse) else {"overall": 2.0 + r.count(".") / 2},
+        perturbations=["sentence-deletion"],
+    )
+    assert (found.examples, found.scored) == (8, 7)
+    assert found.reasons == {"the endpoint refused": 1}
+    [treated] = found.treated
+    assert (treated.applied, treated.unscored, treated.reasons) == (7, 1, {"the endpoint refused": 1})
+    [cell] = found.changes
+    assert (cell.n, cell.documents, cell.change, cell.outcome) == (6, 6, -0.5, "falls")
+    assert "left out: the endpoint refused (1)" in line(found, "Not scored as they were")
+
+
+def test_what_does_not_apply_is_said_with_reasons() -> None:
+    texts = [Example("Yes.", group=str(i)) for i in range(3)]
+    found = probe(lambda r: {"overall": 3.0}, texts, perturbations=["sentence-deletion"])
+    [treated] = found.treated
+    assert treated.applied == 0
+    assert treated.refused == {"the text lacks what it takes: two sentences": 3}
+    [cell] = found.changes
+    assert (cell.change, cell.interval, cell.outcome, cell.n) == (None, None, None, 0)
+    assert "Directional expectation test: nothing could be tested." in found.words
+    assert "Fits none of the texts: sentence-deletion." in found.words
+
+
+def test_one_document_decides_nothing() -> None:
+    texts = [Example(example.response, SOURCE, group="one") for example in GOOD]
+    found = probe(lambda r: {"overall": spelling(r)}, texts, perturbations=["spelling-mistake"])
+    [cell] = found.changes
+    assert cell.change is not None
+    assert cell.change < 0
+    assert (cell.interval, cell.outcome) == (None, "unclear")
+
+
+def test_criteria_are_mapped_by_words_or_as_given() -> None:
+    def rate(_: str) -> dict[str, float]:
+        return {"overall": 3.0, "Tone": 3.0, "Trust": 3.0}
+
+    told = {"Tone": "The response is friendly.", "Trust": "It invents nothing."}
+    found = probe(rate, definitions=told, perturbations=["negation"])
+    assert {one.criterion: one.aspect for one in found.matched} == {"Tone": None, "Trust": "non-hallucination"}
+    assert "Tone" in line(found, "Criteria taken for none")
+    unmapped = [c for c in found.changes if c.name == "Tone"]
+    assert [(c.expected, c.outcome) for c in unmapped] == [(None, None)]
+    assert unmapped[0].change == 0.0
+    found = probe(rate, perturbations=["negation"], aspects={"Tone": "fluency"})
+    assert found.matched[0].aspect == "fluency"
+    assert outcome(found, "fluency", "negation") == "still"
+    with pytest.raises(DataError, match=r"no criterion 'Style'; it scores Tone, Trust"):
+        probe(rate, perturbations=["negation"], aspects={"Style": "fluency"})
+    with pytest.raises(DataError, match="no aspect 'beauty'"):
+        probe(rate, perturbations=["negation"], aspects={"Tone": "beauty"})
+
+
+def test_criteria_that_go_together_more_than_peoples() -> None:
+    place = {example.response: i for i, example in enumerate(GOOD)}
+
+    def rate(response: str) -> dict[str, float]:
+        value = 1 + place.get(response, 0) % 4
+        return {"overall": 3.0, "Fluency": value, "Informativeness": value + 0.1}
+
+    found = probe(rate, GOOD * 3, perturbations=["spelling-mistake"])
+    [pair] = found.pairs
+    assert (pair.human_a, pair.human_b) == ("fluency", "informativeness")
+    assert pair.critic == pytest.approx(1.0)
+    assert pair.human == pytest.approx(0.0)
+    assert pair.closer
+    assert "Fluency and Informativeness (1.00, people 0.00" in line(found, "Its scores go together")
+    without = [Example(example.response, SOURCE, group=example.group) for example in GOOD]
+    assert "people scored none of these pairs" in " ".join(probe(rate, without, perturbations=["negation"]).words)
+
+
+def test_the_same_twice_whatever_the_order_and_as_plain_values() -> None:
+    def rate(response: str) -> dict[str, float]:
+        return {"overall": spelling(response), "Fluency": spelling(response)}
+
+    found = probe(rate, seed=3)
+    assert found.to_dict() == probe(rate, seed=3).to_dict()
+    turned = probe(rate, GOOD[::-1], seed=3)
+    assert turned.matrix() == {a: pytest.approx(row) for a, row in found.matrix().items()}
+    assert json.loads(json.dumps(found.to_dict()))["words"] == found.words
+    rows = found.rows()
+    assert len(rows) == len(found.changes) == 3 * 16
+    table = io.StringIO()
+    writer = csv.DictWriter(table, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    assert {row["target"] for row in rows} == {PERTURBATIONS[name].effect.target for name in found.matrix()["fluency"]}
+
+
+def test_what_cannot_be_examined_is_said() -> None:
+    with pytest.raises(DataError, match="nothing to perturb"):
+        probe(lambda r: {"overall": 3.0}, [])
+    with pytest.raises(DataError, match="no rule for the perturbation 'inversion'"):
+        probe(lambda r: {"overall": 3.0}, perturbations=["inversion"])
+    with pytest.raises(DataError, match="no perturbation 'typos'"):
+        probe(lambda r: {"overall": 3.0}, perturbations=["typos"])
+
+
+def test_a_fitted_critic_is_examined() -> None:
+    texts = [
+        Example("word " * n + "more. And less.", f"s{n}", score=float(1 + n % 5), group=str(n)) for n in range(1, 9)
+    ]
+    critic = ActiveCritic(simulated_lm(), journal=None, candidates=2, demos=2, max_batches=1, report=False)
+    critic.fit(texts, scale="1..5")
+    seen: list[str] = []
+    found = examine(
+        critic,
+        texts,
+        perturbations=["sentence-deletion", "spelling-mistake"],
+        progress=lambda what, done, total: seen.append(what),
+    )
+    assert {one.criterion: one.aspect for one in found.matched} == {
+        "Accuracy": "faithfulness",
+        "Helpfulness": None,
+        "Tone": None,
+        "Clarity": "readability",
+    }
+    assert found.scored == 8
+    assert set(seen) == {"perturbing", "scoring"}
+
+
+def test_by_model_the_evaluators_own_model_writes() -> None:
+    text = GOOD[0].response
+    asked: list[str] = []
+
+    def rate(response: str) -> dict[str, float]:
+        return {"overall": spelling(response)}
+
+    def answer(turns: list[Any]) -> str:
+        asked.append(turns[-1][1])
+        return json.dumps({"text": text.replace("is closed", "is not closed")})
+
+    critic = Critic(rate)
+    critic.model = scripted_lm(answer)  # type: ignore[attr-defined]
+    found = examine(critic, [GOOD[0]], perturbations=["negation", "sentence-deletion"], by="model")  # type: ignore[arg-type]
+    assert len(asked) == 1
+    assert [row["by"] for row in found.rows()] == ["model", "rule"]
+    assert [one.applied for one in found.treated] == [1, 1]

@@ -1,0 +1,303 @@
+"""Perturbations: by rule what is meant to change changes and nothing else; by model only a real change counts."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import statistics
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from active_critic.errors import DataError, EndpointDown
+from active_critic.lm import Turn, scripted_lm
+from active_critic.probes._demonstrations import ORIGINALS, TASKS
+from active_critic.probes.perturbations import PERTURBATIONS, perturb
+
+EXAMPLES = Path(__file__).parents[3] / "shared" / "datasets" / "perturbation_examples.jsonl"
+RULES = [name for name, one in PERTURBATIONS.items() if one.by_rule]
+PAPERS_RULES = ["sentence-exchange", "word-exchange", "spelling-mistake", "sentence-deletion"]
+TEXT = (
+    "Tom lost his phone at the beach on Monday. He thinks that his brother, who was there too, may have found it. "
+    "Tom will ask him after dinner, and he wants a cheap new one if it is gone."
+)
+
+
+def by_rule(name: str, text: str = TEXT, seed: int = 0, source: str = "") -> str:
+    made = perturb(text, source, name, seed=seed)
+    assert made.text is not None, made.reason
+    assert made.by == "rule"
+    return made.text
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
+
+
+def test_what_is_by_rule_and_what_by_model() -> None:
+    assert set(PERTURBATIONS) - set(RULES) == {"passive-voice", "inversion"}
+    assert [name for name, one in PERTURBATIONS.items() if not one.by_model] == [
+        "sentence-exchange",
+        "word-exchange",
+        "spelling-mistake",
+        "sentence-deletion",
+    ]
+    assert set(TASKS) == {name for name, one in PERTURBATIONS.items() if one.by_model}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_every_rule_changes_the_text_the_same_way_each_time(name: str) -> None:
+    assert by_rule(name) != TEXT
+    assert by_rule(name) == by_rule(name)
+
+
+@given(st.sampled_from(RULES), st.text(max_size=200), st.integers(0, 3))
+def test_any_text_is_changed_or_refused_with_a_reason(name: str, text: str, seed: int) -> None:
+    made = perturb(text, "", name, seed=seed)
+    assert (made.text is None) != (made.reason is None)
+    assert made.text != text
+    assert made == perturb(text, "", name, seed=seed)
+
+
+@pytest.mark.parametrize("text", ["", " \n", "Yes.", "OK", "!?", "1", "😀", "ok\ud800"])
+@pytest.mark.parametrize("name", RULES)
+def test_texts_of_one_word_or_none(name: str, text: str) -> None:
+    made = perturb(text, "", name)
+    assert made.text != text
+    assert made.text is not None or made.reason
+
+
+def test_seeds_differ() -> None:
+    assert len({by_rule("spelling-mistake", seed=seed) for seed in range(5)}) > 1
+
+
+@given(st.lists(st.sampled_from(["Ann ran.", "Is it so?", "We see 3.5 m.", "Été à Paris!"]), min_size=2, max_size=9))
+def test_sentence_exchange_only_moves_sentences(sentences: list[str]) -> None:
+    text = " ".join(sentences)
+    made = perturb(text, "", "sentence-exchange").text
+    if len(set(sentences)) < 2:
+        assert made is None
+    else:
+        assert made is not None
+        assert made != text
+        assert Counter(made.split()) == Counter(text.split())
+
+
+def test_words_are_exchanged_within_their_sentences() -> None:
+    made = by_rule("word-exchange")
+    assert Counter(words(made)) == Counter(words(TEXT))
+    assert re.sub(r"\w+", "", made) == re.sub(r"\w+", "", TEXT)
+    assert words(by_rule("word-exchange", "It costs 1,200 pounds."))  # a number is one word
+    assert "1,200" in by_rule("word-exchange", "It costs 1,200 pounds.")
+
+
+def test_spelling_mistakes_stay_within_words() -> None:
+    for seed in range(20):
+        pairs = list(zip(words(TEXT), words(by_rule("spelling-mistake", seed=seed)), strict=True))
+        changed = [(old, new) for old, new in pairs if old != new]
+        assert 3 <= len(changed) <= 7
+        for old, new in changed:
+            assert len(old) >= 4
+            assert new[0] == old[0]
+            assert abs(len(new) - len(old)) <= 1
+    assert perturb("私は学生です。", "", "spelling-mistake").text is None
+    assert by_rule("spelling-mistake", "Grüße") != "Grüße"
+
+
+def test_the_last_sentence_goes() -> None:
+    assert by_rule("sentence-deletion", "Dr. Who came. He left.\n") == "Dr. Who came.\n"
+    assert by_rule("sentence-deletion", "私は学生です。東京に住んでいます。") == "私は学生です。"
+    assert perturb("Only one here", "", "sentence-deletion").reason == "the text lacks what it takes: two sentences"
+
+
+def test_content_rules_do_what_they_say() -> None:
+    assert by_rule("negation", "They don't know.") == "They do know."
+    assert by_rule("negation", "She wants it.") == "She does not want it."
+    assert by_rule("negation", "He cannot swim.") == "He can swim."
+    assert by_rule("conflicting-fact", "Prices increased.") == "Prices decreased."
+    assert by_rule("hypernym", "He has an uncle.") == "He has a relative."
+    assert by_rule("abbreviation", "The council (of 12) left.") == "The council left."
+    assert by_rule("continuation", "It is a cheap place").startswith("It is a cheap place. ")
+    assert re.fullmatch(
+        r"It has [2-9],200 seats\.|It has 1,\d\d\d seats\.", by_rule("different-entity", "It has 1,200 seats.")
+    )
+    assert by_rule("uncommon-phrase", "It is a cheap place.") == "It is an inexpensive place."
+
+
+def test_added_and_other_things_avoid_the_source() -> None:
+    source = "Tuesday, Wednesday, Thursday, Friday and Saturday"
+    assert by_rule("different-entity", "We met on Monday.", source=source) == "We met on Sunday."
+    first = by_rule("continuation", "It is a cheap place.")
+    assert by_rule("continuation", "It is a cheap place.", source=first) != first
+
+
+@pytest.mark.parametrize(
+    "name", ["repetition", "improper-connective", "complex-sentence", "complement", "continuation"]
+)
+def test_nothing_english_is_added_to_other_languages(name: str) -> None:
+    assert perturb("Der Hund schläft heute lange. Niemand weckt ihn.", "", name).text is None
+
+
+def test_names_keep_their_capitals() -> None:
+    made = by_rule("improper-connective", "He came. Tom left. The end was near.")
+    assert ", Tom left" in made
+    assert ", the end" in made
+
+
+@pytest.mark.parametrize(
+    "text", ["because " * 2000, "a" + " " * 9000 + "b", "A b. C d. " * 500, "(" * 9000, "an " * 4000]
+)
+def test_long_and_odd_texts_cost_little(text: str) -> None:
+    started = time.perf_counter()
+    for name in RULES:
+        perturb(text, "", name)
+    assert time.perf_counter() - started < 10
+
+
+def test_unknown_names_and_missing_rules_are_said() -> None:
+    with pytest.raises(DataError, match=r"no perturbation 'typo'; there are repetition"):
+        perturb(TEXT, "", "typo")
+    with pytest.raises(DataError, match="no rule for the perturbation 'inversion'"):
+        perturb(TEXT, "", "inversion")
+
+
+# --- by a model ---------------------------------------------------------------------------------------------------
+
+
+def saying(*answers: str) -> tuple[Any, list[list[Turn]]]:
+    seen: list[list[Turn]] = []
+
+    def answer(turns: list[Turn]) -> str:
+        seen.append(turns)
+        return answers[min(len(seen), len(answers)) - 1]
+
+    return scripted_lm(answer), seen
+
+
+def test_a_model_is_shown_how_and_answers_in_a_form() -> None:
+    lm, seen = saying(json.dumps({"text": TEXT.replace("Monday", "Friday")}))
+    made = perturb(TEXT, "the <source> text", "different-entity", lm=lm)
+    assert made.text == TEXT.replace("Monday", "Friday")
+    assert made.by == "model"
+    [turns] = seen
+    assert [role for role, _ in turns] == ["system", *["user", "assistant"] * 3, "user"]
+    assert "the < source> text" in turns[-1][1]  # quoted
+    for (_, told), original in zip(turns[1::2], ORIGINALS, strict=False):
+        assert original in told
+
+
+def test_the_source_is_kept_back_where_it_does_not_matter() -> None:
+    lm, seen = saying(json.dumps({"text": "It was lost by Tom: " + TEXT}))
+    perturb(TEXT, "SECRET SOURCE", "passive-voice", lm=lm)
+    assert "SECRET" not in str(seen)
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ({"text": TEXT}, "gave the text back unchanged"),
+        ({"text": TASKS["negation"].shown[0]}, "wrote another text"),
+        ({"text": "Entirely other content of some length."}, "wrote another text"),
+        ({"text": f"{TEXT} " * 2 + " and so on" * 40}, "wrote another text"),
+        ({"text": ""}, "wrote another text"),
+    ],
+)
+def test_what_is_no_perturbation_does_not_count(reply: dict[str, str], reason: str) -> None:
+    made = perturb(TEXT, "", "negation", lm=saying(json.dumps(reply))[0])
+    assert made.text is None
+    assert made.reason is not None
+    assert reason in made.reason
+
+
+def test_a_reply_that_cannot_be_read_is_asked_for_once_more() -> None:
+    lm, seen = saying("I cannot.", json.dumps({"text": TEXT.replace("will", "will not")}))
+    assert perturb(TEXT, "", "negation", lm=lm).text == TEXT.replace("will", "will not")
+    assert len(seen) == 2
+    lm, seen = saying("I cannot.")
+    assert perturb(TEXT, "", "negation", lm=lm).reason == "the model did not do it: its reply could not be read"
+    assert len(seen) == 2
+
+
+def test_a_continuation_is_added_to_the_text() -> None:
+    lm, _ = saying(json.dumps({"text": "She agreed at once."}))
+    assert perturb("It is lost", "", "continuation", lm=lm).text == "It is lost. She agreed at once."
+    lm, _ = saying(json.dumps({"text": "It is lost. She agreed at once."}))
+    assert perturb("It is lost.", "", "continuation", lm=lm).text == "It is lost. She agreed at once."
+
+
+def test_an_endpoint_that_is_down_is_not_a_reason() -> None:
+    def down(_: list[Turn]) -> str:
+        raise EndpointDown("nothing answers")
+
+    with pytest.raises(EndpointDown):
+        perturb(TEXT, "", "negation", lm=scripted_lm(down))
+
+
+def test_the_papers_rules_need_no_model() -> None:
+    lm, seen = saying("never asked")
+    for name in PAPERS_RULES:
+        assert perturb(TEXT, "", name, lm=lm).by == "rule"
+    assert not seen
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_our_own_demonstrations_would_pass_the_checks(name: str) -> None:
+    from active_critic.probes._by_model import _checked
+
+    for original, shown in zip(ORIGINALS, TASKS[name].shown, strict=True):
+        made, reason = _checked(original, shown.replace("Omar", "Igor") + " Now.", name)
+        assert made is not None, reason
+        assert shown != original
+
+
+# --- the paper's examples -----------------------------------------------------------------------------------------
+
+THEIRS = {
+    "repetition": "fluency_repeat",
+    "improper-connective": "coherence_conjuction",
+    "incorrect-verb-form": "grammar_verb",
+    "uncommon-phrase": "simple_word",
+    "hypernym": "inform_hypernym",
+    "different-entity": "contradiction_entity",
+    "conflicting-fact": "contradiction_meaning",
+    "negation": "contradiction_negate",
+}
+
+
+def size(old: str, new: str) -> float:
+    return 1 - difflib.SequenceMatcher(None, old.split(), new.split(), autojunk=False).ratio()
+
+
+@pytest.mark.skipif(not EXAMPLES.exists(), reason="the shared examples of the paper are not here")
+def test_rules_change_about_as_much_as_the_papers_examples_do() -> None:
+    rows = [json.loads(line) for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
+    for name, theirs in THEIRS.items():
+        own = [row for row in rows if row["perturbation"] == theirs]
+        made = [(row["original"], perturb(row["original"], "", name).text) for row in own]
+        sizes = [size(old, new) for old, new in made if new is not None]
+        paper = statistics.median(size(row["original"], row["perturbed"]) for row in own)
+        assert len(sizes) >= 3, name
+        assert paper / 8 <= statistics.median(sizes) <= paper * 3, (name, paper, statistics.median(sizes))
+    originals = sorted({row["original"] for row in rows})
+    for name in PAPERS_RULES:
+        done = [(old, new) for old in originals if (new := perturb(old, "", name).text) is not None]
+        assert len(done) >= len(originals) / 2, name
+        assert 0.005 < statistics.median(size(old, new) for old, new in done) < 0.7, name
+
+
+@pytest.mark.skipif(not EXAMPLES.exists(), reason="the shared examples of the paper are not here")
+def test_none_of_the_papers_sentences_is_ours() -> None:
+    theirs = {s for line in EXAMPLES.read_text(encoding="utf-8").splitlines() for s in _parts(json.loads(line))}
+    ours = " ".join([*ORIGINALS, *(t for task in TASKS.values() for t in (task.instruction, *task.shown))])
+    assert not [part for part in theirs if len(part) > 30 and part in ours]
+
+
+def _parts(row: dict[str, str]) -> list[str]:
+    whole = " ".join(row[field] for field in ("original", "perturbed", "instruction"))
+    return [part.strip() for part in re.split(r"[.,;\n]", whole)]
