@@ -182,7 +182,9 @@ MAKERS: dict[str, Callable[[LanguageModel], Evaluator]] = {
     "hd-eval": lambda lm: HDEval(lm, journal=None),
     "critic": lambda lm: ActiveCritic(lm, use_likelihood="always", use_surface="always", **QUICK),
     "coarse critic": lambda lm: ActiveCritic(lm, mode="coarse", **QUICK),
-    "rating only": lambda lm: ActiveCritic(lm, use_likelihood="never", use_surface="never", **QUICK),
+    "rating only": lambda lm: ActiveCritic(
+        lm, use_approval="never", use_likelihood="never", use_surface="never", **QUICK
+    ),
     "reasons first": lambda lm: ActiveCritic(lm, order="reason_first", **QUICK),
 }
 ASKS_IN_WORDS = [name for name in MAKERS if name not in ("surface", "gpt-score")]
@@ -210,7 +212,12 @@ def model(before: Callable[[str], str]) -> LanguageModel:
         return before(shown) + own_form(turns, OWN)
 
     can = Capabilities(json_schema=True)
-    return scripted_lm(answer, capabilities=can, likelihood=lambda _, text: [-1.0] * max(1, len(text.split())))
+    return scripted_lm(
+        answer,
+        capabilities=can,
+        likelihood=lambda _, text: [-1.0] * max(1, len(text.split())),
+        approves=lambda _: 0.5,
+    )
 
 
 @pytest.mark.parametrize("name", ASKS_IN_WORDS)
