@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from active_critic.meta_evaluation import Comparison, Curve, compare, curve
     from active_critic.protocols import CriticProtocol, Protocol
     from active_critic.records import Criterion, CriterionVerdict, Example, Scale, Usage, Verdict
+    from active_critic.suggesting import Suggestion, suggest
 
 __version__ = "0.1.0"
 
@@ -72,6 +73,7 @@ _HOMES = {
     "Protocol": "protocols",
     "ProtocolError": "errors",
     "Scale": "records",
+    "Suggestion": "suggesting",
     "Surface": "evaluators",
     "SurfaceFloor": "evaluators",
     "Usage": "records",
@@ -86,6 +88,7 @@ _HOMES = {
     "open_lm": "lm",
     "read_examples": "data",
     "split": "examples",
+    "suggest": "suggesting",
 }
 
 __all__ = [
@@ -116,6 +119,7 @@ __all__ = [
     "Protocol",
     "ProtocolError",
     "Scale",
+    "Suggestion",
     "Surface",
     "SurfaceFloor",
     "Usage",
@@ -130,6 +134,7 @@ __all__ = [
     "open_lm",
     "read_examples",
     "split",
+    "suggest",
 ]
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from active_critic.cli import agreement, compare, curve, datasets, fit, lm, quickstart, score, show
+from active_critic.cli import agreement, compare, curve, datasets, fit, lm, probe, quickstart, score, show, suggest
 from active_critic.cli._common import Session
 
 EXIT_CODES = """\b
@@ -66,6 +66,8 @@ app.command("show")(show.show)
 app.command("agreement")(agreement.agreement)
 app.command("compare")(compare.compare)
 app.command("curve")(curve.curve)
+app.command("probe")(probe.probe)
+app.command("suggest")(suggest.suggest)
 app.add_typer(lm.app)
 app.add_typer(datasets.app)
 

@@ -19,7 +19,7 @@ from active_critic.cli._failures import CODES, explain
 def test_help_names_every_verb_and_documents_the_exit_codes(run) -> None:
     shown = run("--help")
     assert shown.code == 0
-    for verb in ("fit", "score", "show", "agreement", "compare", "curve", "quickstart", "lm"):
+    for verb in ("fit", "score", "show", "agreement", "compare", "curve", "probe", "suggest", "quickstart", "lm"):
         assert f"\n  {verb} " in shown.out
     for code in (0, 1, 2, 3, 4, 5, 6, 7, 130):
         assert f"\n    {code} " in shown.out
@@ -156,7 +156,7 @@ def test_ctrl_c_in_a_real_process(presses, program, examples, tmp_path) -> None:
             if press:
                 time.sleep(0.2)
             process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=90)
     assert process.returncode == 130, err
     assert "Ctrl-C again stops at once" in err
     assert ("run the same command again to go on" in err) == (presses == 1)
@@ -165,7 +165,7 @@ def test_ctrl_c_in_a_real_process(presses, program, examples, tmp_path) -> None:
 
 def test_the_app_is_what_the_console_script_runs() -> None:
     assert callable(main)
-    verbs = {"agreement", "compare", "curve", "fit", "score", "show", "quickstart"}
+    verbs = {"agreement", "compare", "curve", "fit", "probe", "score", "show", "suggest", "quickstart"}
     assert {command.name for command in app.registered_commands} == verbs
 
 

@@ -1,0 +1,191 @@
+"""``active-critic suggest``: which outputs of a pool people should score next."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from active_critic.cli import _common as common
+
+if TYPE_CHECKING:
+    from active_critic.lm import LanguageModel
+    from active_critic.suggesting import Suggestions
+
+ADDED = ("predicted", "suggested_because")
+"""Columns that a suggested row gains."""
+
+
+def suggest(
+    ctx: typer.Context,
+    program: Annotated[Path, typer.Argument(metavar="PROGRAM.json", help="A program made by `fit`.")],
+    pool: Annotated[Path, typer.Argument(metavar="POOL", help="Outputs that nobody has scored, as `fit` reads them.")],
+    n: Annotated[int, typer.Option("-n", metavar="N", min=1, help="How many to suggest.")] = 10,
+    labelled: Annotated[
+        Path | None,
+        typer.Option(
+            "--labelled", metavar="FILE", help="What is scored already; its rows without a score do not count."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="The chosen rows: .jsonl, .csv, .tsv or .json (or .gz)."),
+    ] = None,
+    fields: common.Fields = None,
+    lm: Annotated[
+        str | None, typer.Option("--lm", metavar="MODEL", help="Default: the model that the program was fitted with.")
+    ] = None,
+    api_base: common.ApiBase = None,
+    api_key_env: common.ApiKeyEnv = None,
+    context: common.Context = None,
+    strict: common.Strict = False,
+    workers: common.Workers = None,
+    journal: common.JournalPath = None,
+    budget: common.Budgets = None,
+    estimate: common.Estimated = False,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Of the order among equals, and of what is drawn from a large pool.")
+    ] = 0,
+    as_json: common.AsJson = False,
+    quiet: common.Quiet = False,
+) -> None:
+    """Which outputs people should score next.
+
+    The pool is scored with the program, and those are chosen that are least like what is labelled or chosen already.
+    """
+    from active_critic.data import read_examples
+    from active_critic.evaluators import from_protocol, load_protocol
+    from active_critic.evaluators.base import NO_MODEL
+    from active_critic.files import RecordWriter, json_text
+    from active_critic.records import Usage
+    from active_critic.suggesting import Pool
+
+    common.refuse_same(out, pool, program, labelled)
+    columns = common.parse_fields(fields)
+    protocol = load_protocol(program)
+    fitted_with = protocol.provenance.model
+    if estimate and fitted_with == NO_MODEL:
+        raise typer.BadParameter("--estimate has no meaning for this program, which asks no model")
+    # A score is what the pool lacks, so that its column need not be there.
+    unscored = {name: column for name, column in columns.items() if name != "score"}
+    data = read_examples(pool, fields=unscored, scored=False)
+    known = read_examples(labelled, fields=columns, scored=False) if labelled else ()
+    texts = Pool.of(data, n, labelled=known, shown=protocol.shown, seed=seed)
+
+    from active_critic.cli._progress import Display
+
+    started = time.monotonic()
+    with ExitStack() as stack:
+        # An output that cannot be written is found before anything is paid for.
+        writer = stack.enter_context(RecordWriter(out, guarded=set(ADDED))) if out and not estimate else None
+        model = None
+        if fitted_with != NO_MODEL:
+            opened = common.opened(
+                ctx.obj,
+                lm or fitted_with,
+                options=common.model_options(api_base, api_key_env, context, strict, workers),
+                journal=journal,
+                budget=budget,
+                fitted_with=None if lm else fitted_with,
+                quiet=quiet,
+            )
+            model = stack.enter_context(opened)
+        if estimate and model is not None:
+            from active_critic.cli._estimate import tell
+
+            def rehearse(stand_in: LanguageModel) -> object:
+                return texts.choose(from_protocol(protocol, stand_in, journal=None))
+
+            tell(model, rehearse, as_json=as_json, quiet=quiet)
+            return
+        critic = from_protocol(protocol, model, journal=None)
+        with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
+            found = texts.choose(critic, progress)
+        rows = _rows(found)
+        for row in rows if writer is not None else ():
+            writer.write(row)  # type: ignore[union-attr]
+        usage = model.usage if model else Usage()
+    if as_json:
+        document = _summary(found) | {
+            "program": str(program),
+            "output": str(out) if out else None,
+            "model": model.name if model else NO_MODEL,
+            "seed": seed,
+            "usage": usage.to_dict(),
+            "seconds": round(time.monotonic() - started, 3),
+            "suggestions": rows,
+        }
+        typer.echo(json_text(document))
+    else:
+        _show(found)
+        if not quiet:
+            for line in _words(found, labelled=labelled is not None):
+                common.say(line)
+            if out is not None:
+                common.say(f"{len(rows)} rows are in {out}: score them, and fit again")
+    if found.unscored:
+        raise typer.Exit(common.UNSCORED)
+
+
+def _rows(found: Suggestions) -> list[dict[str, Any]]:
+    """The chosen rows with their own columns, all with the same columns, and what is added."""
+    from active_critic.data import merge_record
+
+    header = dict.fromkeys(name for suggestion in found.chosen for name in suggestion.example.record)
+    return [
+        merge_record(
+            {**header, **suggestion.example.record},
+            dict(zip(ADDED, (suggestion.predicted, suggestion.because), strict=True)),
+        )
+        for suggestion in found.chosen
+    ]
+
+
+def _summary(found: Suggestions) -> dict[str, Any]:
+    return {
+        "pool": found.pool,
+        "labelled": found.labelled,
+        "repeated": found.repeated,
+        "not_drawn": found.not_drawn,
+        "unscored": sum(found.unscored.values()),
+        "reasons": dict(found.unscored),
+        "known": found.known,
+        "per_document": found.per_document,
+    }
+
+
+def _words(found: Suggestions, *, labelled: bool) -> list[str]:
+    """What was looked at and what was left out."""
+    left_out = [
+        (found.labelled, "labelled already, or demonstrations of the program"),
+        (found.repeated, "repeat the text of an earlier row"),
+        (found.not_drawn, "not drawn: the pool is large"),
+        *((count, f"unscored: {reason}") for reason, count in found.unscored.items()),
+    ]
+    away = f"; kept away from {found.known:,} labelled texts" if found.known else ""
+    words = [f"{len(found.chosen)} of {found.pool:,} rows, at most {found.per_document} of one document{away}"]
+    words += [f"left out: {count:,} {what}" for count, what in left_out if count]
+    if not labelled:
+        words.append("note: what is labelled is not known; name it with --labelled, and the choice keeps away from it")
+    return words
+
+
+def _show(found: Suggestions) -> None:
+    """One paragraph a suggestion; nothing in a text can drive the terminal."""
+    from rich.text import Text
+
+    from active_critic.report import plain, shorten
+
+    out = common.console(stderr=False)
+    for number, suggestion in enumerate(found.chosen, 1):
+        example = suggestion.example
+        lines = (
+            f"{number}. {example.id or f'row {example.row}'}, predicted {suggestion.predicted:.4g}",
+            f"   {shorten(example.response)}",
+            f"   {suggestion.because}",
+        )
+        for line in lines:
+            out.print(Text(plain(line, lines=True)), soft_wrap=not out.is_terminal)

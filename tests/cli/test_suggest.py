@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest_cli import opener, refuse, rows, write
+
+from active_critic import errors
+
+
+def lines(path: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+@pytest.fixture
+def surface(run: Any, examples: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "s.json"
+    assert run("fit", examples, "--evaluator", "surface", "--scale", "1..5", "--out", path, opener=refuse).code == 0
+    return path
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Path:
+    """Two rows are those that the program was fitted on, one repeats another."""
+    made = [{k: v for k, v in row.items() if k != "rating"} for row in rows(20)]
+    for i, row in enumerate(made[2:], 2):
+        row["response"] = f"New {row['response']}"
+        row["predicted"] = "mine"
+        if i == 19:
+            row["response"], row["source"] = made[18]["response"], made[18]["source"]
+    return write(tmp_path / "pool.jsonl", made)
+
+
+def test_the_chosen_rows_keep_their_columns_and_say_why(run, program, pool, examples) -> None:
+    done = run("suggest", program, pool, "-n", 4, "--labelled", examples, "-o", "next.jsonl")
+    assert done.code == 0, done.err
+    chosen = lines("next.jsonl")
+    assert len(chosen) == 4
+    for row in chosen:
+        assert list(row) == [
+            "id", "doc_id", "source", "response", "colour", "input_predicted", "predicted", "suggested_because",
+        ]  # fmt: skip
+        assert row["input_predicted"] == "mine"
+        assert 1 <= row["predicted"] <= 5
+        assert row["suggested_because"]
+    assert len({row["doc_id"] for row in chosen}) == 4
+    assert not {row["id"] for row in chosen} & {"e0", "e1"}
+    assert "4 of 20 rows, at most 1 of one document; kept away from 12 labelled texts" in done.err
+    assert "left out: 2 labelled already" in done.err
+    assert "left out: 1 repeat the text of an earlier row" in done.err
+    assert "4 rows are in next.jsonl: score them, and fit again" in done.err
+    assert done.out.splitlines()[0].startswith(f"1. {chosen[0]['id']}, predicted ")
+    assert chosen[0]["suggested_because"] in done.out
+
+
+def test_no_model_is_opened_for_a_program_that_needs_none(run, surface, pool) -> None:
+    done = run("suggest", surface, pool, "-n", 3, "--json", opener=refuse)
+    assert done.code == 0, done.err
+    document = done.document
+    assert len(document["suggestions"]) == 3
+    assert (document["pool"], document["repeated"], document["known"], document["model"]) == (20, 1, 0, "none")
+    assert run("suggest", surface, pool, "-n", 3, "--json", "--seed", 1, opener=refuse).document["seed"] == 1
+    assert "name it with --labelled" in run("suggest", surface, pool, "-n", 3, opener=refuse).err
+    assert run("suggest", surface, pool, "-n", 3, "-q", opener=refuse).err == ""
+
+
+def test_one_file_may_hold_what_is_labelled_and_what_is_not(run, surface, tmp_path) -> None:
+    half = [row if i < 6 else {**row, "rating": None} for i, row in enumerate(rows(12))]
+    file = write(tmp_path / "half.jsonl", half)
+    fields = ("--fields", "score=rating,group=doc_id")
+    done = run("suggest", surface, file, "-n", 6, "--labelled", file, *fields, "--json", opener=refuse)
+    assert done.code == 0, done.err
+    assert {row["id"] for row in done.document["suggestions"]} == {f"e{i}" for i in range(6, 12)}
+    assert (done.document["labelled"], done.document["known"]) == (6, 6)
+
+
+def test_a_table_has_all_columns_of_ragged_rows_and_runs_no_formula(run, surface, tmp_path) -> None:
+    ragged = [{**row, "id": f"=e{i}", f"own{i}": i} for i, row in enumerate(rows(6))]
+    done = run("suggest", surface, write(tmp_path / "p.jsonl", ragged), "-n", 6, "-o", "next.csv", opener=refuse)
+    assert done.code == 0, done.err
+    with Path("next.csv").open(newline="") as file:
+        table = list(csv.DictReader(file))
+    assert set(table[0]) >= {"predicted", "suggested_because", *(f"own{i}" for i in range(6))}
+    assert {row["id"] for row in table} == {f"=e{i}" for i in range(6)}  # the user's own columns stay as they are
+
+
+def test_run_again_nothing_is_paid_twice(run, program, pool, examples) -> None:
+    command = ("suggest", program, pool, "-n", 4, "--labelled", examples, "--json")
+    first, again = run(*command).document, run(*command).document
+    assert first["usage"]["calls"] > 0
+    assert again["usage"]["calls"] == 0
+    assert again["suggestions"] == first["suggestions"]
+
+
+def test_what_it_would_take_is_told_without_a_call(run, program, pool) -> None:
+    asked: list[str] = []
+
+    def rate(response: str, turns: list[Any]) -> float:
+        asked.append(response)
+        return 3.0
+
+    done = run("suggest", program, pool, "-n", 2, "-o", "x.csv", "--estimate", "--json", opener=opener(rate=rate))
+    assert (done.code, asked) == (0, []), done.err
+    assert done.document["calls"] > 0
+    assert not Path("x.csv").exists()
+
+
+def test_unscored_texts_are_7_and_everything_unscored_is_3(run, program, pool, examples) -> None:
+    def refusing(beginning: str) -> Any:
+        def rate(response: str, turns: list[Any]) -> float:
+            if response.startswith(beginning):
+                raise errors.RequestRefused("the endpoint refused the request")
+            return 3.0
+
+        return opener(rate=rate)
+
+    done = run("suggest", program, pool, "-n", 3, "-o", "a.jsonl", opener=refusing("New Reply 5"))
+    assert done.code == 7
+    assert "left out: 1 unscored: " in done.err
+    assert len(lines("a.jsonl")) == 3
+    command = ("suggest", program, pool, "-n", 3, "--labelled", examples, "-o", "b.jsonl", "--journal", "none")
+    done = run(*command, opener=refusing("New"))
+    assert done.code == 3
+    assert "3 texts are asked for, and 0 of 20 can be suggested" in done.err
+    assert "the endpoint refused the request" in done.err
+    assert not list(Path().glob("b.jsonl*"))
+
+
+def test_what_cannot_be_is_told_before_a_model_is_opened(run, program, surface, pool, examples, tmp_path) -> None:
+    more = run("suggest", program, pool, "-n", 18, "--labelled", examples, opener=refuse)
+    assert more.code == 3
+    assert "18 texts are asked for, and 17 of 20 can be suggested: 2 labelled already, 1 repeat" in more.err
+    empty = write(tmp_path / "empty.jsonl", [])
+    assert run("suggest", program, empty, opener=refuse).code == 3
+    unlabelled = run("suggest", program, pool, "-n", 2, "--labelled", pool, opener=refuse)
+    assert unlabelled.code == 3
+    assert "none of the labelled rows has a score" in unlabelled.err
+    assert run("suggest", program, pool, "-n", 0, opener=refuse).code == 2
+    assert run("suggest", program, pool, "-n", 2, "-o", pool, opener=refuse).code == 2
+    assert run("suggest", program, pool, "-n", 2, "-o", examples, "--labelled", examples, opener=refuse).code == 2
+    assert run("suggest", program, pool, "-n", 2, "-o", "no/a.json", opener=refuse).code == 5
+    assert run("suggest", program, pool, "-n", 2, "-o", "a.txt", opener=refuse).code in (2, 3)
+    assert run("suggest", surface, pool, "-n", 2, "--estimate", opener=refuse).code == 2
+    assert run("suggest", "nope.json", pool, opener=refuse).code == 5
+    assert run("suggest", program, "nope.jsonl", opener=refuse).code == 3

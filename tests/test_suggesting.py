@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from simulated import simulated_lm
+
+import active_critic
+from active_critic.errors import DataError, RequestRefused
+from active_critic.evaluators import ActiveCritic, Surface, ZeroShot
+from active_critic.examples import example_key
+from active_critic.records import Example, Verdict
+from active_critic.suggesting import FEATURES, MOST, Places, Pool, Suggestion, farthest, per_document, suggest
+
+
+def texts(n: int, first: int = 0) -> list[Example]:
+    """Texts of documents of three, of different lengths."""
+    return [
+        Example(f"Reply {i}: " + "word " * (5 * (i % 7)) + "fine. " * (i % 4), f"question {i // 3}", id=f"t{i}")
+        for i in range(first, first + n)
+    ]
+
+
+def scored(n: int, first: int = 1000) -> list[Example]:
+    return [Example(e.response, e.source, float(1 + i % 5), id=f"s{i}") for i, e in enumerate(texts(n, first))]
+
+
+@pytest.fixture(scope="module")
+def surface() -> Surface:
+    return Surface().fit(scored(20), scale="1..5")
+
+
+def ids(found: Sequence[Suggestion]) -> list[str | None]:
+    return [suggestion.example.id for suggestion in found]
+
+
+# --- the rule -------------------------------------------------------------------------------------------------------
+
+
+def line(*places: float) -> np.ndarray[Any, Any]:
+    return np.array(places, dtype=float)[:, None]
+
+
+def test_the_farthest_from_what_is_known_comes_first_then_from_that_too() -> None:
+    at = line(0.0, 1.0, 4.0, 9.0, 10.0, 0.0)  # the last is known
+    assert farthest(at, 5, 4, list("abcde"), 1) == [(4, 5), (2, 5), (1, 5), (3, 4)]
+
+
+def test_where_nothing_is_known_the_first_is_the_most_average() -> None:
+    assert farthest(line(0.0, 4.0, 10.0), 3, 3, list("abc"), 1) == [(1, None), (2, 1), (0, 1)]
+
+
+def test_no_document_gives_more_than_its_share() -> None:
+    at = line(10.0, 9.0, 8.0, 1.0, 0.0)
+    assert [index for index, _ in farthest(at, 4, 2, ["a", "a", "a", "b"], 1)] == [0, 3]
+    assert per_document(["a", "a", "a", "b"], 2) == 1
+    assert per_document(["a", "a", "a", "b"], 3) == 2
+    assert per_document(["a", "a", "a", "b"], 4) == 3
+
+
+@given(
+    st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9), st.sampled_from("abc")), min_size=1, max_size=12),
+    st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9)), max_size=3),
+    st.data(),
+)
+def test_every_choice_is_as_far_as_any_that_was_allowed(free: list[Any], known: list[Any], data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, len(free)))
+    documents = [document for *_, document in free]
+    at = np.array([*(place[:2] for place in free), *known], dtype=float).reshape(-1, 2)
+    most = per_document(documents, n)
+    picks = farthest(at, len(free), n, documents, most)
+    assert len({index for index, _ in picks}) == n
+    before, taken = list(range(len(free), len(at))), dict.fromkeys("abc", 0)
+    for index, nearest in picks:
+        distance = np.array([min((np.linalg.norm(p - at[j]) for j in before), default=np.inf) for p in at])
+        if nearest is not None:
+            assert np.linalg.norm(at[index] - at[nearest]) == distance[index]
+        open_ones = [i for i in range(len(free)) if i not in before and taken[documents[i]] < most]
+        assert distance[index] >= max(distance[i] for i in open_ones) - 1e-12
+        before.append(index)
+        taken[documents[index]] += 1
+    assert max(taken.values()) <= most
+
+
+def test_all_figures_of_the_surface_count_as_much_as_one_reading() -> None:
+    examples = texts(30)
+    verdicts = [Verdict(score=3.0, parts={"rating": i % 5 - 2.0, "likelihood": i % 3 - 1.0}) for i in range(30)]
+    places = Places.of(examples, verdicts)
+    assert places.names[:2] == ("rating", "likelihood")
+    assert set(places.names[2:]) < set(FEATURES)  # those that do not vary are no axes
+    spread = (places.at**2).mean(axis=0)
+    assert spread[:2] == pytest.approx([1.0, 1.0], abs=0.05)
+    assert 0.5 < spread[2:].sum() < 1.1  # odd texts are drawn in
+    assert np.abs(places.standard).max() <= 2.0
+
+
+def test_a_verdict_without_several_readings_lies_where_its_score_is() -> None:
+    examples = texts(4)
+    for parts in ({}, {"rating": 0.5}):
+        places = Places.of(examples, [Verdict(score=float(i), parts=parts) for i in range(4)])
+        assert places.names[0] == "score"
+    with_other_parts = [Verdict(score=float(i), parts={"rating": 1.0, f"part{i}": 2.0}) for i in range(4)]
+    assert Places.of(examples, with_other_parts).names[0] == "score"
+
+
+def test_readings_that_differ_are_told_apart_where_surface_and_score_do_not() -> None:
+    same = [Example("one and the same text", f"question {i}", id=str(i)) for i in range(6)]
+    verdicts = [Verdict(score=3.0, parts={"rating": 0.0, "likelihood": 0.0}) for _ in range(5)]
+    verdicts.append(Verdict(score=3.0, parts={"rating": 1.0, "likelihood": -1.0}))
+    places = Places.of(same, verdicts)
+    assert places.names == ("rating", "likelihood")
+    assert farthest(places.at, 6, 2, list("abcdef"), 1)[1][0] == 5
+
+
+# --- scoring and choosing -------------------------------------------------------------------------------------------
+
+
+def test_suggestions_have_a_score_and_a_reason(surface: Surface) -> None:
+    pool, labelled = texts(30), scored(10)
+    found = active_critic.suggest(surface, pool, 5, labelled=labelled)
+    assert len(found) == len(set(ids(found))) == 5
+    for suggestion in found:
+        assert (
+            suggestion.predicted
+            == suggestion.verdict.score
+            == surface.score(suggestion.example.response, suggestion.example.source).score
+        )
+        assert suggestion.because.startswith("least like all that is labelled or chosen; against the nearest, the ")
+    assert "the labelled text s" in found[0].because
+    assert suggest(surface, pool, 1)[0].because.startswith("nothing is labelled yet")
+
+
+def test_files_do_as_well(surface: Surface, tmp_path: Path) -> None:
+    for name, examples in (("pool", texts(12)), ("labelled", scored(4))):
+        rows = [{"id": e.id, "source": e.source, "response": e.response, "score": e.score} for e in examples]
+        (tmp_path / f"{name}.json").write_text(json.dumps(rows), encoding="utf-8")
+    found = suggest(surface, tmp_path / "pool.json", 4, labelled=str(tmp_path / "labelled.json"))
+    assert ids(found) == ids(suggest(surface, texts(12), 4, labelled=scored(4)))
+    assert found[0].example.record["id"] == found[0].example.id
+
+
+def test_neither_the_order_of_rows_nor_chance_decides(surface: Surface) -> None:
+    pool, labelled = texts(40), scored(10)
+    found = ids(suggest(surface, pool, 8, labelled=labelled, seed=3))
+    assert ids(suggest(surface, pool[::-1], 8, labelled=labelled[::-1], seed=3)) == found
+    assert ids(suggest(surface, pool, 8, labelled=labelled, seed=3)) == found
+
+
+def test_what_is_labelled_or_repeated_is_left_out_and_counted(surface: Surface) -> None:
+    pool = texts(20)
+    labelled = [Example(e.response, e.source, 3.0) for e in pool[:8]]
+    unlabelled_row = Example(pool[9].response, pool[9].source)
+    again = [Example(e.response, e.source, id="again") for e in pool[10:13]]
+    ready = Pool.of([*pool, *again], 12, labelled=[*labelled, unlabelled_row])
+    assert (ready.rows, ready.labelled, ready.repeated, ready.not_drawn) == (23, 8, 3, 0)
+    found = ready.choose(surface)
+    assert sorted(ids(found.chosen), key=lambda name: int(str(name)[1:])) == [f"t{i}" for i in range(8, 20)]
+    assert (found.known, found.per_document, found.unscored) == (8, 3, {})
+
+
+def test_demonstrations_of_the_program_are_labelled() -> None:
+    labels = scored(12, 0)
+    critic = ActiveCritic(
+        simulated_lm(), candidates=4, demos=2, max_batches=1, report=False, journal=None,
+        use_likelihood="never", use_approval="never",
+    ).fit(labels, scale="1..5")  # fmt: skip
+    shown = critic.fitted.shown
+    pool = [*labels, *texts(6, 500)]
+    ready = Pool.of(pool, 3, shown=shown)
+    assert ready.labelled == len(shown)
+    assert not {example_key(s.example) for s in suggest(critic, pool, 3)} & shown
+
+
+def test_a_large_pool_is_drawn_from_by_the_seed(surface: Surface, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MOST >= 1_000
+    monkeypatch.setattr("active_critic.suggesting.MOST", 10)
+    first, second = (Pool.of(texts(50), 3, seed=seed) for seed in (0, 1))
+    assert first.not_drawn == 40
+    assert {e.id for e in first.drawn} != {e.id for e in second.drawn}
+    assert [e.id for e in Pool.of(texts(50)[::-1], 3, seed=0).drawn] == [e.id for e in first.drawn]
+    with pytest.raises(DataError, match="11 texts are asked for, and 10 of 50 can be suggested: 40 not drawn"):
+        Pool.of(texts(50), 11)
+
+
+def test_unscored_texts_are_counted_by_reason_and_never_chosen() -> None:
+    def rate(response: str, turns: list[Any]) -> float:
+        if response.startswith(("Reply 1:", "Reply 4:", "Reply 1000:")):
+            raise RequestRefused("the endpoint refused the request")
+        return 3.0
+
+    judge = ZeroShot(simulated_lm(rate), journal=None).fit(scored(10), scale="1..5")
+    found = Pool.of(texts(6), 4, labelled=scored(3)).choose(judge)
+    assert sorted(str(name) for name in ids(found.chosen)) == ["t0", "t2", "t3", "t5"]
+    assert sum(found.unscored.values()) == 2
+    assert found.known == 2
+    with pytest.raises(DataError, match=r"5 texts are asked for, and 4 of 6 can be suggested: 2 unscored \(.*refused"):
+        suggest(judge, texts(6), 5)
+
+
+def test_everything_unscored_is_an_error_that_says_why() -> None:
+    def rate(response: str, turns: list[Any]) -> float:
+        if response.startswith("Reply 10"):
+            return 3.0
+        raise RequestRefused("the endpoint refused the request")
+
+    judge = ZeroShot(simulated_lm(rate), journal=None).fit(scored(10), scale="1..5")
+    with pytest.raises(DataError, match=r"and 0 of 6 can be suggested: 6 unscored \(.*refused"):
+        suggest(judge, texts(6, 20), 2, labelled=scored(5))
+
+
+def test_what_cannot_be_is_said_before_anything_is_scored(surface: Surface) -> None:
+    with pytest.raises(DataError, match="at least 1 text can be suggested, not 0"):
+        suggest(surface, texts(3), 0)
+    with pytest.raises(DataError, match="there are no examples"):
+        suggest(surface, [], 1)
+    with pytest.raises(DataError, match="4 texts are asked for, and 2 of 5 can be suggested: 3 labelled already"):
+        suggest(surface, texts(5), 4, labelled=[Example(e.response, e.source, 1.0) for e in texts(3)])
+    with pytest.raises(DataError, match="none of the labelled rows has a score"):
+        suggest(surface, texts(5), 2, labelled=texts(3))
+
+
+def test_texts_that_nothing_tells_apart_are_said_to_be_so(surface: Surface) -> None:
+    same = [Example("one and the same text", f"question {i}", id=str(i)) for i in range(3)]
+    found = suggest(surface, same, 3)
+    assert found[1].because.startswith("nothing is left that differs")
