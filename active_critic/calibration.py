@@ -20,12 +20,16 @@ from pydantic import Field
 from active_critic.errors import FitError
 from active_critic.records import Record, Scale
 
-PRIOR = 40.0
+PRIOR = 20.0
 """How many examples the belief about readings counts for."""
 EXPECTED = {"rating": 0.2, "approval": 0.3, "likelihood": 0.2, "surface": 0.2}
 """The correlation of a reading with people's scores that is believed in before any label is seen."""
 TOGETHER = 0.2
-"""The correlation of any two readings that is believed in."""
+"""The correlation of two readings that is believed in,"""
+ONE_VOICE = frozenset({"rating", "approval"})
+"""but for these: both are what the model says of a text when it is asked,"""
+SAME_VOICE = 0.8
+"""and are believed to correlate so."""
 LEAST_SLOPE = 0.1
 """The combined score varies at least by this part of what people's scores vary by, so that it always says something."""
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
@@ -147,16 +151,15 @@ def calibrate(
     if len(y) < 2 or not names or not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise FitError(f"a combination needs two or more examples with finite readings; there are {len(y)}")
     # By value: the last digit of a sum depends on the order of rows.
-    believed = np.array([EXPECTED.get(name, TOGETHER) for name in names])
     order = np.lexsort((y, *x.T))
     x, y, where = x[order], y[order], [groups[i] for i in order]
-    means, spreads, weights = _fit(x, y, believed, prior)
+    means, spreads, weights = _fit(x, y, names, prior)
     residuals = []
     for group in sorted(set(where)):
         out = np.array([name == group for name in where])
         if out.all():
             continue
-        m, s, w = _fit(x[~out], y[~out], believed, prior)
+        m, s, w = _fit(x[~out], y[~out], names, prior)
         residuals += np.abs(y[~out].mean() + _standard(x[out], m, s) @ w - y[out]).tolist()
     return Calibration(
         parts=tuple(
@@ -170,12 +173,14 @@ def calibrate(
     )
 
 
-def _fit(x: Floats, y: Floats, believed: Floats, prior: float) -> tuple[Floats, Floats, Floats]:
+def _fit(x: Floats, y: Floats, names: Sequence[str], prior: float) -> tuple[Floats, Floats, Floats]:
     """Means and spreads of the readings, and their weights in points for one standard deviation: none below 0.
 
     The normal equations of the standardised regression, to which ``prior`` examples are added in which the readings
-    correlate as believed with people's scores, and as ``TOGETHER`` with each other.
+    correlate as believed with people's scores and with each other.
     """
+    believed = np.array([EXPECTED.get(name, TOGETHER) for name in names])
+    alike = np.array([[_together(one, other) for other in names] for one in names])
     means, spreads = x.mean(axis=0), x.std(axis=0)
     spreads = np.where(spreads > 1e-9, spreads, 0.0)
     varies, spread = spreads > 0, float(y.std())
@@ -183,8 +188,7 @@ def _fit(x: Floats, y: Floats, believed: Floats, prior: float) -> tuple[Floats, 
     if not varies.any() or spread <= 1e-9:
         return means, spreads, weights
     z = _standard(x, means, spreads)[:, varies]
-    alike = np.full((z.shape[1], z.shape[1]), TOGETHER)
-    np.fill_diagonal(alike, 1.0)
+    alike = alike[np.ix_(varies, varies)]
     seen = z.T @ (y - y.mean()) / spread
     weights[varies] = np.linalg.solve(z.T @ z + prior * alike, seen + prior * believed[varies])
     weights = np.maximum(weights, 0.0)
@@ -195,6 +199,13 @@ def _fit(x: Floats, y: Floats, believed: Floats, prior: float) -> tuple[Floats, 
     if told > 1e-9 and (against or told < LEAST_SLOPE):
         weights *= LEAST_SLOPE / told
     return means, spreads, weights * spread
+
+
+def _together(one: str, other: str) -> float:
+    """The correlation of two readings that is believed in."""
+    if one == other:
+        return 1.0
+    return SAME_VOICE if {one, other} == ONE_VOICE else TOGETHER
 
 
 def _standard(x: Floats, means: Floats, spreads: Floats) -> Floats:

