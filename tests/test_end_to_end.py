@@ -45,6 +45,7 @@ def test_fit_save_load_score_with_a_real_model(mode: str, tmp_path: Path) -> Non
     fitted = run(
         *("fit", str(train), "--out", str(program), "--lm", "local-tiny", "--mode", mode, "--json"),
         *("--candidates", "2", "--demos", "2", "--batches", "1", "--scale", "1..5"),
+        *(["--no-report"] if mode == "fine" else []),  # one report is enough to see that it is made
         folder=tmp_path,
     )
     assert fitted.returncode == 0, fitted.stderr
@@ -66,4 +67,4 @@ def test_fit_save_load_score_with_a_real_model(mode: str, tmp_path: Path) -> Non
         assert (row["score"] is None) != (row["unscored"] is None)
         if row["score"] is not None:
             assert 1 <= row["score"] <= 5
-            assert row["read_from"] == "probabilities"
+            assert row["read_from"] in ("probabilities", "combination")
