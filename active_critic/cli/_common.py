@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -38,6 +38,9 @@ ApiKeyEnv = Annotated[
 Context = Annotated[int | None, typer.Option("--context", metavar="TOKENS", min=256, help="Context window in tokens.")]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Bit-for-bit the same scores from an embedded model; several times slower.")
+]
+ProgramLm = Annotated[
+    str | None, typer.Option("--lm", metavar="MODEL", help="Default: the model that the program was fitted with.")
 ]
 Workers = Annotated[int | None, typer.Option("--workers", metavar="N", min=1, help="Calls in flight at once.")]
 Budgets = Annotated[
@@ -176,6 +179,24 @@ def model_options(
 def beside(model: LanguageModel | None, session: Session) -> str:
     """Which model works, and where its replies are kept."""
     return f"with {model.name}; journal: {session.journal or 'none'}" if model else "without a model"
+
+
+def opened_for(
+    session: Session, fitted_with: str, lm: str | None, **how: Any
+) -> AbstractContextManager[LanguageModel | None]:
+    """The model that a program asks, opened: the one that is named, else that of its fit; None where it asks none.
+
+    Args:
+        session: The run that this belongs to.
+        fitted_with: The name of the model that the program was fitted with.
+        lm: The name of another one, or None.
+        how: As for :func:`opened`.
+    """
+    from active_critic.evaluators.base import NO_MODEL
+
+    if fitted_with == NO_MODEL:
+        return nullcontext()
+    return opened(session, lm or fitted_with, fitted_with=None if lm else fitted_with, **how)
 
 
 @contextmanager

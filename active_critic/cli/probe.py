@@ -42,9 +42,7 @@ def probe(
     ] = None,
     fields: common.Fields = None,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first so many items.")] = None,
-    lm: Annotated[
-        str | None, typer.Option("--lm", metavar="MODEL", help="Default: the model that the program was fitted with.")
-    ] = None,
+    lm: common.ProgramLm = None,
     api_base: common.ApiBase = None,
     api_key_env: common.ApiKeyEnv = None,
     context: common.Context = None,
@@ -92,17 +90,9 @@ def probe(
         # An output that cannot be written is found before anything is paid for.
         whole = stack.enter_context(_document(json_file)) if json_file and not estimate else None
         table = stack.enter_context(RecordWriter(csv_file)) if csv_file and not estimate else None
-        model = None
-        if fitted_with != NO_MODEL:
-            opened = common.opened(
-                ctx.obj,
-                lm or fitted_with,
-                options=common.model_options(api_base, api_key_env, context, strict, workers),
-                journal=journal,
-                fitted_with=None if lm else fitted_with,
-                quiet=quiet,
-            )
-            model = stack.enter_context(opened)
+        options = common.model_options(api_base, api_key_env, context, strict, workers)
+        how: dict[str, Any] = {"options": options, "journal": journal, "quiet": quiet}
+        model = stack.enter_context(common.opened_for(ctx.obj, fitted_with, lm, **how))
         if estimate and model is not None:
             from active_critic.cli._estimate import tell
 

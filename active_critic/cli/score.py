@@ -39,9 +39,7 @@ def score(
         typer.Option("--out", "-o", metavar="FILE", help="Where verdicts go: .jsonl, .csv, .tsv or .json (or .gz)."),
     ] = None,
     fields: common.Fields = None,
-    lm: Annotated[
-        str | None, typer.Option("--lm", metavar="MODEL", help="Default: the model that the program was fitted with.")
-    ] = None,
+    lm: common.ProgramLm = None,
     api_base: common.ApiBase = None,
     api_key_env: common.ApiKeyEnv = None,
     context: common.Context = None,
@@ -91,20 +89,9 @@ def score(
     with ExitStack() as stack:
         if not estimate:
             stack.enter_context(sink)  # an output that cannot be written is found before anything is paid for
-        model, notes = None, []
-        if protocol.provenance.model != NO_MODEL:
-            model = stack.enter_context(
-                common.opened(
-                    ctx.obj,
-                    lm or protocol.provenance.model,
-                    options=options,
-                    journal=journal,
-                    budget=budget,
-                    fitted_with=None if lm else protocol.provenance.model,
-                    quiet=quiet,
-                )
-            )
-            notes = _model_notes(protocol, model)
+        how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
+        model = stack.enter_context(common.opened_for(ctx.obj, protocol.provenance.model, lm, **how))
+        notes = [] if model is None else _model_notes(protocol, model)
         common.show_notes(notes, quiet=quiet)
         again = _Again(repeat, explain=not no_explain)
         if estimate and model is not None:

@@ -35,9 +35,7 @@ def suggest(
         typer.Option("--out", "-o", metavar="FILE", help="The chosen rows: .jsonl, .csv, .tsv or .json (or .gz)."),
     ] = None,
     fields: common.Fields = None,
-    lm: Annotated[
-        str | None, typer.Option("--lm", metavar="MODEL", help="Default: the model that the program was fitted with.")
-    ] = None,
+    lm: common.ProgramLm = None,
     api_base: common.ApiBase = None,
     api_key_env: common.ApiKeyEnv = None,
     context: common.Context = None,
@@ -81,18 +79,9 @@ def suggest(
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
         writer = stack.enter_context(RecordWriter(out, guarded=set(ADDED))) if out and not estimate else None
-        model = None
-        if fitted_with != NO_MODEL:
-            opened = common.opened(
-                ctx.obj,
-                lm or fitted_with,
-                options=common.model_options(api_base, api_key_env, context, strict, workers),
-                journal=journal,
-                budget=budget,
-                fitted_with=None if lm else fitted_with,
-                quiet=quiet,
-            )
-            model = stack.enter_context(opened)
+        options = common.model_options(api_base, api_key_env, context, strict, workers)
+        how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
+        model = stack.enter_context(common.opened_for(ctx.obj, fitted_with, lm, **how))
         if estimate and model is not None:
             from active_critic.cli._estimate import tell
 

@@ -224,14 +224,19 @@ def readings_of(
     return values
 
 
-def words(calibration: Calibration, asked: int) -> list[str]:
+def words(calibration: Calibration, tried: Sequence[str], asked: int) -> list[str]:
     """What the user should know of a combination.
 
     Args:
         calibration: The combination.
+        tried: The readings that it could have been made from.
         asked: How many examples it could have rested on.
     """
     said = []
+    if left_out := [name for name in tried if name not in calibration.shares]:
+        said.append(
+            f"tried and left out of the score, for a share of the weights below {WORTH:.0%}: {', '.join(left_out)}"
+        )
     if len(calibration.parts) > 1:
         shares = ", ".join(f"{name} {share:.0%}" for name, share in calibration.shares.items())
         said.append(f"the score is combined from {shares} (shares of the weights, fitted on {calibration.n} examples)")

@@ -173,7 +173,7 @@ class ActiveCritic(Evaluator):
         calibration, floor = None, None
         try:
             calibration, floor = combiner.fit(chosen, range(len(data)))
-            notes += words(calibration, len(data))
+            notes += words(calibration, combiner.names, len(data))
         except FitError as problem:
             if stopped is None:
                 raise

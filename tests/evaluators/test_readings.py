@@ -122,6 +122,8 @@ def test_a_reading_that_is_worth_nothing_is_left_out_unless_it_is_always_to_be_u
     lm = weighing_lm(against, weighed=weighed, rate=lambda response, turns: len(response.split()) / 10)
     critic = ActiveCritic(lm, **{**SMALL, **how}).fit(data, scale="0..5")
     assert [part.name for part in critic.fitted.calibration.parts] == ["rating"]
+    said = "tried and left out of the score, for a share of the weights below 5%: likelihood"
+    assert said in critic.fitted.provenance.notes
     weighed.clear()
     assert critic.score("a fine text", "question").score is not None
     assert weighed == []
@@ -316,7 +318,7 @@ def test_the_notes_say_the_shares_and_warn_of_a_critic_that_leans_on_the_surface
             Part(name="rating", mean=0, spread=1, weight=rating),
             Part(name="surface", mean=0, spread=1, weight=surface),
         )
-        return words(Calibration(parts=parts, intercept=3, n=30), 30)
+        return words(Calibration(parts=parts, intercept=3, n=30), ("rating", "surface"), 30)
 
     assert combined(0.61, 0.39) == [
         "the score is combined from rating 61%, surface 39% (shares of the weights, fitted on 30 examples)"
