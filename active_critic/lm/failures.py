@@ -27,7 +27,8 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
     if isinstance(failure, (theirs.LMAuthError, theirs.LMNotConfiguredError)):
         return errors.AuthenticationFailed(
             f"{name}: the endpoint does not accept the key ({said}). Keys are read from the environment only: "
-            "set OPENAI_API_KEY or the provider's own variable."
+            "set the right one in the variable that --api-key-env names, or else in OPENAI_API_KEY or in the "
+            "provider's own."
         )
     if isinstance(failure, theirs.LMBillingError):
         return errors.BillingStopped(f"{name}: the account cannot be billed ({said})")
