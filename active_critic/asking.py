@@ -16,6 +16,8 @@ from active_critic.records import Criterion, Usage
 
 PER_ITEM = (UnreadableReply, ContextOverflow, RequestRefused)
 """Failures that concern one item: it stays unscored, and the others go on."""
+UNREADABLE_AT_FIRST = 20
+"""Items whose replies cannot be read, after which a run stops in which none could be read yet."""
 
 MATERIAL = (
     "What stands between <source> and </source> and between <response> and </response> is material to be rated. "

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from dspy.teleprompt import Teleprompter
 
 from active_critic import stats
+from active_critic.asking import UNREADABLE_AT_FIRST
 from active_critic.demos import demonstrate
 from active_critic.errors import BudgetSpent, FitError
 from active_critic.examples import example_key, group_of, human_score
@@ -131,8 +132,8 @@ class DemoSearch(Teleprompter):  # type: ignore[misc]
             ``search.stopped`` says so.
 
         Raises:
-            FitError: More demonstrations are asked for than there are examples, or no candidate could score 90 % of
-                its examples.
+            FitError: More demonstrations are asked for than there are examples, none of the first twenty verdicts has
+                a score, or no candidate could score 90 % of its examples.
             ModelError: The endpoint cannot be used.
         """
         del teacher
@@ -159,6 +160,7 @@ class Search:
         self.keys = [example_key(example) for example in self.examples]
         self.groups = [group_of(example) for example in self.examples]
         self.verdicts: dict[tuple[int, int], Verdict] = {}
+        self._any_scored = False
         self.stopped: str | None = None
         self._leader, self._seen = 0, 0  # the best of the last finished round, and the examples of that
         self.size = demo_count(trainset, settings.demos)
@@ -238,6 +240,12 @@ class Search:
             try:
                 for index, verdict in pool.map(one, todo):
                     self.verdicts[candidate, index] = verdict
+                    self._any_scored = self._any_scored or verdict.score is not None
+                    if not self._any_scored and len(self.verdicts) == UNREADABLE_AT_FIRST:
+                        raise FitError(
+                            f"none of the first {UNREADABLE_AT_FIRST} examples could be scored, so the search was "
+                            f"stopped: {verdict.unscored}; try the model with: active-critic lm check"
+                        )
                     self._say("searching demonstrations", len(self.verdicts), len(self.sets) * len(self.examples))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)

@@ -84,6 +84,16 @@ class Scorer(dspy.Module):  # type: ignore[misc]
             ModelError: The endpoint cannot be used (down, wrong key, ...). A reply that cannot be read, or a prompt
                 that does not fit, is not an error but an unscored verdict.
         """
+        try:
+            return self.rated(source, response, explain=explain, without=without)
+        except PER_ITEM as problem:
+            usage = problem.usage if isinstance(problem.usage, Usage) else Usage()
+            return Verdict(unscored=why_unscored(problem, source, response), usage=usage)
+
+    def rated(
+        self, source: str, response: str, *, explain: bool = True, without: tuple[str, str | None] | None = None
+    ) -> Verdict:
+        """:meth:`verdict`, which raises what concerns this response alone, too (``asking.PER_ITEM``)."""
         if not response.strip():
             return Verdict(unscored="the response is empty")
         demos: Sequence[Demo] = self.rate.demos
@@ -93,11 +103,7 @@ class Scorer(dspy.Module):  # type: ignore[misc]
         reading = self.protocol.reading
         if reading.order == "reason_first":
             explain = True  # the reasons are part of how the rating comes about
-        conversation = _Conversation(self._constant(demos, explain), self.lm)
-        try:
-            return conversation.judge(source, response)
-        except PER_ITEM as problem:
-            return Verdict(unscored=why_unscored(problem, source, response), usage=conversation.usage)
+        return _Conversation(self._constant(demos, explain), self.lm).judge(source, response)
 
     def _constant(self, demos: Sequence[Demo], explain: bool) -> _Head:
         """The constant part of the prompt; the latest is kept, since most items follow others with the same."""

@@ -5,6 +5,7 @@ import json
 import math
 import random
 import re
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -268,6 +269,18 @@ def test_no_candidate_with_enough_coverage_is_an_error_that_says_why() -> None:
     lost = {name_of(e.response) for e in data[:5]}
     with pytest.raises(FitError, match=r"the best scored 15 of 20(.|\n)*no idea"):
         compiled(lambda item, shown: None if item in lost else noise(item), data, demos=3)
+
+
+def test_a_model_of_which_nothing_can_be_read_ends_the_search_early() -> None:
+    data = examples(40)
+
+    def babble(item: str, shown: list[str]) -> None:
+        time.sleep(0.005)
+
+    model = Model(babble)
+    with pytest.raises(FitError, match=r"none of the first 20 examples could be scored.*no JSON object.*lm check"):
+        DemoSearch().compile(student(model, data), trainset=data)
+    assert 20 <= len(model.scored) < 30
 
 
 def test_a_dead_endpoint_ends_the_search() -> None:

@@ -255,7 +255,8 @@ class Evaluator(ABC):
             progress: See :data:`Progress`.
 
         Raises:
-            ModelError: The endpoint does not answer at all, or failed five times in a row; a note says how to go on.
+            ModelError: The endpoint does not answer at all, or failed five times in a row, or its first twenty replies
+                cannot be read, not one; a note says how to go on.
         """
         judge = self.judge()
         run = Run(judge, explain)

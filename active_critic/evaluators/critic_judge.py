@@ -50,7 +50,7 @@ class CriticJudge(Judge):
         """The scorer's verdict, or another reading of the response."""
         if question in self.further:
             return further_reading(question, self.scorer.lm, self.scorer.protocol.criteria, example)
-        return self.scorer.verdict(example.source, example.response, explain=explain)
+        return self.scorer.rated(example.source, example.response, explain=explain)
 
     def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
         """The same; combined with the other readings where the program says so."""

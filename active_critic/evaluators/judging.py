@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from active_critic.asking import PER_ITEM, why_unscored
-from active_critic.errors import BudgetSpent, EndpointDown, ModelError, RateLimited
+from active_critic.asking import PER_ITEM, UNREADABLE_AT_FIRST, why_unscored
+from active_critic.errors import BudgetSpent, EndpointDown, ModelError, RateLimited, UnreadableReply
 from active_critic.files import BadRow
 from active_critic.lm.client import Turn
 from active_critic.records import Example, Usage, Verdict
@@ -58,6 +58,8 @@ class Run:
         self.explain = explain
         self.answered = False
         self.in_a_row = 0
+        self.read = False
+        self.unreadable = 0
         self.failure: ModelError | None = None
         self.stopped = False
 
@@ -71,6 +73,8 @@ class Run:
             answers[question] = self.judge.answer(question, entry, explain=self.explain)
         except PER_ITEM as problem:
             answers[question] = _Failed(why_unscored(problem, entry.source, entry.response), problem)
+            self._count_unreadable(problem)
+            return
         except BudgetSpent as problem:  # what the memory holds can still be scored: the others go on
             answers[question] = _Failed(str(problem), problem)
             return
@@ -88,7 +92,26 @@ class Run:
         except BaseException:
             self.stopped = True  # before a worker takes the next question
             raise
+        self.answered, self.in_a_row, self.read = True, 0, True
+
+    def _count_unreadable(self, problem: ModelError) -> None:
+        """The endpoint works; but where it only ever writes what cannot be read, going on only costs."""
         self.answered, self.in_a_row = True, 0
+        paid = isinstance(problem.usage, Usage) and problem.usage.calls > 0
+        if not isinstance(problem, UnreadableReply) or not paid:
+            return
+        self.unreadable += 1
+        if self.read or self.unreadable < UNREADABLE_AT_FIRST:
+            return
+        self.stopped = True
+        failure = UnreadableReply(
+            f"none of the first {self.unreadable} replies could be read; the last: {problem}", reply=problem.reply
+        )
+        failure.add_note(
+            "Stopped, so that nothing is spent on a model that does not answer in the form asked for; try it with: "
+            "active-critic lm check. They are kept: the same command goes on behind them and pays for none again."
+        )
+        raise failure from None
 
     def check(self) -> None:
         """Raise what went wrong where nothing else has come of the run so far."""

@@ -19,6 +19,7 @@ from active_critic.errors import (
     ModelError,
     ProtocolError,
     RateLimited,
+    UnreadableReply,
 )
 from active_critic.evaluators import ActiveCritic, Evaluator, ZeroShot, from_protocol, load
 from active_critic.files import BadRow
@@ -229,6 +230,37 @@ def test_isolated_failures_leave_their_items_unscored(kind: type[ModelError]) ->
 def test_five_failures_in_a_row_stop_the_run(kind: type[ModelError]) -> None:
     with pytest.raises(kind, match="no answer for 7"):
         list(failing(range(3, 20), kind).score_many(items(20)))
+
+
+def babbling(first: int) -> tuple[LanguageModel, list[str]]:
+    """A judge whose replies to the first so many items hold no score."""
+    seen: list[str] = []
+    return judging(lambda text: "fine" if int(text) < first else 50, seen=seen), seen
+
+
+def test_a_run_in_which_nothing_can_be_read_stops_and_the_next_goes_on_behind_it(tmp_path: Path) -> None:
+    lm, seen = babbling(25)
+
+    def run() -> list[Verdict]:
+        return list(from_protocol(PROGRAM, lm, journal=tmp_path / "j.sqlite").score_many(items(40)))
+
+    with pytest.raises(UnreadableReply, match="none of the first 20 replies could be read; the last: no number") as e:
+        run()
+    assert "active-critic lm check" in e.value.__notes__[0]
+    assert len(seen) == 40  # every item once more, in stricter words
+    assert scores(run()) == [None] * 25 + [50.0] * 15
+    assert len(seen) == 40 + 2 * 5 + 15
+
+
+def test_a_run_in_which_something_was_read_goes_on_whatever_comes() -> None:
+    lm, _ = babbling(60)
+    verdicts = list(scoring(lm).score_many([Example("99"), *items(60)]))
+    assert scores(verdicts) == [50.0] + [None] * 60
+
+
+def test_a_short_run_in_which_nothing_can_be_read_is_unscored() -> None:
+    lm, _ = babbling(60)
+    assert scores(scoring(lm).score_many(items(19))) == [None] * 19
 
 
 def test_a_row_that_could_not_be_read_is_no_answer_of_the_endpoint() -> None:

@@ -33,8 +33,9 @@ item*: what becomes of the item, and the exit code of the run; all other rows ar
 
 LOCALLY = """
 A run stops after 2 failures of the endpoint in a row when nothing was answered yet, and after 5 otherwise. Its message
-says so, and how to go on: what was paid for is in the journal, and the same command asks only for the rest. At the end
-of every other run a summary counts the reasons; each is in the row's column `unscored`.
+says so, and how to go on: what was paid for is in the journal, and the same command asks only for the rest. It also
+stops (4) when the replies to its first 20 items cannot be read, not one of them; the same command goes on behind them.
+At the end of every other run a summary counts the reasons; each is in the row's column `unscored`.
 
 ## This machine
 
