@@ -34,8 +34,12 @@ LONG_TEXT = 600
 """Characters of source and response together (median) from which texts count as long."""
 MIN_COVERAGE = 0.9
 """A candidate that leaves more than a tenth of the examples unscored cannot win."""
-FIRST_RUNG = 24
+FIRST_RUNG = 8
 """Examples that every candidate is scored on before the race drops any."""
+FINALISTS = 3
+"""Candidates that may win in the end, one after the other, where those before left too many examples unscored."""
+CHANCE = 0.25
+"""The race also drops candidates that beat the leader in a smaller part of bootstrap resamples."""
 
 Sampling = Literal["uniform", "stratified"]
 Scored = Mapping[tuple[int, int], Verdict]
@@ -89,8 +93,9 @@ class DemoSearch(Teleprompter):  # type: ignore[misc]
             third of the examples.
         sampling: How a candidate's demonstrations are drawn: ``"stratified"`` over the human scores (one from each
             of as many slices of the sorted examples), or ``"uniform"``.
-        race: Score all candidates on a few examples, keep the better half, score those on twice as many, and so on;
-            without it every candidate is scored on every example, as in the paper.
+        race: Score all candidates on ``FIRST_RUNG`` examples, keep those of the better half that may yet be better than
+            the leader (paired bootstrap on Q), score them on twice as many, and so on until one is left, which is
+            scored on all; without it every candidate is scored on every example, as in the paper.
         seed: Of the draws.
         progress: Called with (what is being done, verdicts done, verdicts expected at most).
     """
@@ -302,6 +307,7 @@ class Search:
         allowed = set(indices)
         order = [i for i in self.order if i in allowed]
         alive = list(range(len(self.sets)))
+        dropped: list[int] = []
         size = FIRST_RUNG if self.settings.race else len(order)
         while True:
             rung = order[:size]
@@ -311,10 +317,28 @@ class Search:
             self._leader, self._seen = ranked[0], len(rung)
             if len(rung) == len(order):
                 break
-            alive = ranked[: max(2, math.ceil(len(ranked) / 2))]
-            size = len(order) if len(alive) <= 2 else size * 2
+            alive = self._survivors(ranked, rung)
+            dropped = [c for c in ranked if c not in alive] + dropped
+            size = len(order) if len(alive) == 1 else size * 2
+        for candidate in [*ranked, *dropped][:FINALISTS]:
+            self.score(candidate, order)
+            if self._merit(candidate, order)[0]:
+                return candidate
         self._check_coverage(ranked[0], order)
         return ranked[0]
+
+    def _survivors(self, ranked: Sequence[int], indices: Sequence[int]) -> list[int]:
+        """The leader, and those of the better half that may yet be better: a paired bootstrap on Q says how likely."""
+        leader, *others = ranked[: math.ceil(len(ranked) / 2)]
+        return [leader, *(other for other in others if self._chance(other, leader, indices) >= CHANCE)]
+
+    def _chance(self, one: int, other: int, indices: Sequence[int]) -> float:
+        scores = [[self.verdicts[c, i].score for c in (one, other)] for i in indices]
+        both = [(a, b, self.human[i]) for (a, b), i in zip(scores, indices, strict=True) if None not in (a, b)]
+        if len(both) < 2:
+            return 0.5
+        a, b, human = zip(*both, strict=True)
+        return stats.chance_ahead(a, b, human, seed=self.settings.seed)
 
     def _check_coverage(self, winner: int, indices: Sequence[int]) -> None:
         _, scored, asked = self.q(winner, indices)
@@ -327,7 +351,7 @@ class Search:
 
     def _merit(self, candidate: int, indices: Sequence[int]) -> tuple[bool, float, int]:
         q, scored, asked = self.q(candidate, indices)
-        covered = asked > 0 and scored >= MIN_COVERAGE * asked
+        covered = asked > 0 and (scored >= MIN_COVERAGE * asked or asked - scored == 1)  # a race begins with few
         return covered, -math.inf if q is None else q, -len(self.sets[candidate])  # ties go to the cheaper
 
     def candidates(self, winner: int) -> list[Candidate]:

@@ -16,6 +16,7 @@ from active_critic.correlation import (
     TOLERANCE,
     Floats,
     Indices,
+    Resampled,
     aligned,
     kendall,
     pearson,
@@ -328,6 +329,21 @@ def _system_codes(level: Level, systems: Sequence[str | None] | None, kept: Indi
     if systems is None or any(systems[i] is None for i in kept):
         raise DataError("agreement at system level needs the system of every example; name its column (system=NAME)")
     return _codes([str(system) for system in systems], kept)
+
+
+def chance_ahead(
+    pred_a: Sequence[float], pred_b: Sequence[float], human: Sequence[float], *, resamples: int = 200, seed: int = 0
+) -> float:
+    """In what part of the resamples of the examples ``a`` has the higher Q, ties counting half (paired bootstrap).
+
+    An undefined coefficient counts as 0, as in :func:`q`. Every example must have both scores.
+    """
+    n = len(human)
+    weights = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), resamples).astype(np.float64).T
+    y = np.asarray(human, dtype=np.float64)
+    a, b = (np.nan_to_num(Resampled(np.asarray(x, dtype=np.float64), y)(weights)[:, :3]) for x in (pred_a, pred_b))
+    ahead = (a - b).sum(axis=1)
+    return float(np.mean(np.where(np.abs(ahead) <= TOLERANCE, 0.5, ahead > 0)))
 
 
 def bootstrap(

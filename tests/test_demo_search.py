@@ -254,7 +254,7 @@ def test_a_candidate_below_ninety_percent_coverage_cannot_win(unreadable: int, w
     def judge(item: str, shown: list[str]) -> float | None:
         return None if name in shown and item in lost else good(item, shown)
 
-    found, _ = compiled(judge, data, demos=3)
+    found, _ = compiled(judge, data, demos=3, race=False)
     best = next(c for c in found.candidate_programs if name in [name_of(d.response) for d in c.demos])
     assert best.wins == wins
     assert (best.scored, best.asked) == (20 - unreadable, 20)
@@ -343,9 +343,34 @@ def test_the_race_costs_a_part_of_the_full_search_and_finds_the_same_winner() ->
     assert race.rate.demos == full.rate.demos
     assert race.candidate_programs[0].q == full.candidate_programs[0].q
     assert race.candidate_programs[0].asked == 60
-    # 24 examples for 11 candidates, 48 for the better 6, all 60 for the better 3
-    assert len(race_model.scored) == 11 * 24 + 6 * 24 + 3 * 12
-    assert len(race_model.scored) < 0.7 * len(full_model.scored)
+    # 8 examples for 11 candidates, after which no other is likely to be better; all 60 for the one that is left
+    assert len(race_model.scored) == 11 * 8 + 52
+    assert len(race_model.scored) < 0.25 * len(full_model.scored)
+
+
+def test_candidates_that_cannot_be_told_apart_are_scored_on_more_until_they_can() -> None:
+    data = examples(60)
+    right = truth(data)
+    found, model = compiled(lambda item, shown: right[item] if shown else noise(item), data, demos=4)
+    asked = sorted((c.asked for c in found.candidate_programs), reverse=True)
+    assert asked == [60, 60, 32, 16, 16, 16, 8, 8, 8, 8, 8]  # 11 of equals, then the better 6, 3 and 2
+    assert len(model.scored) == sum(asked)
+
+
+def test_where_the_winner_leaves_too_much_unscored_the_next_one_has_its_turn() -> None:
+    data = examples(40)
+    name = planted(data, demos=3)
+    good = good_with(name, data)
+    order = Search(student(Model(good), data), data, data, DemoSearch(demos=3)).order
+    late = {name_of(data[i].response) for i in order[8:] if name_of(data[i].response) != name}
+
+    def judge(item: str, shown: list[str]) -> float | None:
+        return None if name in shown and item in late else good(item, shown)
+
+    found, _ = compiled(judge, data, demos=3)
+    best = found.candidate_programs[0]
+    assert name not in [name_of(d.response) for d in best.demos]
+    assert (best.scored, best.asked) == (40, 40)
 
 
 def test_the_examples_of_the_first_rung_span_the_scores() -> None:

@@ -136,7 +136,8 @@ def test_a_reader_that_goes_away_is_met_quietly() -> None:
 def test_ctrl_c_in_a_real_process(presses, program, examples, tmp_path) -> None:
     # One waits for the call in flight, a second one ends at once although the model does not answer.
     script = f"""
-        import sys, time
+        import signal, sys, time
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has background jobs ignore it
         sys.path[:0] = {[entry for entry in sys.path if entry]!r}
         from active_critic.cli import main
         from simulated import simulated_lm

@@ -63,11 +63,11 @@ def test_spent_while_demonstrations_are_written_the_program_has_none(stages) -> 
 
 
 def test_spent_in_a_later_round_the_leader_of_the_last_whole_one_is_returned(stages) -> None:
-    # Of 30 examples, 24 are the first round for all three candidates, in two calls each.
+    # Of 30 examples, 8 are the first round for all three candidates and 16 the second, in two calls each.
     critic, lm = spend(Budget(calls=stages["task inference"] + stages["demo search"] - 3))
     whole, _ = spend(None)
     assert lm.usage.calls == stages["task inference"] + stages["demo search"] - 3
-    assert any("the best candidate by 24 of 30 examples was taken" in n for n in critic.fitted.provenance.notes)
+    assert any("the best candidate by 16 of 30 examples was taken" in n for n in critic.fitted.provenance.notes)
     asked = {candidate.index: candidate.asked for candidate in whole.candidates_}
     winner = next(candidate for candidate in critic.candidates_ if candidate.wins)
     assert asked[winner.index] == 30  # it went on to the second round in the whole search, too
