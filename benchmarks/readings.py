@@ -109,8 +109,8 @@ def take_readings(examples: Sequence[Example], lm: LanguageModel) -> dict[str, l
 
     Returns:
         A value for every example, None where there is none: ``"rating"`` is that of zero-shot in percent of the scale,
-        ``"approval"`` the log-odds of yes without criteria, ``"likelihood"`` the mean log-probability of a token. All
-        None for a reading that the model does not give.
+        ``"approval"`` the log-odds of yes without criteria, ``"likelihood"`` the mean of the 15 least likely tokens.
+        All None for a reading that the model does not give.
     """
     scorer = Scorer(zero_shot_protocol(lm, PERCENT), lm)
 
@@ -157,7 +157,8 @@ def page(sets: Sequence[Mapping[str, Any]]) -> str:
 
 BASIS = (
     "`python benchmarks/readings.py`. Rating: zero-shot. Approval: log-odds of yes when asked whether the response is",
-    "good, without criteria. Likelihood: mean log-probability of a token of the response. None of them saw a label.",
+    "good, without criteria. Likelihood: mean log-probability of the 15 least likely tokens of the response, given the",
+    "source. None of them saw a label.",
     "Surface: the surface floor, fitted on the labels, out of fold for them.",
     "",
     "In what combines readings, a third of the examples (whole documents) is held out in each split, the same for all",

@@ -84,7 +84,7 @@ def further_reading(
 
 def value_of(read: Approval | Likelihood) -> float:
     """A further reading as the number that is combined."""
-    return read.log_odds if isinstance(read, Approval) else read.mean
+    return read.log_odds if isinstance(read, Approval) else read.weakest
 
 
 @dataclass

@@ -267,7 +267,13 @@ class LanguageModel:
             return replace(weighed, usage=usage)
 
         messages = [list(turn) for turn in turns]
-        asked = {"model": self.identity, "likelihood": text, "messages": messages, "config": self.extensions}
+        asked = {
+            "model": self.identity,
+            "likelihood": text,
+            "of": "each token",  # older journals hold only the sum, under a key without this
+            "messages": messages,
+            "config": self.extensions,
+        }
         return self._once(asked, Likelihood.from_json, pay)
 
     def _request(self, turns: Sequence[Turn], **config: Any) -> Request:

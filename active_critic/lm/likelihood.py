@@ -25,6 +25,8 @@ Method = Literal["forced", "prompt"]
 Weigh = Callable[[Sequence["Turn"], str], "Likelihood"]
 """From a conversation and a reply to it to that reply's likelihood, its usage without calls and seconds."""
 
+LEAST = 15
+"""How many of a text's least likely tokens its weakness is read from."""
 FLOOR = -104.0
 """Log-probability of a token whose probability is zero in single precision (its smallest number is exp(-103.3))."""
 LIKELIEST, EVERY_TOKEN = 4096, 1 << 20
@@ -37,22 +39,35 @@ class Likelihood:
     """How likely a model finds a text as the assistant's reply to a conversation.
 
     Attributes:
-        logprob: Natural logarithm of the text's probability: the sum over its tokens, the end of the reply not counted.
-        tokens: How many tokens the model's own tokeniser makes of it; likelihoods of different models do not compare.
+        logprobs: Natural logarithm of the probability of each token of the text, the end of the reply not counted, in
+            the model's own tokens; likelihoods of different models do not compare.
         method: ``"forced"`` (generation was forced along the text, after the model's own chat template) or ``"prompt"``
             (the text was read as the end of a prompt; see :func:`echoing`).
         usage: What this cost (zero, with ``replayed=1``, when it came from the journal).
     """
 
-    logprob: float
-    tokens: int
+    logprobs: tuple[float, ...]
     method: Method
     usage: Usage = Usage()
 
     @property
+    def logprob(self) -> float:
+        """Natural logarithm of the text's probability."""
+        return math.fsum(self.logprobs)
+
+    @property
     def mean(self) -> float:
         """Mean log-probability of a token, at most 0: GPTScore with equal weights (Fu et al. 2023, equation 1)."""
-        return self.logprob / self.tokens
+        return self.logprob / len(self.logprobs)
+
+    @property
+    def weakest(self) -> float:
+        """Mean log-probability of the ``LEAST`` least likely tokens, at most 0; of all where there are no more.
+
+        What is written behind a text of that length can only lower it: the tokens before stay as likely as they are.
+        """
+        least = sorted(self.logprobs)[:LEAST]
+        return math.fsum(least) / len(least)
 
     @classmethod
     def of(cls, logprobs: Sequence[float], method: Method, usage: Usage) -> Likelihood:
@@ -64,24 +79,18 @@ class Likelihood:
         if not logprobs or any(math.isnan(value) for value in logprobs):
             said = "the model gave no log-probability for some of the text's tokens; try another text or model"
             raise UnreadableReply(said, reply="")
-        return cls(math.fsum(max(value, FLOOR) for value in logprobs), len(logprobs), method, usage)
+        return cls(tuple(max(float(value), FLOOR) for value in logprobs), method, usage)
 
     def to_json(self) -> str:
         """The likelihood as one JSON document, for the journal."""
-        return orjson.dumps(
-            {
-                "logprob": self.logprob,
-                "tokens": self.tokens,
-                "method": self.method,
-                "usage": self.usage.to_dict(),
-            }
-        ).decode()
+        document = {"logprobs": self.logprobs, "method": self.method, "usage": self.usage.to_dict()}
+        return orjson.dumps(document).decode()
 
     @classmethod
     def from_json(cls, text: str) -> Likelihood:
         """The inverse of :meth:`to_json`."""
         document = orjson.loads(text)
-        return cls(document["logprob"], document["tokens"], document["method"], Usage(**document["usage"]))
+        return cls(tuple(document["logprobs"]), document["method"], Usage(**document["usage"]))
 
 
 def refusal(who: str) -> str:

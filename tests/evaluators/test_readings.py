@@ -31,7 +31,8 @@ def likely(turns: list[Turn], text: str) -> list[float]:
     """The model finds texts likelier the more often they say "fine"."""
     if "too long" in text:
         raise ContextOverflow("no room")
-    return [-3.0 + 2.0 * (word == "fine") for word in text.split()]
+    words = text.split()
+    return [-3.0 + 2.0 * words.count("fine") / len(words)] * len(words)
 
 
 def weighing_lm(

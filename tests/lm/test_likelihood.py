@@ -17,7 +17,7 @@ from loopback import Fault, Loopback, echoing, not_echoing, too_many
 from active_critic import errors
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm, scripted_lm
-from active_critic.lm.likelihood import FLOOR, Likelihood
+from active_critic.lm.likelihood import FLOOR, LEAST, Likelihood
 from active_critic.lm.retrying import RETRIES
 from active_critic.records import Usage
 
@@ -50,7 +50,7 @@ def words(turns: list[Any], text: str) -> list[float]:
 def test_it_comes_back_from_the_journal_as_it_was(logprobs: list[float], usage: Usage) -> None:
     measured = Likelihood.of(logprobs, "forced", usage)
     assert Likelihood.from_json(measured.to_json()) == measured
-    assert measured.tokens == len(logprobs)
+    assert measured.logprob == pytest.approx(sum(logprobs))
     assert measured.mean == pytest.approx(sum(logprobs) / len(logprobs))
 
 
@@ -64,13 +64,30 @@ def test_a_probability_below_single_precision_counts_as_the_smallest() -> None:
     assert Likelihood.of([-1.0, -math.inf, -3.4e38], "forced", Usage()).logprob == -1.0 + 2 * FLOOR
 
 
+@given(
+    logprobs=st.lists(st.floats(FLOOR, 0), min_size=LEAST),
+    added=st.lists(st.floats(FLOOR, 0)),
+    at=st.integers(0, 100),
+)
+def test_more_tokens_never_raise_the_weakness_of_a_text(logprobs: list[float], added: list[float], at: int) -> None:
+    plain = Likelihood.of(logprobs, "forced", Usage())
+    more = Likelihood.of([*logprobs[:at], *added, *logprobs[at:]], "forced", Usage())
+    assert more.weakest <= plain.weakest + 1e-9
+    assert plain.weakest == pytest.approx(sum(sorted(logprobs)[:LEAST]) / LEAST)
+
+
+def test_the_weakness_of_a_short_text_is_its_mean() -> None:
+    short = Likelihood.of([-1.0, -2.0, -6.0], "forced", Usage())
+    assert short.weakest == short.mean == -3.0
+
+
 # --- what every model does with it ----------------------------------------------------------------------------------
 
 
 def test_a_scripted_model_weighs_by_its_function() -> None:
     lm = scripted_lm(lambda _: "", likelihood=words)
     measured = lm.likelihood(ASK, "a quiet lake")
-    assert (measured.logprob, measured.tokens, measured.mean) == (-10.0, 3, -10 / 3)
+    assert (measured.logprob, measured.logprobs, measured.mean) == (-10.0, (-1.0, -5.0, -4.0), -10 / 3)
     assert lm.gives_likelihood
     assert lm.usage.calls == 2  # this one, and the one that found out
 
@@ -145,7 +162,7 @@ def test_a_text_is_weighed_once_across_journals(lm: LanguageModel, loopback: Loo
             found.append(lm.likelihood(ASK, ODD))
     first, second = found
     assert loopback.calls == 1
-    assert (second.logprob, second.tokens, second.method) == (first.logprob, first.tokens, first.method)
+    assert (second.logprobs, second.method) == (first.logprobs, first.method)
     assert first.usage.calls == 1
     assert second.usage == Usage(replayed=1)
     assert (lm.usage.calls, lm.usage.replayed) == (1, 1)
@@ -201,7 +218,7 @@ def test_only_the_text_is_weighed(
     # In this endpoint a word takes the white space before it: the line break after "Assistant:" is the first word's.
     loopback.complete = echoing(lambda piece: -float(len(piece.strip())), before=before)
     measured = lm.likelihood(ASK, text)
-    assert (measured.logprob, measured.tokens, measured.method) == (logprob, tokens, "prompt")
+    assert (measured.logprob, len(measured.logprobs), measured.method) == (logprob, tokens, "prompt")
     (asked,) = loopback.asked
     assert asked.path == "/v1/completions"
     assert asked.headers["authorization"] == f"Bearer {KEY}"
@@ -334,7 +351,7 @@ def test_a_sentence_is_likelier_than_its_words_in_disorder(tiny: LanguageModel) 
     assert again.logprob == good.logprob
     assert again.usage.cached_tokens >= again.usage.prompt_tokens - 1
     assert tiny.gives_likelihood
-    assert tiny.likelihood(ASK, "<|im_end|>").tokens > 1  # a text is text, whatever it looks like
+    assert tiny.likelihood(ASK, "<|im_end|>").logprobs[1:]  # a text is text, whatever it looks like
 
 
 @pytest.mark.model
@@ -368,5 +385,5 @@ def test_it_agrees_with_the_probabilities_of_all_tokens_after_each_prefix(tiny: 
         assert sum(map(math.exp, every.values())) == pytest.approx(1, abs=0.01)
         total += every[token]
         behind = [*behind, token]
-    assert measured.tokens == len(ids)
+    assert len(measured.logprobs) == len(ids)
     assert measured.mean == pytest.approx(total / len(ids), abs=0.05)
