@@ -333,12 +333,8 @@ class Search:
         return [leader, *(other for other in others if self._chance(other, leader, indices) >= CHANCE)]
 
     def _chance(self, one: int, other: int, indices: Sequence[int]) -> float:
-        scores = [[self.verdicts[c, i].score for c in (one, other)] for i in indices]
-        both = [(a, b, self.human[i]) for (a, b), i in zip(scores, indices, strict=True) if None not in (a, b)]
-        if len(both) < 2:
-            return 0.5
-        a, b, human = zip(*both, strict=True)
-        return stats.chance_ahead(a, b, human, seed=self.settings.seed)
+        a, b = ([self.verdicts[candidate, i].score for i in indices] for candidate in (one, other))
+        return stats.chance_ahead(a, b, [self.human[i] for i in indices], seed=self.settings.seed)
 
     def _check_coverage(self, winner: int, indices: Sequence[int]) -> None:
         _, scored, asked = self.q(winner, indices)

@@ -229,7 +229,7 @@ def infer(
         return texts.batch(dealt[number], scale)
 
     say: Callable[[str], None] = (lambda step: progress(step, 0, 0)) if progress else (lambda _: None)
-    ask = _Asker(lm)
+    ask = Asker(lm)
     task_batches = criteria_batches = 0
     remarks: list[str] = []
     if task_description is None:
@@ -351,7 +351,7 @@ class Shortener:
         return "\n\n".join(shown)
 
 
-class _Asker:
+class Asker:
     """Asks through DSPy, typed; once more with the complaint when the reply does not fit the type."""
 
     def __init__(self, lm: LanguageModel) -> None:
@@ -359,6 +359,12 @@ class _Asker:
         self.adapter = dspy.JSONAdapter(use_native_function_calling=False)
 
     def __call__(self, signature: Any, field: str, kind: type[_Model], **inputs: str) -> _Model:
+        """The field of the answer.
+
+        Raises:
+            UnreadableReply: It does not fit the type, nor does the second one.
+            ModelError: The endpoint cannot be used.
+        """
         complaint = ""
         for _ in (1, 2):
             asked = signature.with_instructions(signature.instructions + complaint)

@@ -332,17 +332,25 @@ def _system_codes(level: Level, systems: Sequence[str | None] | None, kept: Indi
 
 
 def chance_ahead(
-    pred_a: Sequence[float], pred_b: Sequence[float], human: Sequence[float], *, resamples: int = 200, seed: int = 0
+    pred_a: Sequence[float | None],
+    pred_b: Sequence[float | None],
+    human: Sequence[float],
+    *,
+    resamples: int = 200,
+    seed: int = 0,
 ) -> float:
     """In what part of the resamples of the examples ``a`` has the higher Q, ties counting half (paired bootstrap).
 
-    An undefined coefficient counts as 0, as in :func:`q`. Every example must have both scores.
+    Only examples that both have scored count; with fewer than two of them it is 0.5. A coefficient that is not defined
+    counts as 0, as in :func:`q`.
     """
-    n = len(human)
+    kept = [(a, b, y) for a, b, y in zip(pred_a, pred_b, human, strict=True) if a is not None and b is not None]
+    if len(kept) < 2:
+        return 0.5
+    n = len(kept)
     weights = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), resamples).astype(np.float64).T
-    y = np.asarray(human, dtype=np.float64)
-    a, b = (np.nan_to_num(Resampled(np.asarray(x, dtype=np.float64), y)(weights)[:, :3]) for x in (pred_a, pred_b))
-    ahead = (a - b).sum(axis=1)
+    a, b, y = np.array(kept, dtype=np.float64).T
+    ahead = sum(sign * np.nan_to_num(Resampled(x, y)(weights)[:, :3]).sum(axis=1) for x, sign in ((a, 1), (b, -1)))
     return float(np.mean(np.where(np.abs(ahead) <= TOLERANCE, 0.5, ahead > 0)))
 
 

@@ -20,6 +20,7 @@ _OPTIONS = {
     "task": "task_description",
     "criteria": "criteria",
     "batches": "max_batches",
+    "refine": "refinements",
     "mode": "mode",
     "candidates": "candidates",
     "demos": "demos",
@@ -94,6 +95,10 @@ def fit(
         typer.Option(help="Rate before or after explaining. Default: before, where token probabilities can be had."),
     ] = None,
     batches: Annotated[int, typer.Option(metavar="N", min=1, help="Batches of five read at most.")] = 25,
+    refine: Annotated[
+        int,
+        typer.Option(metavar="N", min=0, help="Rounds in which inferred criteria are edited, and kept if it helps."),
+    ] = 0,
     use_approval: Annotated[
         Literal["auto", "never", "always"],
         typer.Option(help="Whether a plain yes or no has a part in the score. auto: where it can be had and helps."),
@@ -153,6 +158,7 @@ def fit(
         "demos": demos,
         "sampling": sampling,
         "search": search,
+        "refinements": refine,
         "order": None if order is None else order.replace("-", "_"),
         "use_approval": use_approval,
         "use_likelihood": use_likelihood,

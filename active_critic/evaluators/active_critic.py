@@ -18,6 +18,7 @@ from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
 from active_critic.protocols import CriticProtocol, Mode, Order, Protocol
 from active_critic.records import Criterion
+from active_critic.refining import refine
 from active_critic.scoring import Scorer
 
 UNTOLD = "It is not known what the task is; the examples have to show it."
@@ -41,6 +42,8 @@ class ActiveCritic(Evaluator):
             task description").
         criteria: Your own; None: inferred.
         max_batches: Mini-batches of five examples read at most, for the task and for the criteria each.
+        refinements: Rounds in which the criteria are edited where rating and people differ most, and kept only where
+            that helps on the other half of the documents; see ``refining``. Not for given criteria.
         order: ``"rating_first"`` or ``"reason_first"`` (the paper's); None: the first where the model gives token
             probabilities, else the second.
         overall_scoring: False: the overall is the mean of the criteria ("without OS-E"); fine mode only.
@@ -76,6 +79,7 @@ class ActiveCritic(Evaluator):
         task_description: str | Literal[False] | None = None,
         criteria: Sequence[Criterion] | Mapping[str, str] | None = None,
         max_batches: int = MAX_BATCHES,
+        refinements: int = 0,
         order: Order | None = None,
         overall_scoring: bool = True,
         explanations: bool = True,
@@ -95,6 +99,7 @@ class ActiveCritic(Evaluator):
         self.task_description = task_description
         self.criteria = criteria
         self.max_batches = max_batches
+        self.refinements = refinements
         self.order: Order | None = order
         self.overall_scoring = overall_scoring
         self.explanations = explanations
@@ -136,6 +141,15 @@ class ActiveCritic(Evaluator):
             explanations=self.explanations,
             provenance=self.provenance(data),
         )
+        if self.refinements:
+            try:
+                found_criteria = refine(
+                    protocol, data, model, rounds=self.refinements, seed=self.seed, progress=progress
+                )
+                protocol = protocol.model_copy(update={"criteria": found_criteria.criteria})
+                notes += found_criteria.notes
+            except BudgetSpent as spent:
+                notes.append(f"the criteria were not refined: {spent}")
         settings = DemoSearch(
             candidates=self.candidates,
             demos=self.demos,
@@ -144,6 +158,7 @@ class ActiveCritic(Evaluator):
             seed=self.seed,
             progress=progress,
         )
+        before_search = model.usage
         compiled = settings.compile(Scorer(protocol, model), trainset=list(data))
         after_search = model.usage
         found: list[Candidate] = compiled.candidate_programs
@@ -156,7 +171,9 @@ class ActiveCritic(Evaluator):
                 f"different sets of {compiled.search.size} demonstrations"
             )
         chosen = next(candidate.index for candidate in found if candidate.wins)
-        usage = {"task inference": after_inference - start, "demo search": after_search - after_inference}
+        usage = {"task inference": after_inference - start, "demo search": after_search - before_search}
+        if self.refinements:
+            usage["refinement"] = before_search - after_inference
         always = frozenset(name for name, use in self._uses.items() if use == "always")
         combiner = Combiner(readings, compiled.search, user_scale, always)
         for name in ("approval", "likelihood"):
@@ -210,6 +227,9 @@ class ActiveCritic(Evaluator):
         given_criteria(self.criteria)
         check_whole("candidates", self.candidates, 1)
         check_whole("max_batches", self.max_batches, 1)
+        check_whole("refinements", self.refinements, 0)
+        if self.refinements and self.criteria is not None:
+            raise FitError("given criteria are kept as they are; leave out refinements, or the criteria")
         check_task(self.task_description)
         if self.mode == "coarse" and not self.overall_scoring:
             raise FitError("without overall scoring there is nothing left in coarse mode; use mode='fine'")

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from simulated import simulated_lm
+
+from active_critic.errors import FitError
+from active_critic.evaluators import ActiveCritic
+from active_critic.examples import folds
+from active_critic.lm import LanguageModel, Turn, scripted_lm
+from active_critic.protocols import CriticProtocol, Provenance, Reading
+from active_critic.records import Criterion, Example, Scale
+from active_critic.refining import FEWEST, HALF, refine
+
+DULL = ("Length", "Layout", "Volume", "Colour")
+KEEN = ("Depth", "Accuracy", "Warmth", "Order")
+
+
+def criteria(names: Sequence[str]) -> tuple[Criterion, ...]:
+    return tuple(Criterion(name=name, definition=f"It has {name.lower()} in every part.") for name in names)
+
+
+def examples(n: int = 40) -> list[Example]:
+    return [Example(f"reply {i:02}", f"question {i}", float(i * 7 % 11), group=f"d{i}") for i in range(n)]
+
+
+def program(mode: str = "coarse", names: Sequence[str] = DULL) -> CriticProtocol:
+    return CriticProtocol(
+        mode=mode,
+        task_description="Replies.",
+        criteria=criteria(names),
+        scale=Scale(low=0, high=10),
+        reading=Reading(low=0, high=100, source="text"),
+        provenance=Provenance(model="scripted"),
+    )
+
+
+class Model:
+    """Rates as people do where a criterion of this name is in view, else at random; edits as it is told."""
+
+    def __init__(self, edit: Any, keen: str = "Depth") -> None:
+        self.edit, self.keen = edit, keen
+        self.mended: list[str] = []
+        self.rated: list[tuple[str, bool]] = []
+
+    def lm(self) -> LanguageModel:
+        return scripted_lm(self.answer)
+
+    def answer(self, turns: list[Turn]) -> str:
+        head, last = turns[0][1], turns[-1][1]
+        if "`refined`" in head:
+            self.mended.append(last)
+            return self.edit if isinstance(self.edit, str) else json.dumps({"refined": {"criteria": self.edit}})
+        reply = re.findall(r"reply (\d\d)", "".join(text for _, text in turns))[-1]
+        truth = 10.0 * (int(reply) * 7 % 11)
+        noise = random.Random(f"{reply} {self.keen in head}").uniform(0, 100)
+        self.rated.append((reply, self.keen in head))
+        names = re.findall(r"^- (.+?): ", head, re.MULTILINE)
+        if '"scores"' in last or "on each criterion" in last:
+            ratings = {name: truth if name in KEEN else 100 - truth if name == "Volume" else noise for name in names}
+            return json.dumps({"scores": {name: round(value) for name, value in ratings.items()}})
+        good = self.keen in names or (self.keen == "no Volume" and "Volume" not in names)
+        return json.dumps({"overall": round(truth if good else noise)})
+
+
+def written(names: Sequence[str]) -> list[dict[str, str]]:
+    return [{"name": c.name, "definition": c.definition} for c in criteria(names)]
+
+
+def test_an_edit_that_agrees_better_on_the_other_half_is_kept() -> None:
+    model = Model(written(KEEN))
+    found = refine(program(), examples(), model.lm(), seed=3)
+    assert found.criteria == criteria(KEEN)
+    assert re.search(r"edited by the strongest disagreements: 1\.00 instead of .* better in 100%", found.notes[0])
+    assert found.notes[-1] == "round 1: the criteria are now Depth, Accuracy, Warmth, Order"
+
+
+def test_an_edit_that_does_not_is_not_kept_and_said() -> None:
+    found = refine(program(), examples(), Model(written(("Sound", "Speed", "Shape", "Size"))).lm())
+    assert found.criteria == criteria(DULL)
+    assert len(found.notes) == 1
+    assert found.notes[0].endswith("not kept")
+
+
+def test_what_an_edit_is_judged_by_was_never_shown_to_the_editor() -> None:
+    data, model = examples(), Model(written(KEEN))
+    refine(program(), data, model.lm(), seed=5)
+    shown, held = ({f"{i:02}" for i in half} for half in folds(data, 2, 6))
+    (prompt,) = model.mended
+    in_prompt = set(re.findall(r"reply (\d\d)", prompt))
+    assert len(in_prompt) == 5
+    assert in_prompt <= shown
+    assert {reply for reply, keen in model.rated if keen} == held
+    assert {reply for reply, keen in model.rated if not keen} == shown | held
+
+
+def test_the_strongest_disagreements_are_shown_with_both_scores() -> None:
+    data = examples()
+    model = Model(written(KEEN))
+    refine(program(), data, model.lm(), seed=5)
+    shown = re.findall(r"Score people gave \(0-100\): (\d+)\nScore of the rater \(0-100\): (\d+)", model.mended[0])
+    gaps = [abs(int(people) - int(rater)) for people, rater in shown]
+    assert len(gaps) == 5
+    assert min(gaps) > 25
+
+
+def test_a_criterion_that_goes_against_people_is_dropped_and_named() -> None:
+    model = Model("no idea", keen="no Volume")
+    found = refine(program("fine", (*KEEN, "Volume")), examples(), model.lm())
+    assert [c.name for c in found.criteria] == list(KEEN)
+    assert found.notes[0].startswith("round 1: scripted could not edit the criteria")
+    assert "without Volume: 1.00 instead of" in found.notes[1]
+
+
+def test_some_criteria_are_always_left() -> None:
+    model = Model(written(KEEN))
+    names = ("Volume", "Sound", "Speed")
+    backwards = [Example(e.response, e.source, 10.0 - (e.score or 0.0), group=e.group) for e in examples()]
+    found = refine(program("fine", ("Depth", *names[1:])), backwards, model.lm())
+    assert len(found.criteria) >= FEWEST
+
+
+def test_too_few_examples_cost_nothing() -> None:
+    model = Model(written(KEEN))
+    found = refine(program(), examples(2 * HALF - 1), model.lm())
+    assert found.criteria == criteria(DULL)
+    assert "two halves of 8 or more" in found.notes[0]
+    assert (model.mended, model.rated) == ([], [])
+
+
+def test_a_fit_says_what_became_of_its_criteria_and_what_it_cost() -> None:
+    settings: dict[str, Any] = {"candidates": 2, "demos": 2, "max_batches": 1, "journal": None}
+    data = [Example("word " * (i % 13 + 1), f"q{i}", float(i % 6), group=f"d{i}") for i in range(24)]
+    critic = ActiveCritic(simulated_lm(), refinements=1, **settings).fit(data, scale="0..5")
+    assert "round 1: scripted left the criteria as they are" in critic.fitted.provenance.notes
+    assert critic.report_ is not None
+    assert critic.report_.usage["refinement"].calls >= 24
+    plain = ActiveCritic(simulated_lm(), **settings).fit(data, scale="0..5")
+    assert plain.report_ is not None
+    assert "refinement" not in plain.report_.usage
+
+
+def test_given_criteria_are_not_to_be_refined() -> None:
+    with pytest.raises(FitError, match="given criteria are kept as they are"):
+        ActiveCritic(simulated_lm(), refinements=1, criteria={"Depth": "It goes deep."}).fit(examples(), scale="0..10")
+    with pytest.raises(FitError, match="refinements must be a whole number of at least 0"):
+        ActiveCritic(simulated_lm(), refinements=-1).fit(examples(), scale="0..10")
