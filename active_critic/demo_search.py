@@ -22,7 +22,7 @@ from active_critic.demos import demonstrate
 from active_critic.errors import BudgetSpent, FitError
 from active_critic.examples import example_key, group_of, human_score
 from active_critic.lm.client import CHARS_PER_TOKEN
-from active_critic.protocols import Demo
+from active_critic.protocols import CriticProtocol, Demo, Reading
 from active_critic.records import Example, Usage, Verdict
 from active_critic.scoring import Scorer
 
@@ -52,6 +52,7 @@ class Candidate:
     Attributes:
         index: 0 is the program without demonstrations.
         demos: Its demonstrations, in prompt order.
+        levels: The worst and the best rating level.
         q: Q over the training examples it was scored on, from -3 to 3; None when it was scored on none.
         scored, asked: Examples scored, and examples it was tried on.
         usage: What scoring it cost.
@@ -60,6 +61,7 @@ class Candidate:
 
     index: int
     demos: tuple[Demo, ...]
+    levels: str
     q: float | None
     scored: int
     asked: int
@@ -76,6 +78,7 @@ class Candidate:
         return {
             "index": self.index,
             "demos": [demo.example_id for demo in self.demos],
+            "levels": self.levels,
             "q": self.q,
             "scored": self.scored,
             "asked": self.asked,
@@ -93,6 +96,8 @@ class DemoSearch(Teleprompter):  # type: ignore[misc]
             third of the examples.
         sampling: How a candidate's demonstrations are drawn: ``"stratified"`` over the human scores (one from each
             of as many slices of the sorted examples), or ``"uniform"``.
+        readings: Ways of reading a rating (levels) that candidates take in turn, so that the search decides between
+            them, too; none: the student's own.
         race: Score all candidates on ``FIRST_RUNG`` examples, keep those of the better half that may yet be better than
             the leader (paired bootstrap on Q), score them on twice as many, and so on until one is left, which is
             scored on all; without it every candidate is scored on every example, as in the paper.
@@ -106,6 +111,7 @@ class DemoSearch(Teleprompter):  # type: ignore[misc]
         candidates: int = CANDIDATES,
         demos: int | None = None,
         sampling: Sampling = "stratified",
+        readings: Sequence[Reading] = (),
         race: bool = True,
         seed: int = 0,
         progress: Callable[[str, int, int], None] | None = None,
@@ -114,6 +120,7 @@ class DemoSearch(Teleprompter):  # type: ignore[misc]
         self.candidates = candidates
         self.demos = demos
         self.sampling = sampling
+        self.readings = readings
         self.race = race
         self.seed = seed
         self.progress = progress
@@ -145,6 +152,7 @@ class DemoSearch(Teleprompter):  # type: ignore[misc]
         search = Search(student, trainset, valset if valset is not None else trainset, self)
         winner = search.best_so_far()
         compiled: Scorer = student.reset_copy()
+        compiled.protocol = search.protocol(winner)
         compiled.rate.demos = list(search.sets[winner])
         compiled.candidate_programs = search.candidates(winner)
         compiled.search = search
@@ -172,6 +180,12 @@ class Search:
         self.sets = self._draw(self._that_fit(list(trainset)))
         # Every prefix of this order spans the scores, so that early rungs of the race are representative.
         self.order = _spread(self.human, random.Random(settings.seed))  # noqa: S311
+
+    def protocol(self, candidate: int) -> CriticProtocol:
+        """The program of a candidate, but for its demonstrations."""
+        given: CriticProtocol = self.student.protocol
+        readings = self.settings.readings
+        return given.model_copy(update={"reading": readings[candidate % len(readings)]}) if readings else given
 
     # --- candidates -------------------------------------------------------------------------------------------
 
@@ -233,6 +247,7 @@ class Search:
         if not todo:
             return
         scorer = self.student.reset_copy()
+        scorer.protocol = self.protocol(candidate)
         scorer.rate.demos = list(self.sets[candidate])
 
         def one(index: int) -> tuple[int, Verdict]:
@@ -356,7 +371,9 @@ class Search:
         for index, demos in enumerate(self.sets):
             q, scored, asked = self.q(index, range(len(self.examples)))
             usage = sum((v.usage for (c, _), v in self.verdicts.items() if c == index), Usage())
-            found.append(Candidate(index, demos, q, scored, asked, usage, index == winner))
+            levels = self.protocol(index).reading.levels
+            shown = f"{levels[0]}-{levels[-1]}"
+            found.append(Candidate(index, demos, shown, q, scored, asked, usage, index == winner))
         return sorted(found, key=lambda c: (c.wins, c.asked, -math.inf if c.q is None else c.q), reverse=True)
 
     def _say(self, what: str, done: int, total: int) -> None:

@@ -324,6 +324,37 @@ def test_texts_that_cannot_fit_are_no_demonstrations() -> None:
         DemoSearch(demos=3).compile(student(crowded, data), trainset=data)
 
 
+# --- rating levels ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("race", [True, False])
+def test_the_search_decides_between_rating_levels(race: bool) -> None:
+    data = examples(40)
+    right = truth(data)
+
+    def answer(turns: list[Turn]) -> str:
+        last = turns[-1][1]
+        if "Fill in the form" in last:
+            return '{"justification": "fair", "advice": "more"}'
+        *_, item = re.findall(r"<response>\n(.{7})", last)
+        nine = "from 1 (as bad as it gets) to 9" in turns[0][1]
+        return json.dumps({"overall": 1 + round(right[item] / 12.5) if nine else 1 + round(noise(item) / 25)})
+
+    model = scripted_lm(answer)
+    five, nine = (Reading(low=1, high=high, source="text") for high in (5, 9))
+    scorer = Scorer(student(Model(lambda item, shown: 50.0), data).protocol, model)
+    found = DemoSearch(candidates=6, demos=3, readings=[five, nine], race=race).compile(scorer, trainset=data)
+    assert found.protocol.reading == nine
+    assert scorer.protocol.reading.high == 100
+    best = found.candidate_programs[0]
+    assert (best.levels, best.to_dict()["levels"]) == ("1-9", "1-9")
+    assert {c.index: c.levels for c in found.candidate_programs} == {i: ("1-5", "1-9")[i % 2] for i in range(6)}
+    assert best.q is not None
+    assert best.q > 2.8
+    verdict = found(source="source 1", response=data[5].response).verdict
+    assert verdict.score == pytest.approx(data[5].score, abs=3)
+
+
 # --- the race ---------------------------------------------------------------------------------------------------------
 
 

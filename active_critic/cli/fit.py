@@ -25,6 +25,7 @@ _OPTIONS = {
     "candidates": "candidates",
     "demos": "demos",
     "sampling": "mode",  # ICE's own is set with --set
+    "levels": "levels",
     "search": "search",
     "order": "order",
     "use_approval": "use_approval",
@@ -73,6 +74,12 @@ def fit(
     sampling: Annotated[
         Literal["stratified", "uniform"], typer.Option(help="How demonstrations are drawn over the scores.")
     ] = "stratified",
+    levels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW-HIGH,...", help="Rating levels; several: the search decides. Default: 1-5, or 0-100."
+        ),
+    ] = None,
     search: Annotated[
         Literal["race", "full"], typer.Option(help="Stop clearly worse sets early, or try all on every example.")
     ] = "race",
@@ -157,6 +164,7 @@ def fit(
         "candidates": candidates,
         "demos": demos,
         "sampling": sampling,
+        "levels": levels,
         "search": search,
         "refinements": refine,
         "order": None if order is None else order.replace("-", "_"),

@@ -36,6 +36,9 @@ class ActiveCritic(Evaluator):
         demos: Demonstrations in a candidate, exactly; None: 3 for long texts, 8 for short ones, never more than a
             third of the examples.
         sampling: How demonstrations are drawn: ``"stratified"`` over the human scores, or ``"uniform"``.
+        levels: The worst and the best rating level, such as ``"1-9"``; or several, ``"1-5,1-9,0-100"``, which
+            candidates take in turn, so that the search decides; None: 1-5 where the model gives token probabilities,
+            else 0-100.
         search: ``"race"``: clearly worse candidates stop early; ``"full"``: every candidate sees every example, as in
             the paper.
         task_description: Your own; None: inferred; False: the model is not told what the task is (the ablation "without
@@ -75,6 +78,7 @@ class ActiveCritic(Evaluator):
         candidates: int = CANDIDATES,
         demos: int | None = None,
         sampling: Sampling = "stratified",
+        levels: str | None = None,
         search: Literal["race", "full"] = "race",
         task_description: str | Literal[False] | None = None,
         criteria: Sequence[Criterion] | Mapping[str, str] | None = None,
@@ -95,6 +99,7 @@ class ActiveCritic(Evaluator):
         self.candidates = candidates
         self.demos = demos
         self.sampling: Sampling = sampling
+        self.levels = levels
         self.search = search
         self.task_description = task_description
         self.criteria = criteria
@@ -131,12 +136,14 @@ class ActiveCritic(Evaluator):
         )
         notes += inferred.remarks
         after_inference = model.usage
+        reading = default_reading(model, self.order)
+        several = [reading.model_copy(update=one) for one in _levels(self.levels)]
         protocol = CriticProtocol(
             mode=self.mode,
             task_description="" if self.task_description is False else inferred.task_description,
             criteria=inferred.criteria,
             scale=user_scale,
-            reading=default_reading(model, self.order),
+            reading=several[0] if several else reading,
             overall_scoring=self.overall_scoring,
             explanations=self.explanations,
             provenance=self.provenance(data),
@@ -154,6 +161,7 @@ class ActiveCritic(Evaluator):
             candidates=self.candidates,
             demos=self.demos,
             sampling=self.sampling,
+            readings=several,
             race=self.search == "race",
             seed=self.seed,
             progress=progress,
@@ -215,6 +223,7 @@ class ActiveCritic(Evaluator):
         self.candidates_, self.report_ = found, report
         return protocol.model_copy(
             update={
+                "reading": compiled.protocol.reading,
                 "demos": tuple(compiled.rate.demos),
                 "calibration": calibration,
                 "surface": floor.to_dict() if floor else None,
@@ -231,6 +240,7 @@ class ActiveCritic(Evaluator):
         if self.refinements and self.criteria is not None:
             raise FitError("given criteria are kept as they are; leave out refinements, or the criteria")
         check_task(self.task_description)
+        _levels(self.levels)
         if self.mode == "coarse" and not self.overall_scoring:
             raise FitError("without overall scoring there is nothing left in coarse mode; use mode='fine'")
         choices = {
@@ -258,3 +268,18 @@ class ActiveCritic(Evaluator):
     def judge(self) -> Judge:
         """What rates by the program; see :class:`Evaluator`."""
         return CriticJudge(Scorer(self.fitted, self.model))
+
+
+def _levels(given: str | None) -> list[dict[str, int]]:
+    """The worst and the best level of each kind of rating, as a reading has them.
+
+    Raises:
+        FitError: They cannot be read, or are none.
+    """
+    found = []
+    for text in given.split(",") if given is not None else ():
+        low, _, high = (part.strip() for part in text.partition("-"))
+        if not (low.isdecimal() and high.isdecimal() and int(low) < int(high) <= 100):
+            raise FitError(f"levels must be such as 1-9, or several, 1-5,1-9,0-100, within 0-100, not {given!r}")
+        found.append({"low": int(low), "high": int(high)})
+    return found

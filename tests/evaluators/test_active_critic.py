@@ -166,6 +166,18 @@ def test_given_criteria_and_task_are_kept() -> None:
     assert not any("`notes`" in turns[0][1] or "`proposal`" in turns[0][1] for turns in seen)
 
 
+def test_the_levels_asked_for_are_those_of_the_program_and_of_a_loaded_one(tmp_path) -> None:
+    critic = fitted(simulated_lm(), levels="0-9")
+    assert (critic.fitted.reading.low, critic.fitted.reading.high) == (0, 9)
+    assert "levels:0-9:probabilities:rating_first" in critic.signature
+    loaded = load(critic.save(tmp_path / "p.json"), simulated_lm(), journal=None)
+    assert loaded.score("a reply", "q").score == critic.score("a reply", "q").score
+    several = fitted(simulated_lm(), levels="1-5, 0-9", candidates=3)
+    assert {c.levels for c in several.candidates_} == {"1-5", "0-9"}
+    winner = several.candidates_[0]
+    assert winner.levels == f"{several.fitted.reading.low}-{several.fitted.reading.high}"
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
@@ -173,6 +185,10 @@ def test_given_criteria_and_task_are_kept() -> None:
         ({"sampling": "random"}, "sampling must be one of stratified, uniform"),
         ({"search": "quick"}, "search must be one of race, full"),
         ({"order": "first"}, "order must be one of"),
+        *(
+            ({"levels": levels}, "levels must be such as 1-9, or several")
+            for levels in ("", "9", "5-1", "1-101", "1-5,", "1-5;1-9", "-1-5")
+        ),
         ({"candidates": 0}, "candidates must be a whole number of at least 1"),
         ({"max_batches": 0}, "max_batches must be a whole number of at least 1"),
         ({"demos": 14}, "14 demonstrations cannot be drawn from 14"),
