@@ -36,6 +36,8 @@ MIN_COVERAGE = 0.9
 """A candidate that leaves more than a tenth of the examples unscored cannot win."""
 FIRST_RUNG = 8
 """Examples that every candidate is scored on before the race drops any."""
+FEWEST = 4
+"""Examples that a rung has at least, however few of it a fold leaves."""
 FINALISTS = 3
 """Candidates that may win in the end, one after the other, where those before left too many examples unscored."""
 CHANCE = 0.25
@@ -316,6 +318,9 @@ class Search:
     def run(self, indices: Sequence[int]) -> int:
         """Find the winner by these examples only.
 
+        The rungs are those of a race on all examples, without the others: what was scored in such a race is not scored
+        again.
+
         Raises:
             FitError: No candidate could score 90 % of its examples.
         """
@@ -323,9 +328,12 @@ class Search:
         order = [i for i in self.order if i in allowed]
         alive = list(range(len(self.sets)))
         dropped: list[int] = []
-        size = FIRST_RUNG if self.settings.race else len(order)
+        size = FIRST_RUNG if self.settings.race else len(self.order)
         while True:
-            rung = order[:size]
+            rung = [i for i in self.order[:size] if i in allowed]
+            if len(rung) < min(FEWEST, len(order)):
+                size += 1
+                continue
             for candidate in alive:
                 self.score(candidate, rung)
             ranked = sorted(alive, key=lambda c: self._merit(c, rung), reverse=True)
@@ -334,7 +342,7 @@ class Search:
                 break
             alive = self._survivors(ranked, rung)
             dropped = [c for c in ranked if c not in alive] + dropped
-            size = len(order) if len(alive) == 1 else size * 2
+            size = len(self.order) if len(alive) == 1 else size * 2
         for candidate in [*ranked, *dropped][:FINALISTS]:
             self.score(candidate, order)
             if self._merit(candidate, order)[0]:

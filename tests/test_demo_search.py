@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from active_critic import stats
 from active_critic.demo_search import DemoSearch, Search, demo_count
 from active_critic.errors import ContextOverflow, EndpointDown, FitError
-from active_critic.examples import example_key
+from active_critic.examples import example_key, folds
 from active_critic.lm import Turn, scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Example, Scale
@@ -386,6 +386,23 @@ def test_candidates_that_cannot_be_told_apart_are_scored_on_more_until_they_can(
     asked = sorted((c.asked for c in found.candidate_programs), reverse=True)
     assert asked == [60, 60, 32, 16, 16, 16, 8, 8, 8, 8, 8]  # 11 of equals, then the better 6, 3 and 2
     assert len(model.scored) == sum(asked)
+
+
+def test_a_race_on_a_part_of_the_examples_scores_none_of_the_first_rung_again() -> None:
+    data = examples(40)
+    found, model = compiled(lambda item, shown: noise(item), data, demos=3)
+    search = found.search
+    first = set(search.order[:8])
+    before = set(search.verdicts)
+    assert {c for c, i in before if i in first} == set(range(11))
+    for part in folds(data, 5, 0):
+        search.run([i for i in range(40) if i not in part])
+    assert {i for _, i in set(search.verdicts) - before}.isdisjoint(first)
+    assert len(model.scored) == len(search.verdicts)
+    # Where a fold leaves hardly any of the first rung, the next ones in the order are taken.
+    rest = [i for i in range(40) if i not in first]
+    assert search.run(rest) in range(11)
+    assert all((c, search.order[11]) in search.verdicts for c in range(11))
 
 
 def test_where_the_winner_leaves_too_much_unscored_the_next_one_has_its_turn() -> None:
