@@ -16,6 +16,8 @@ from active_critic.errors import JournalError
 
 LONGEST_TURN = 900.0
 """Seconds for which another process is left alone with a question; after that it is asked here too."""
+PATIENCE = 30.0
+"""Seconds for which a journal that another process holds is waited for."""
 _POLL = 0.02
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, request TEXT NOT NULL, reply TEXT NOT NULL)"
 
@@ -50,14 +52,28 @@ class Journal:
         self._turns: int | None = None  # the file whose bytes stand for questions
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(self.path, timeout=30.0, check_same_thread=False, isolation_level=None)
-            tables = {row[0] for row in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if tables - {"replies"}:
-                raise sqlite3.DatabaseError("it is a database of something else")
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute(_TABLE)
+            self._db = self._opened()
         except (sqlite3.Error, OSError) as problem:
             raise self._error("opened", problem) from None
+
+    def _opened(self) -> sqlite3.Connection:
+        # Of two processes that make the file at the same moment, SQLite refuses one at once instead of letting it wait.
+        until = time.monotonic() + PATIENCE
+        while True:
+            db = sqlite3.connect(self.path, timeout=PATIENCE, check_same_thread=False, isolation_level=None)
+            try:
+                tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+                if tables - {"replies"}:
+                    raise sqlite3.DatabaseError("it is a database of something else")
+                db.execute("PRAGMA journal_mode=WAL")
+                db.execute(_TABLE)
+                return db
+            except sqlite3.Error as problem:
+                db.close()
+                busy = getattr(problem, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+                if not busy or time.monotonic() > until:
+                    raise
+                time.sleep(_POLL)
 
     def __enter__(self) -> Journal:
         return self

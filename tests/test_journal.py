@@ -121,6 +121,26 @@ def test_a_reply_that_failed_is_not_kept(loopback: Loopback, tmp_path: Path) -> 
         assert lm.ask(ASK, max_tokens=3).text == "now"
 
 
+def test_many_may_make_the_same_journal_at_the_same_moment(tmp_path: Path) -> None:
+    # Each has a connection of its own, as another process would. SQLite refused one of eight in one round of thirty.
+    for round_ in range(60):
+        together = threading.Barrier(8)
+        opened: list[int] = []
+
+        def one(path: Path, together: threading.Barrier, opened: list[int]) -> None:
+            together.wait()
+            with Journal(path) as journal:
+                opened.append(len(journal))
+
+        given = (tmp_path / f"{round_}.sqlite", together, opened)
+        threads = [threading.Thread(target=one, args=given) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert opened == [0] * 8
+
+
 def test_the_same_question_from_many_threads_is_paid_for_once(loopback: Loopback, tmp_path: Path) -> None:
     loopback.script(Say("4", slow=0.05))
     with Journal(tmp_path / "j.sqlite") as journal:

@@ -63,6 +63,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> float:
     """Waits for a lock a little, instead of half a minute."""
     seconds, connect = 0.2, sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **{**k, "timeout": seconds}))
+    monkeypatch.setattr("active_critic.journal.PATIENCE", seconds)
     return seconds
 
 
