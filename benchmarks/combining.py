@@ -312,6 +312,18 @@ def over_splits(data: Readings, sizes: Sequence[int], splits: int, seed: int) ->
     }
 
 
+def product_over_splits(data: Readings, sizes: Sequence[int], splits: int, seed: int) -> dict[str, Any]:
+    """The product's combination alone, on the splits of :func:`over_splits`, and the likelihood over all examples."""
+    least = min(len(pool) for pool, _ in parted(data, splits, seed))
+    reached: dict[int, list[float]] = {size: [] for size in sizes if size <= least}
+    for size, trial in trials(data, list(reached), splits, seed, strong=False, mute=False):
+        reached[size].append(q(applied(fitted(trial), trial).tolist(), trial.truth.tolist()) / 3)
+    return {
+        "alone": q(data.values["likelihood"].tolist(), data.human.tolist()) / 3,
+        "product": {str(size): float(np.mean(values)) for size, values in reached.items()},
+    }
+
+
 def _best(data: Readings) -> str:
     """The reading that agrees best with people over all examples, of those that need no label."""
     human = data.human.tolist()

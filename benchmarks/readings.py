@@ -30,6 +30,7 @@ from active_critic.evaluators.zero_shot import zero_shot_protocol
 from active_critic.examples import data_sha256, group_of
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm
+from active_critic.lm.likelihood import Likelihood
 from active_critic.meta_evaluation.curve_plot import curve_svg
 from active_critic.records import Example, Scale
 from active_critic.scoring import Scorer
@@ -55,10 +56,11 @@ def run(args: argparse.Namespace, lm: LanguageModel) -> None:
     stem.parent.mkdir(parents=True, exist_ok=True)
     for named in args.data:
         name, _, path = named.partition("=")
-        data = comparing.draw(comparing.read(path, args), args)
+        data = comparing.draw(_fresh(comparing.read(path, args), args), args)
         before = lm.usage
         taken = take_readings(data, lm)
         used = lm.usage - before
+        mean = take_readings(data, lm, lambda likelihood: likelihood.mean)  # from the memory: the same replies
         print(f"\n{name}: {len(data)} examples read, {used.calls} calls; combining", file=sys.stderr, flush=True)
         readings = combining.Readings.of(data, taken)
         found = {
@@ -73,6 +75,7 @@ def run(args: argparse.Namespace, lm: LanguageModel) -> None:
             "complete": len(readings.human),
             "settings": {
                 **comparing.drawn(args),
+                "besides": args.besides,
                 "fields": args.fields,
                 "splits": args.splits,
                 "held out": combining.HELD_OUT,
@@ -83,6 +86,9 @@ def run(args: argparse.Namespace, lm: LanguageModel) -> None:
             "alone": combining.each_alone(readings, args.seed),
             "with each other": combining.with_each_other(readings),
             **combining.over_splits(readings, args.sizes, args.splits, args.seed),
+            "with all tokens": combining.product_over_splits(
+                combining.Readings.of(data, mean), args.sizes, args.splits, args.seed
+            ),
         }
         picture = stem.with_name(f"{stem.name}_{name}_{lm.name}.svg")
         picture.write_text(svg(found))
@@ -94,18 +100,30 @@ def run(args: argparse.Namespace, lm: LanguageModel) -> None:
         print("\n".join(account(found)), flush=True)
 
 
+def _fresh(examples: ac.Examples, args: argparse.Namespace) -> ac.Examples:
+    """Those of other documents than the first seed draws, where asked to: nothing was chosen looking at them."""
+    if not args.besides:
+        return examples
+    first = argparse.Namespace(documents=args.besides, per_document=None, seed=0)
+    seen = {group_of(example) for example in comparing.draw(examples, first)}
+    return examples.take(i for i, example in enumerate(examples) if group_of(example) not in seen)
+
+
 def _kept(path: Path, name: str, model: str) -> list[dict[str, Any]]:
     """What was found before, of other sets or with other models."""
     sets = json.loads(path.read_text())["sets"] if path.exists() else []
     return [one for one in sets if (one["name"], one["model"]) != (name, model)]
 
 
-def take_readings(examples: Sequence[Example], lm: LanguageModel) -> dict[str, list[float | None]]:
+def take_readings(
+    examples: Sequence[Example], lm: LanguageModel, weighed: Callable[[Likelihood], float] = value_of
+) -> dict[str, list[float | None]]:
     """Ask the model for what it reads in texts without any label.
 
     Args:
         examples: The texts; their scores are not looked at.
         lm: The language model; what it has answered before comes from its memory.
+        weighed: The number that a likelihood counts as; the product's, or another.
 
     Returns:
         A value for every example, None where there is none: ``"rating"`` is that of zero-shot in percent of the scale,
@@ -120,7 +138,8 @@ def take_readings(examples: Sequence[Example], lm: LanguageModel) -> dict[str, l
     def further(name: str) -> Callable[[Example], float | None]:
         def read(example: Example) -> float | None:
             try:
-                return value_of(further_reading(name, lm, (), example))
+                read = further_reading(name, lm, (), example)
+                return weighed(read) if isinstance(read, Likelihood) else value_of(read)
             except PER_ITEM:
                 return None
 
@@ -175,9 +194,11 @@ BASIS = (
 def account(found: Mapping[str, Any]) -> list[str]:
     """What was found of one set."""
     how = found["settings"]
+    besides = f"; none of the {how['besides']} documents that seed 0 draws" if how.get("besides") else ""
     basis = (
         f"{found['complete']} of {found['examples']} examples of {found['documents']} documents have all readings "
-        f"(drawn: documents {how['documents'] or 'all'}, of each {how['per_document'] or 'all'}; seed {how['seed']}); "
+        f"(drawn: documents {how['documents'] or 'all'}, of each {how['per_document'] or 'all'}; seed {how['seed']}"
+        f"{besides}); "
         f"{how['splits']} splits, {found['held_out']:.0f} held out on average."
     )
     lines = [
@@ -196,6 +217,14 @@ def account(found: Mapping[str, Any]) -> list[str]:
         + ".",
         "",
         *_ways([found["ways"]]),
+    ]
+    whole = found["with all tokens"]
+    lines += [
+        "With the likelihood of all tokens (GPTScore's) in place of that of the least likely ones: alone "
+        f"{whole['alone']:.3f}, in the product "
+        + ", ".join(f"{mean:.3f} with {size} labels" for size, mean in whole["product"].items())
+        + ".",
+        "",
     ]
     heads = [f"intervals at {100 * coverage:g} %: inside; width" for coverage in COVERAGES]
     rows = [
@@ -297,6 +326,9 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--context", type=int)
     parser.add_argument("--documents", type=int, help="draw this many documents first; default: all")
     parser.add_argument("--per-document", type=int, help="and this many responses of each; default: all")
+    parser.add_argument(
+        "--besides", type=int, help="of other documents than --documents of this number and seed 0 draws"
+    )
     parser.add_argument("--splits", type=int, default=40)
     parser.add_argument("--sizes", type=int, nargs="+", default=[5, 10, 20, 30, 50, 100], help="numbers of labels")
     parser.add_argument("--seed", type=int, default=0)

@@ -56,7 +56,8 @@ def test_serve_says_how_to_reach_it_and_ends_cleanly(by) -> None:
     from openai import OpenAI
 
     pull(find("local-tiny"))
-    command = [sys.executable, "-c", "from active_critic.cli.lm import app; app()"]
+    listens = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # background jobs may not
+    command = [sys.executable, "-c", f"{listens}; from active_critic.cli.lm import app; app()"]
     command += ["serve", "local-tiny", "--port", "0", "--context", "512", "--api-key-env", "AC_KEY"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, env={**os.environ, "AC_KEY": "chosen-key"}, **pipes) as process:
