@@ -69,6 +69,7 @@ class Calibration(Record):
         step: The distance of the levels that people scored on (1, 0.5 or 0.25), or None where there are no such levels.
             An interval ends at a level, for no score of theirs lies between.
         n: Training examples that it rests on.
+        least_tokens: How many of a text's least likely tokens its likelihood is that of; None where it is no part.
     """
 
     parts: tuple[Part, ...] = Field(min_length=1)
@@ -76,6 +77,7 @@ class Calibration(Record):
     half_widths: dict[str, float] = Field(default_factory=dict)
     step: float | None = Field(default=None, gt=0)
     n: int
+    least_tokens: int | None = None
 
     def apply(self, readings: Mapping[str, float], scale: Scale) -> Combined:
         """The score of one text from its readings.

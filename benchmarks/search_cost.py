@@ -62,17 +62,22 @@ class Counting:
 
 
 class Recorded(Search):
-    """A search whose verdicts are all there; notes which of them are asked for."""
+    """A search that notes which verdicts a trial asks for; by then all of them are there."""
+
+    asked: set[tuple[int, int]] | None = None
 
     def score(self, candidate: int, indices: Sequence[int]) -> None:
-        self.asked |= {(candidate, i) for i in indices}
+        if self.asked is None:
+            super().score(candidate, indices)
+        else:
+            self.asked |= {(candidate, i) for i in indices}
 
     def trial(self, indices: Sequence[int], *, race: bool) -> tuple[int, set[tuple[int, int]]]:
         """The winner by some of the examples, and what was asked to find it."""
-        self.asked: set[tuple[int, int]] = set()
+        self.asked = set()
         self.settings.race = race
-        whole = self.order
-        self.order = [i for i in whole if i in set(indices)]  # as if there were no others
+        whole, kept = self.order, set(indices)
+        self.order = [i for i in whole if i in kept]  # as if there were no others
         try:
             return self.run(indices), self.asked
         finally:
@@ -141,7 +146,7 @@ def grid(data: ac.Examples, lm: Any, memory: Counting, args: Any) -> tuple[Recor
         provenance=Provenance(model=lm.name),
     )
     settings = DemoSearch(candidates=args.candidates, race=False, seed=args.seed)
-    search = Search(Scorer(protocol, lm), data, data, settings)
+    search = Recorded(Scorer(protocol, lm), data, data, settings)
     costs: dict[tuple[int, int], tuple[int, int]] = {}
     before = (memory.calls, memory.tokens)
 
@@ -156,8 +161,7 @@ def grid(data: ac.Examples, lm: Any, memory: Counting, args: Any) -> tuple[Recor
     settings.progress = told
     for candidate in range(len(search.sets)):
         search.score(candidate, range(len(data)))
-    search.__class__ = Recorded
-    return search, costs  # type: ignore[return-value]
+    return search, costs
 
 
 def simulate(search: Recorded, costs: dict[tuple[int, int], Any], seed: int) -> dict[str, Any]:

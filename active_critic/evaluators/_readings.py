@@ -18,7 +18,7 @@ from active_critic.evaluators.gpt_score import weighing_turns
 from active_critic.evaluators.surface import SurfaceFloor, out_of_fold
 from active_critic.examples import MIN_EXAMPLES, folds, group_of
 from active_critic.lm import LanguageModel
-from active_critic.lm.likelihood import Likelihood, refusal
+from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood, refusal
 from active_critic.records import Criterion, Example, Scale
 
 READINGS = ("rating", "approval", "likelihood", "surface")
@@ -177,6 +177,8 @@ class Combiner:
         small = {name for name, share in found.shares.items() if share < WORTH} - {"rating", *self.always}
         if small:
             found = calibrate({name: values[name] for name in values if name not in small}, human, groups)
+        if "likelihood" in found.shares:
+            found = found.model_copy(update={"least_tokens": LEAST_LIKELY})
         return found, None if "surface" in small else floor
 
     def predict(self, candidate: int, fitted_on: Sequence[int], indices: Sequence[int]) -> dict[int, float]:

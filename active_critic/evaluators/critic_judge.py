@@ -13,7 +13,7 @@ from active_critic.evaluators.gpt_score import weighing_turns
 from active_critic.evaluators.judging import Judge
 from active_critic.evaluators.surface import SurfaceFloor
 from active_critic.lm.client import Turn
-from active_critic.lm.likelihood import Likelihood
+from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood
 from active_critic.records import Example, Verdict
 from active_critic.scoring import OVERALL_QUESTION, Scorer, demo_turns, instructions, item
 
@@ -30,6 +30,15 @@ class CriticJudge(Judge):
             raise ProtocolError(f"the program combines readings that this version does not know: {', '.join(unknown)}")
         if "surface" in names and self._floor is None:
             raise ProtocolError("the program combines a surface reading whose numbers are missing; fit it again")
+        if (
+            "likelihood" in names
+            and protocol.calibration is not None
+            and protocol.calibration.least_tokens != LEAST_LIKELY
+        ):
+            raise ProtocolError(
+                f"the program combines a likelihood that is not that of the {LEAST_LIKELY} least likely tokens, which "
+                "this version reads; fit it again"
+            )
         self.further = [name for name in ("approval", "likelihood") if name in names]
         self.questions = ("overall", *self.further)
 

@@ -25,7 +25,7 @@ Method = Literal["forced", "prompt"]
 Weigh = Callable[[Sequence["Turn"], str], "Likelihood"]
 """From a conversation and a reply to it to that reply's likelihood, its usage without calls and seconds."""
 
-LEAST = 15
+LEAST_LIKELY = 15
 """How many of a text's least likely tokens its weakness is read from."""
 FLOOR = -104.0
 """Log-probability of a token whose probability is zero in single precision (its smallest number is exp(-103.3))."""
@@ -62,11 +62,11 @@ class Likelihood:
 
     @property
     def weakest(self) -> float:
-        """Mean log-probability of the ``LEAST`` least likely tokens, at most 0; of all where there are no more.
+        """Mean log-probability of the ``LEAST_LIKELY`` least likely tokens, at most 0; of all where there are no more.
 
         What is written behind a text of that length can only lower it: the tokens before stay as likely as they are.
         """
-        least = sorted(self.logprobs)[:LEAST]
+        least = sorted(self.logprobs)[:LEAST_LIKELY]
         return math.fsum(least) / len(least)
 
     @classmethod

@@ -308,6 +308,9 @@ def test_a_program_whose_numbers_are_missing_or_unknown_is_refused() -> None:
         judge(surface=None)
     with pytest.raises(ProtocolError, match="damaged"):
         judge(surface={**program.surface, "intercept": "high"})
+    for other in (None, 10):  # as programs were fitted when the likelihood was that of all tokens
+        with pytest.raises(ProtocolError, match=r"not that of the 15 least likely tokens.*fit it again"):
+            judge(calibration=program.calibration.model_copy(update={"least_tokens": other}))
     parts = (*program.calibration.parts, Part(name="smell", mean=0, spread=1, weight=1))
     with pytest.raises(ProtocolError, match="readings that this version does not know: smell"):
         judge(calibration=program.calibration.model_copy(update={"parts": parts}))

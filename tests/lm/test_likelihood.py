@@ -17,7 +17,7 @@ from loopback import Fault, Loopback, echoing, not_echoing, too_many
 from active_critic import errors
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm, scripted_lm
-from active_critic.lm.likelihood import FLOOR, LEAST, Likelihood
+from active_critic.lm.likelihood import FLOOR, LEAST_LIKELY, Likelihood
 from active_critic.lm.retrying import RETRIES
 from active_critic.records import Usage
 
@@ -65,7 +65,7 @@ def test_a_probability_below_single_precision_counts_as_the_smallest() -> None:
 
 
 @given(
-    logprobs=st.lists(st.floats(FLOOR, 0), min_size=LEAST),
+    logprobs=st.lists(st.floats(FLOOR, 0), min_size=LEAST_LIKELY),
     added=st.lists(st.floats(FLOOR, 0)),
     at=st.integers(0, 100),
 )
@@ -73,7 +73,7 @@ def test_more_tokens_never_raise_the_weakness_of_a_text(logprobs: list[float], a
     plain = Likelihood.of(logprobs, "forced", Usage())
     more = Likelihood.of([*logprobs[:at], *added, *logprobs[at:]], "forced", Usage())
     assert more.weakest <= plain.weakest + 1e-9
-    assert plain.weakest == pytest.approx(sum(sorted(logprobs)[:LEAST]) / LEAST)
+    assert plain.weakest == pytest.approx(sum(sorted(logprobs)[:LEAST_LIKELY]) / LEAST_LIKELY)
 
 
 def test_the_weakness_of_a_short_text_is_its_mean() -> None:
