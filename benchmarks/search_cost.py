@@ -148,19 +148,13 @@ def grid(data: ac.Examples, lm: Any, memory: Counting, args: Any) -> tuple[Recor
     settings = DemoSearch(candidates=args.candidates, race=False, seed=args.seed)
     search = Recorded(Scorer(protocol, lm), data, data, settings)
     costs: dict[tuple[int, int], tuple[int, int]] = {}
-    before = (memory.calls, memory.tokens)
-
-    def told(what: str, done: int, total: int) -> None:
-        nonlocal before
-        now = (memory.calls, memory.tokens)
-        if search.verdicts:
-            costs[next(reversed(search.verdicts))] = (now[0] - before[0], now[1] - before[1])
-        before = now
-        comparing.say(what, done, total)
-
-    settings.progress = told
     for candidate in range(len(search.sets)):
-        search.score(candidate, range(len(data)))
+        # One at a time, so that each has its own price; what shares most of the prompt comes together, as in a search.
+        for i in sorted(range(len(data)), key=lambda i: (-search._kept_prefix(candidate, i), data[i].source, i)):
+            before = (memory.calls, memory.tokens)
+            search.score(candidate, [i])
+            costs[candidate, i] = (memory.calls - before[0], memory.tokens - before[1])
+            comparing.say("scoring", len(costs), len(search.sets) * len(data))
     return search, costs
 
 
