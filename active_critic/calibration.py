@@ -178,7 +178,7 @@ def calibrate(
 def _fit(x: Floats, y: Floats, names: Sequence[str], prior: float) -> tuple[Floats, Floats, Floats]:
     """Means and spreads of the readings, and their weights in points for one standard deviation: none below 0.
 
-    The normal equations of the standardised regression, to which ``prior`` examples are added in which the readings
+    The standardised regression with weights of 0 or more, to which ``prior`` examples are added in which the readings
     correlate as believed with people's scores and with each other.
     """
     believed = np.array([EXPECTED.get(name, TOGETHER) for name in names])
@@ -192,8 +192,7 @@ def _fit(x: Floats, y: Floats, names: Sequence[str], prior: float) -> tuple[Floa
     z = _standard(x, means, spreads)[:, varies]
     alike = alike[np.ix_(varies, varies)]
     seen = z.T @ (y - y.mean()) / spread
-    weights[varies] = np.linalg.solve(z.T @ z + prior * alike, seen + prior * believed[varies])
-    weights = np.maximum(weights, 0.0)
+    weights[varies] = _non_negative(z.T @ z + prior * alike, seen + prior * believed[varies])
     against = not weights.any()
     if against:  # the same score for every text would say nothing at all: what is believed, as weakly as can be
         weights[varies] = np.linalg.solve(alike, believed[varies])
@@ -201,6 +200,14 @@ def _fit(x: Floats, y: Floats, names: Sequence[str], prior: float) -> tuple[Floa
     if told > 1e-9 and (against or told < LEAST_SLOPE):
         weights *= LEAST_SLOPE / told
     return means, spreads, weights * spread
+
+
+def _non_negative(a: Floats, b: Floats) -> Floats:
+    """The weights w of 0 or more with the least w'aw / 2 - b'w."""
+    from scipy.optimize import nnls  # a second of imports that only a fit needs
+
+    root = np.linalg.cholesky(a)
+    return np.asarray(nnls(root.T, np.linalg.solve(root, b))[0])
 
 
 def _together(one: str, other: str) -> float:

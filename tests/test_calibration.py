@@ -74,6 +74,15 @@ def test_readings_that_all_go_against_people_still_tell_texts_apart() -> None:
     assert all(weight > 0 for weight in weights_of(found).values())
 
 
+def test_a_reading_that_goes_against_people_leaves_the_others_as_they_are_without_it() -> None:
+    readings, human = drawn(30, {"rating": 0.6, "surface": 0.4, "likelihood": -1.0}, 0.3)
+    # Tied to the rating: as long as it stood in the sum with its negative weight, it raised the rating's.
+    readings["likelihood"] = [x + y for x, y in zip(readings["likelihood"], readings["rating"], strict=True)]
+    found = weights_of(calibrate(readings, human, alone(30)))
+    without = weights_of(calibrate({name: readings[name] for name in ("rating", "surface")}, human, alone(30)))
+    assert found == pytest.approx({**without, "likelihood": 0.0})
+
+
 def test_few_examples_leave_the_weights_nearly_equal_and_many_let_them_go() -> None:
     truth = {"rating": 1.0, "likelihood": 0.2, "surface": 0.6}
 
