@@ -28,8 +28,9 @@ from active_critic.examples import (
     repeated_rows,
     split,
 )
-from active_critic.files import NUMBER, BadRow, RecordWriter, check_columns, iter_records, merge_record
+from active_critic.files import NUMBER, BadRow, check_columns, iter_records
 from active_critic.records import Example, Scale
+from active_critic.writing import RecordWriter, merge_record
 
 __all__ = [
     "COLUMNS",

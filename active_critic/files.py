@@ -1,35 +1,28 @@
-"""Records in and out of files: CSV, TSV, JSON, JSON Lines (each also gzipped), and Parquet (reading only).
+"""Records out of files: CSV, TSV, JSON, JSON Lines (each also gzipped), and Parquet. Into files: ``writing``.
 
 A record is one row as it stands in the file, a mapping from column to value. What the columns mean, ``data`` knows.
 """
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import gzip
 import io
 import json
-import math
-import os
 import re
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, cast
 
-from active_critic.errors import DataError, MissingExtra, OutputError
+from active_critic.errors import DataError, MissingExtra
 
 READABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
-WRITABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 
-_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _WRAPPERS = ("data", "examples", "items")
-_FORMULA = frozenset("=+-@\t\r＝＋－＠")
-"""What a text that a spreadsheet runs begins with; in some languages the full-width signs do, too."""
 
 
 Row = tuple[int, dict[str, Any]]
@@ -116,10 +109,10 @@ def _text_rows(path: Path, kind: str, gzipped: bool) -> Iterator[Row | BadRow]:
         if start[:2] == b"\x1f\x8b":
             raise DataError("this is gzip data; let its name end in .gz", path=str(path))
         # Undecodable bytes pass through as surrogates, so that they are reported with the row they are in.
-        newline = "" if kind in _DELIMITERS else "\n"
+        newline = "" if kind in DELIMITERS else "\n"
         with io.TextIOWrapper(cast(BinaryIO, raw), "utf-8-sig", errors="surrogateescape", newline=newline) as text:
-            if kind in _DELIMITERS:
-                yield from _delimited(text, path, _DELIMITERS[kind])
+            if kind in DELIMITERS:
+                yield from _delimited(text, path, DELIMITERS[kind])
             elif kind == ".json":
                 yield from _json_array(text.read(), path)
             else:
@@ -258,148 +251,3 @@ def _parquet(path: Path) -> Iterator[Row | BadRow]:
                     yield row, record
     except pa.ArrowException as error:
         raise DataError(f"not a Parquet file, or damaged ({error})", path=str(path)) from error
-
-
-def merge_record(record: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, Any]:
-    """An output record: the input's own columns, then the verdict's.
-
-    An input column that is named like one of the verdict's is kept as ``input_<name>`` (with ``input_`` once more where
-    that name is taken too).
-    """
-    merged: dict[str, Any] = {}
-    for name, value in record.items():
-        kept = name
-        while kept in verdict or (kept != name and kept in record) or kept in merged:
-            kept = f"input_{kept}"
-        merged[kept] = value
-    return {**merged, **verdict}
-
-
-class RecordWriter:
-    """Writes records to ``.jsonl``, ``.json``, ``.csv`` or ``.tsv``, each also ``.gz``, one at a time.
-
-    A context manager. Rows go to ``PATH.partial``, which takes the place of ``PATH`` when the block ends well. When it
-    does not, the partial file is kept and the error names it. In CSV and TSV the first record fixes the columns, nested
-    values are JSON text, and a text that a spreadsheet would run as a formula gets a leading apostrophe.
-
-    Args:
-        path: Where the finished file shall be.
-        guarded: The only columns in which texts are kept from running as formulas; None: all. What is in other columns
-            is written as it is, so that it can be read back.
-
-    Raises:
-        DataError: The suffix is not one of the above.
-        OutputError: The file cannot be written, or a record has a column that the header lacks.
-    """
-
-    def __init__(self, path: str | Path, *, guarded: Collection[str] | None = None) -> None:
-        self.path = Path(path)
-        self.guarded = guarded
-        self.partial = self.path.with_name(self.path.name + ".partial")
-        self.kind, self._gzipped = file_kind(self.path, WRITABLE)
-        self.count = 0
-        self._columns: list[str] = []
-
-    def __enter__(self) -> RecordWriter:
-        if self.path.is_dir():
-            raise OutputError(f"{self.path} is a folder; name a file")
-        try:
-            self._file = self.partial.open("wb")
-        except OSError as error:
-            raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from error
-        # No name and no time in the header: the same records give the same bytes.
-        self._out = gzip.GzipFile("", "wb", fileobj=self._file, mtime=0) if self._gzipped else None
-        return self
-
-    def write(self, record: Mapping[str, Any]) -> None:
-        """Append one record."""
-        if self.kind in _DELIMITERS:
-            self._put(self._delimited(record))
-        elif self.kind == ".json":
-            self._put(f"{',' if self.count else '['}\n{json_text(dict(record))}")
-        else:
-            self._put(json_text(dict(record)) + "\n")
-        self.count += 1
-
-    def _delimited(self, record: Mapping[str, Any]) -> str:
-        lines = io.StringIO()
-        # A carriage return in a cell is quoted only where it is part of the line end.
-        writer = csv.writer(lines, delimiter=_DELIMITERS[self.kind], lineterminator="\r\n")
-        if not self.count:
-            self._columns = list(record)
-            writer.writerow([self._cell(column, column) for column in self._columns])
-        for column in record.keys() - self._columns:
-            raise OutputError(
-                f"record {self.count + 1} has a column {column!r} that the first record does not have, "
-                f"and the header of {self.path} is fixed by then; write .jsonl instead"
-            )
-        writer.writerow([self._cell(column, record.get(column)) for column in self._columns])
-        return lines.getvalue()
-
-    def _cell(self, column: str, value: Any) -> str:
-        runs = isinstance(value, str) and value[:1] in _FORMULA and not NUMBER.fullmatch(value)
-        return f"'{value}" if runs and (self.guarded is None or column in self.guarded) else _cell(value)
-
-    def _put(self, text: str) -> None:
-        try:
-            data = text.encode("utf-8", "backslashreplace")
-            if self._out is None:
-                self._file.write(data)
-                self._file.flush()
-            else:
-                self._out.write(data)
-        except OSError as error:
-            raise self._failed(error) from error
-
-    def _failed(self, error: OSError) -> OutputError:
-        done = f"{self.count} records were written to {self.partial} before that"
-        return OutputError(f"cannot write {self.path}: {error.strerror or error}; {done}")
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is not None:
-            with contextlib.suppress(OSError):
-                self._close()
-            if self.count:
-                error.add_note(f"What was written before that is in {self.partial} ({self.count} records).")
-            else:
-                with contextlib.suppress(OSError):
-                    self.partial.unlink()
-            return
-        if self.kind == ".json":
-            self._put("\n]\n" if self.count else "[]\n")
-        try:
-            self._close()
-            self.partial.replace(self.path)
-        except OSError as failure:
-            raise self._failed(failure) from failure
-
-    def _close(self) -> None:
-        with self._file as file:
-            if self._out is not None:
-                self._out.close()
-            file.flush()
-            os.fsync(file.fileno())
-
-
-def json_text(value: Any) -> str:
-    """A record as one line of JSON; numbers that are not finite become null."""
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
-    except ValueError:
-        return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=str)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(name): _finite(part) for name, part in value.items()}
-    return [_finite(part) for part in value] if isinstance(value, list | tuple) else value
-
-
-def _cell(value: Any) -> str:
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return ""
-    return json_text(value) if isinstance(value, Mapping | list | tuple | bool | int | float) else str(value)

@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from active_critic.errors import DataError, OutputError
-from active_critic.files import BadRow, RecordWriter, iter_records, merge_record
+from active_critic.files import BadRow, iter_records
+from active_critic.locks import try_lock
+from active_critic.writing import RecordWriter, merge_record
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40) | st.sampled_from(
     [
@@ -327,6 +329,45 @@ def test_what_was_written_before_an_interruption_is_kept_and_named(tmp_path: Pat
     assert str(writer.partial) in caught.value.__notes__[0]
     assert gzip.decompress(writer.partial.read_bytes()) == b'{"a": 1}\n'
     assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.json", "x.jsonl.gz"])
+def test_two_runs_do_not_write_to_one_file(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    with RecordWriter(path) as writer:
+        writer.write({"a": 1})
+        with pytest.raises(OutputError, match=rf"another run is writing .*{name}; wait until it is done"):
+            RecordWriter(path).__enter__()
+        writer.write({"a": 2})
+    with RecordWriter(path) as later:  # and is free again
+        assert len(rows(path)) == 2
+        later.write({"a": 3})
+    assert len(rows(path)) == 1
+
+
+def test_what_a_killed_run_left_is_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl.partial").write_text('{"a": "left over from a run that was killed"}\n')
+    with RecordWriter(tmp_path / "x.jsonl") as writer:
+        writer.write({"a": 1})
+    assert rows(tmp_path / "x.jsonl") == [{"a": 1}]
+
+
+def test_a_partial_file_that_was_just_finished_is_not_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, locks = RecordWriter(tmp_path / "x.jsonl"), []
+
+    def first_is_done_meanwhile(descriptor: int) -> bool:
+        if not locks:
+            locks.append(descriptor)
+            first.__exit__(None, None, None)
+        return try_lock(descriptor)
+
+    first.__enter__()
+    first.write({"a": 1})
+    monkeypatch.setattr("active_critic.writing.try_lock", first_is_done_meanwhile)
+    with RecordWriter(tmp_path / "x.jsonl") as second:
+        assert rows(tmp_path / "x.jsonl") == [{"a": 1}]
+        second.write({"a": 2})
+    assert rows(tmp_path / "x.jsonl") == [{"a": 2}]
 
 
 def test_a_failure_before_the_first_record_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -26,8 +26,8 @@ def tell(model: LanguageModel, work: Callable[[LanguageModel], object], *, as_js
         as_json: Print one JSON document.
         quiet: Leave out what the figures rest on.
     """
-    from active_critic.files import json_text
     from active_critic.lm.rehearsal import estimate
+    from active_critic.writing import json_text
 
     latest = getattr(model.memory, "latest", None)
     found = estimate(model, work, latest(LATEST) if latest is not None else [])

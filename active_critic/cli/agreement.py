@@ -113,7 +113,7 @@ def agreement(
         "notes": job.notes,
     }
     if as_json:
-        from active_critic.files import json_text
+        from active_critic.writing import json_text
 
         typer.echo(json_text(document))
         return

@@ -14,7 +14,7 @@ import typer
 from active_critic.cli import _common as common
 
 if TYPE_CHECKING:
-    from active_critic.files import RecordWriter
+    from active_critic.writing import RecordWriter
 
 
 class Levels(StrEnum):
@@ -118,9 +118,9 @@ def compare(
     common.show_notes([*data.notes, *notes], quiet=quiet)
 
     from active_critic.cli._progress import Display
-    from active_critic.files import RecordWriter
     from active_critic.meta_evaluation import compare as compare_them
     from active_critic.records import Usage
+    from active_critic.writing import RecordWriter
 
     options = common.model_options(api_base, api_key_env, context, strict, workers)
     with ExitStack() as stack:
@@ -157,7 +157,7 @@ def compare(
             for record in found.predictions():
                 score_file.write(record)
     if as_json:
-        from active_critic.files import json_text
+        from active_critic.writing import json_text
 
         typer.echo(json_text(found.to_dict()))
     else:
@@ -171,7 +171,7 @@ def compare(
 
 def result_file(path: Path) -> RecordWriter:
     """What writes a result: everything as one document to ``.json``, else its rows; a context manager."""
-    from active_critic.files import RecordWriter
+    from active_critic.writing import RecordWriter
 
     writer = RecordWriter(path)
     if is_whole(writer):

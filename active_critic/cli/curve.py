@@ -80,10 +80,10 @@ def curve(
     data = read_examples(labels, fields=common.parse_fields(fields), scale=scale)
 
     from active_critic.cli._progress import Display
-    from active_critic.files import json_text
     from active_critic.meta_evaluation.curves import curve as curve_of
     from active_critic.meta_evaluation.curves import draw
     from active_critic.records import Usage
+    from active_critic.writing import json_text
 
     try:
         possible, _, notes = draw(data, **how)

@@ -208,7 +208,7 @@ def fit(
     report = dict(program.provenance.report)
     notes = list(dict.fromkeys([*notes, *program.provenance.notes, *report.get("notes", ())]))
     if as_json:
-        from active_critic.files import json_text
+        from active_critic.writing import json_text
 
         document = {
             "program": str(out),
@@ -316,7 +316,7 @@ def _held_back(data: Examples, train: float | None, seed: int, notes: list[str])
 
 
 def _write_rest(path: Path, held_back: Examples) -> None:
-    from active_critic.files import RecordWriter
+    from active_critic.writing import RecordWriter
 
     # Rows of JSON Lines may differ in their columns; a header holds them all.
     columns = dict.fromkeys(name for example in held_back for name in example.record)

@@ -82,7 +82,7 @@ def probe(
     common.show_notes(data.notes, quiet=quiet)
 
     from active_critic.cli._progress import Display
-    from active_critic.files import RecordWriter
+    from active_critic.writing import RecordWriter
 
     run = _attack if attacks else _perturb
     started = time.monotonic()

@@ -99,7 +99,7 @@ def quickstart(
         "notes": [CAVEAT],
     }
     if as_json:
-        from active_critic.files import json_text
+        from active_critic.writing import json_text
 
         typer.echo(json_text(result))
         return

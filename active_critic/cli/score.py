@@ -112,7 +112,7 @@ def score(
         "notes": notes,
     }
     if as_json:
-        from active_critic.files import json_text
+        from active_critic.writing import json_text
 
         typer.echo(json_text(summary))
     elif not quiet:
@@ -275,7 +275,7 @@ class _Lines(_Sink):
     """JSON Lines on standard output, each out as soon as it is known."""
 
     def put(self, entry: Example | BadRow, verdict: Verdict, record: dict[str, Any]) -> None:
-        from active_critic.files import json_text
+        from active_critic.writing import json_text
 
         del entry, verdict
         sys.stdout.buffer.write(f"{json_text(record)}\n".encode("utf-8", "backslashreplace"))

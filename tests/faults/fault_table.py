@@ -207,6 +207,12 @@ LOCAL = (
         "faults/test_local_faults.py::test_a_journal_that_cannot_be_written_is_found_before_anything_is_paid_for",
     ),
     Local(
+        "another run writes the same file",
+        "found before anything is paid for; what the other writes is not touched",
+        "5",
+        "faults/test_local_faults.py::test_a_file_that_another_run_is_writing_is_found_before_anything_is_paid_for",
+    ),
+    Local(
         "journal locked by another process",
         "waited for half a minute, then the run ends",
         "5",

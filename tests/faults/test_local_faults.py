@@ -21,6 +21,7 @@ from loopback import too_many
 from active_critic.evaluators.judging import OUT_OF_MEMORY
 from active_critic.lm import LanguageModel
 from active_critic.records import Example
+from active_critic.writing import RecordWriter
 
 
 def nobody(*_: object, **__: object) -> LanguageModel:
@@ -46,6 +47,20 @@ def test_a_journal_that_cannot_be_written_is_found_before_anything_is_paid_for(
     assert done.code == 5
     assert "the journal /sys/kernel/j.sqlite cannot be opened" in done.err
     assert not Path("s.jsonl.partial").exists()
+
+
+def test_a_file_that_another_run_is_writing_is_found_before_anything_is_paid_for(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RecordWriter("s.jsonl") as other:
+        other.write({"score": 1})
+        with monkeypatch.context() as patch:
+            patch.setattr(bench, "model", nobody)
+            done = bench.score(HEALTHY, never)
+        assert done.code == 5
+        assert "another run is writing s.jsonl; wait until it is done, or name another file" in done.err
+    assert Path("s.jsonl").read_text() == '{"score": 1}\n'
+    assert bench.score(HEALTHY, never).code == 0
 
 
 HOLD = """

@@ -12,10 +12,11 @@ from simulated import simulated_lm
 
 from active_critic import errors, store
 from active_critic.cli import main
-from active_critic.files import BadRow, RecordWriter, iter_records
+from active_critic.files import BadRow, iter_records
 from active_critic.lm import scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Scale
+from active_critic.writing import RecordWriter
 
 FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "＝1+1", '=HYPERLINK("http://x","y")']
 DRIVES = "\x1b[2J\x1b]0;owned\x07\u202e"

@@ -1,0 +1,192 @@
+"""Records into files: CSV, TSV, JSON, JSON Lines, each also gzipped. Out of files: ``files``."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import json
+import math
+import os
+import stat
+import sys
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from active_critic.errors import OutputError
+from active_critic.files import DELIMITERS, NUMBER, file_kind
+from active_critic.locks import try_lock
+
+WRITABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
+
+_FORMULA = frozenset("=+-@\t\r＝＋－＠")
+"""What a text that a spreadsheet runs begins with; in some languages the full-width signs do, too."""
+
+
+def merge_record(record: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """An output record: the input's own columns, then the verdict's.
+
+    An input column that is named like one of the verdict's is kept as ``input_<name>`` (with ``input_`` once more where
+    that name is taken too).
+    """
+    merged: dict[str, Any] = {}
+    for name, value in record.items():
+        kept = name
+        while kept in verdict or (kept != name and kept in record) or kept in merged:
+            kept = f"input_{kept}"
+        merged[kept] = value
+    return {**merged, **verdict}
+
+
+class RecordWriter:
+    """Writes records to ``.jsonl``, ``.json``, ``.csv`` or ``.tsv``, each also ``.gz``, one at a time.
+
+    A context manager. Rows go to ``PATH.partial``, which takes the place of ``PATH`` when the block ends well. When it
+    does not, the partial file is kept and the error names it. A second writer of the same file is refused. In CSV and
+    TSV the first record fixes the columns, nested values are JSON text, and a text that a spreadsheet would run as a
+    formula gets a leading apostrophe.
+
+    Args:
+        path: Where the finished file shall be.
+        guarded: The only columns in which texts are kept from running as formulas; None: all. What is in other columns
+            is written as it is, so that it can be read back.
+
+    Raises:
+        DataError: The suffix is not one of the above.
+        OutputError: The file cannot be written, another run is writing it, or a record has a column that the header
+            lacks.
+    """
+
+    def __init__(self, path: str | Path, *, guarded: Collection[str] | None = None) -> None:
+        self.path = Path(path)
+        self.guarded = guarded
+        self.partial = self.path.with_name(self.path.name + ".partial")
+        self.kind, self._gzipped = file_kind(self.path, WRITABLE)
+        self.count = 0
+        self._columns: list[str] = []
+
+    def __enter__(self) -> RecordWriter:
+        if self.path.is_dir():
+            raise OutputError(f"{self.path} is a folder; name a file")
+        try:
+            self._file = self._own_partial()
+        except OSError as error:
+            raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from error
+        # No name and no time in the header: the same records give the same bytes.
+        self._out = gzip.GzipFile("", "wb", fileobj=self._file, mtime=0) if self._gzipped else None
+        return self
+
+    def _own_partial(self) -> BinaryIO:
+        """The partial file, empty and locked: two runs never write to one."""
+        while True:
+            file = self.partial.open("ab")
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                return file
+            if not try_lock(file.fileno()):
+                file.close()
+                raise OutputError(f"another run is writing {self.path}; wait until it is done, or name another file")
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(found, self.partial.stat()):
+                    file.truncate(0)
+                    return file
+            file.close()  # the run that had it was done just now, and gave it its final name
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """Append one record."""
+        if self.kind in DELIMITERS:
+            self._put(self._delimited(record))
+        elif self.kind == ".json":
+            self._put(f"{',' if self.count else '['}\n{json_text(dict(record))}")
+        else:
+            self._put(json_text(dict(record)) + "\n")
+        self.count += 1
+
+    def _delimited(self, record: Mapping[str, Any]) -> str:
+        lines = io.StringIO()
+        # A carriage return in a cell is quoted only where it is part of the line end.
+        writer = csv.writer(lines, delimiter=DELIMITERS[self.kind], lineterminator="\r\n")
+        if not self.count:
+            self._columns = list(record)
+            writer.writerow([self._cell(column, column) for column in self._columns])
+        for column in record.keys() - self._columns:
+            raise OutputError(
+                f"record {self.count + 1} has a column {column!r} that the first record does not have, "
+                f"and the header of {self.path} is fixed by then; write .jsonl instead"
+            )
+        writer.writerow([self._cell(column, record.get(column)) for column in self._columns])
+        return lines.getvalue()
+
+    def _cell(self, column: str, value: Any) -> str:
+        runs = isinstance(value, str) and value[:1] in _FORMULA and not NUMBER.fullmatch(value)
+        return f"'{value}" if runs and (self.guarded is None or column in self.guarded) else _cell(value)
+
+    def _put(self, text: str) -> None:
+        try:
+            data = text.encode("utf-8", "backslashreplace")
+            if self._out is None:
+                self._file.write(data)
+                self._file.flush()
+            else:
+                self._out.write(data)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: OSError) -> OutputError:
+        done = f"{self.count} records were written to {self.partial} before that"
+        return OutputError(f"cannot write {self.path}: {error.strerror or error}; {done}")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            with contextlib.suppress(OSError):
+                self._close()
+            if self.count:
+                error.add_note(f"What was written before that is in {self.partial} ({self.count} records).")
+            else:
+                with contextlib.suppress(OSError):
+                    self.partial.unlink()
+            return
+        if self.kind == ".json":
+            self._put("\n]\n" if self.count else "[]\n")
+        try:
+            self._close(finished=True)
+        except OSError as failure:
+            raise self._failed(failure) from failure
+
+    def _close(self, *, finished: bool = False) -> None:
+        with self._file as file:
+            if self._out is not None:
+                self._out.close()
+            file.flush()
+            os.fsync(file.fileno())
+            if sys.platform == "win32":  # which renames no open file
+                file.close()
+            if finished:
+                self.partial.replace(self.path)
+
+
+def json_text(value: Any) -> str:
+    """A record as one line of JSON; numbers that are not finite become null."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
+    except ValueError:
+        return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=str)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(name): _finite(part) for name, part in value.items()}
+    return [_finite(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    return json_text(value) if isinstance(value, Mapping | list | tuple | bool | int | float) else str(value)
