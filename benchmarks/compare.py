@@ -13,9 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import random
 import sys
-import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +25,9 @@ from active_critic.lm import open_lm
 from active_critic.meta_evaluation import compare
 from active_critic.meta_evaluation.comparison import Comparison
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, resolve
+
+sys.path.insert(0, str(Path(__file__).parent))
+import drawing
 
 VARIANTS = {
     " (rating only)": {"use_approval": "never", "use_likelihood": "never", "use_surface": "never"},  # as in the paper
@@ -57,7 +58,7 @@ def main() -> None:
         for named in args.data:
             name, _, path = named.partition("=")
             found = compare(
-                draw(read(path, args), args),
+                drawing.draw(drawing.read(path, args), args),
                 chosen_methods(args),
                 lm,
                 train=args.train,
@@ -66,33 +67,19 @@ def main() -> None:
                 seed=args.seed,
                 against="fine" if args.ablations else args.against,
                 journal=None,
-                progress=say,
+                progress=drawing.say,
             )
             stem = Path(args.out) / f"{'ablation' if args.ablations else 'compare'}_{name}_{lm.name}"
             stem.parent.mkdir(parents=True, exist_ok=True)
             document = {
                 "name": name,
-                "drawn": drawn(args),
+                "drawn": drawing.drawn(args),
                 "python": platform.python_version(),
                 **without_texts(found),
             }
             stem.with_name(f"{stem.name}.json").write_text(json.dumps(document, indent=1) + "\n")
             stem.with_name(f"{stem.name}.md").write_text(table(name, found, args))
             print(f"\n{table(name, found, args)}", flush=True)
-
-
-def draw(examples: ac.Examples, args: argparse.Namespace) -> ac.Examples:
-    """Some documents, and some responses of each, by the seed; input order kept."""
-    rng = random.Random(args.seed)
-    documents = sorted({group_of(example) for example in examples})
-    chosen = set(rng.sample(documents, min(args.documents or len(documents), len(documents))))
-    kept: set[str] = set()
-    for document in sorted(chosen) if args.per_document else []:
-        ids = sorted(str(example.id) for example in examples if group_of(example) == document)
-        kept |= set(rng.sample(ids, min(args.per_document, len(ids))))
-    return examples.take(
-        i for i, e in enumerate(examples) if group_of(e) in chosen and (not args.per_document or str(e.id) in kept)
-    )
 
 
 def chosen_methods(args: argparse.Namespace) -> Any:
@@ -188,39 +175,12 @@ def _tokens(usage: ac.Usage) -> str:
     return f"{(usage.prompt_tokens + usage.completion_tokens) / 1000:.0f}k"
 
 
-def drawn(args: argparse.Namespace) -> dict[str, Any]:
-    return {"documents": args.documents, "per_document": args.per_document, "seed": args.seed}
-
-
-def read(path: str, args: argparse.Namespace) -> ac.Examples:
-    return ac.read_examples(path, fields=_fields(args.fields), scale=args.scale)
-
-
-def _fields(given: str | None) -> dict[str, str] | None:
-    return dict(pair.split("=", 1) for pair in given.split(",")) if given else None
-
-
-def say(what: str, done: int, total: int) -> None:
-    print(f"\r{time.strftime('%H:%M:%S')} {what} {done or ''} {f'of at most {total}' if total else ''}   ",
-          end="", file=sys.stderr, flush=True)  # fmt: skip
-
-
 def arguments(said: str | None = __doc__) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=said, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", nargs="+", metavar="NAME=PATH")
-    parser.add_argument("--fields", default="score=overall,group=doc_id")
-    parser.add_argument("--scale")
-    parser.add_argument("--lm", default="local")
-    parser.add_argument("--api-base")
-    parser.add_argument("--context", type=int)
+    parser = drawing.splitting(drawing.options(said))
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=(*METHODS, *ABLATIONS), metavar="NAME")
     parser.add_argument("--set", action="append", metavar="NAME.PARAMETER=JSON")
     parser.add_argument("--against", help="what all are compared with; default: the best that is no Active-Critic")
-    parser.add_argument("--train", type=float, default=0.25)
     parser.add_argument("--repeats", type=int, default=1)
-    parser.add_argument("--test-documents", type=int, help="test on at most so many documents; default: all others")
-    parser.add_argument("--documents", type=int, help="draw this many documents first; default: all")
-    parser.add_argument("--per-document", type=int, help="and this many responses of each; default: all")
     parser.add_argument("--candidates", type=int, default=11)
     parser.add_argument("--batches", type=int, default=25)
     parser.add_argument(
@@ -228,8 +188,6 @@ def arguments(said: str | None = __doc__) -> argparse.Namespace:
     )
     parser.add_argument("--ablations", action="store_true", help="the paper's ablations instead of all evaluators")
     parser.add_argument("--criteria", help="with --ablations: JSON of given criteria, by name")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--journal", default="benchmarks/results/journal.sqlite")
     parser.add_argument("--out", default="benchmarks/results")
     return parser.parse_args()
 

@@ -1,6 +1,7 @@
 """How near ``--estimate`` comes to what a fit and a scoring run really take, with a given model.
 
     python benchmarks/estimate.py scored.csv --lm local --journal run.sqlite --train 0.3 --test 40
+    python benchmarks/estimate.py scored.csv --evaluator hd-eval --journal run.sqlite
 
 Estimates a fit with an empty journal, fits, estimates the scoring of held-out examples by the program, scores them, and
 prints estimate, real figure and ratio. A journal that is there already would hide what a run takes: name a new one.
@@ -21,6 +22,7 @@ from active_critic.evaluators.base import scale_of
 from active_critic.journal import Journal
 from active_critic.lm import open_lm
 from active_critic.lm.rehearsal import Estimate, estimate
+from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, resolve
 from active_critic.records import Usage
 
 FIGURES = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "cost", "seconds")
@@ -39,16 +41,15 @@ def main() -> None:
         _ = lm.capabilities  # not part of either figure
         document: dict[str, Any] = {"model": lm.name, "train": len(train), "test": len(test), "settings": vars(args)}
 
+        own: dict[str, Any] = {}
+        if args.evaluator.startswith("active-critic"):
+            own = {"candidates": args.candidates, "report": True}  # as ``active-critic fit`` does it
+        if "max_batches" in EVALUATOR_NAMES[args.evaluator].parameters:
+            own["max_batches"] = args.batches
+        (factory,) = resolve([args.evaluator], {args.evaluator: own}, seed=args.seed).values()
+
         def fit(model: Any) -> Any:
-            critic = ac.ActiveCritic(
-                model,
-                mode=args.mode,
-                candidates=args.candidates,
-                max_batches=args.batches,
-                seed=args.seed,
-                journal=None,
-            )
-            return critic.fit(train, scale=scale_of(train))
+            return factory(model, journal=None).fit(train, scale=scale_of(train))
 
         said = estimate(lm, fit, journal.latest(LATEST))
         critic, real = _measured(lm, fit)
@@ -96,7 +97,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--scale")
     parser.add_argument("--train", type=float, default=0.3, help="share of the documents that is fitted on")
     parser.add_argument("--test", type=int, default=40, help="held-out examples that are scored")
-    parser.add_argument("--mode", choices=("fine", "coarse"), default="coarse")
+    parser.add_argument("--evaluator", choices=tuple(EVALUATOR_NAMES), default="active-critic-coarse")
     parser.add_argument("--candidates", type=int, default=5)
     parser.add_argument("--batches", type=int, default=3)
     parser.add_argument("--explain", action="store_true")

@@ -32,7 +32,7 @@ from active_critic.meta_evaluation.splits import Split, plan
 from active_critic.stats import agreement
 
 sys.path.insert(0, str(Path(__file__).parent))
-from compare import draw, read
+import drawing
 from recording_proxy import RecordingProxy
 
 SCRIPTS = Path(__file__).parent / "peers"
@@ -81,14 +81,14 @@ def main() -> None:
     with served(args) as (api_base, key, model, identity), Journal(args.journal) as journal:
         for named in args.data:
             name, _, path = named.partition("=")
-            data = draw(read(path, args), args)
+            data = drawing.draw(drawing.read(path, args), args)
             splits, notes = plan(
                 data, train=args.train, repeats=args.repeats, seed=args.seed, test_documents=args.test_documents
             )
             document: dict[str, Any] = {
                 "name": name,
                 "model": model,
-                "drawn": {"documents": args.documents, "per_document": args.per_document, "seed": args.seed},
+                "drawn": drawing.drawn(args),
                 "settings": {"train": args.train, "repeats": args.repeats, "test_documents": args.test_documents,
                              "wanted": args.wanted},
                 "splits": [{"train": len(split.train), "test": len(split.test)} for split in splits],
@@ -256,24 +256,15 @@ def _figure(value: float | None, interval: Sequence[float] | None) -> str:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", nargs="+", metavar="NAME=PATH")
+    parser = drawing.splitting(
+        drawing.options(__doc__, lm="an embedded model (its own server is used), or the model of --api-base")
+    )
+    parser.set_defaults(context=16384, journal="benchmarks/results/peers_journal.sqlite")
     parser.add_argument("--cache", required=True, help="folder for the peers' environments, outside the repository")
     parser.add_argument("--peers", nargs="+", default=list(PEERS), choices=PEERS, metavar="NAME")
-    parser.add_argument("--fields", default="score=overall,group=doc_id")
-    parser.add_argument("--scale")
-    parser.add_argument("--lm", default="local", help="an embedded model; with --api-base, the model's name there")
-    parser.add_argument("--api-base", help="address of an OpenAI-compatible server; default: an embedded model's own")
     parser.add_argument("--api-key-env", default="OPENAI_API_KEY", metavar="VARIABLE")
-    parser.add_argument("--context", type=int, default=16384)
     parser.add_argument("--wanted", default=WANTED, help="what the judges are told to judge; ours find that out")
-    parser.add_argument("--train", type=float, default=0.25)
     parser.add_argument("--repeats", type=int, default=1)
-    parser.add_argument("--test-documents", type=int, help="test on at most so many documents; default: all others")
-    parser.add_argument("--documents", type=int, help="draw this many documents first; default: all")
-    parser.add_argument("--per-document", type=int, help="and this many responses of each; default: all")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--journal", default="benchmarks/results/peers_journal.sqlite")
     parser.add_argument("--out", default="benchmarks/results")
     return parser.parse_args()
 

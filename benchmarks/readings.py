@@ -37,7 +37,7 @@ from active_critic.scoring import Scorer
 
 sys.path.insert(0, str(Path(__file__).parent))
 import combining
-import compare as comparing
+import drawing
 
 PERCENT = Scale(low=0, high=100)
 """What ratings are put on: no label is needed for it, and the order is the same on any scale."""
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace, lm: LanguageModel) -> None:
     stem.parent.mkdir(parents=True, exist_ok=True)
     for named in args.data:
         name, _, path = named.partition("=")
-        data = comparing.draw(_fresh(comparing.read(path, args), args), args)
+        data = drawing.draw(_fresh(drawing.read(path, args), args), args)
         before = lm.usage
         taken = take_readings(data, lm)
         used = lm.usage - before
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace, lm: LanguageModel) -> None:
             "had": {reading: sum(value is not None for value in values) for reading, values in taken.items()},
             "complete": len(readings.human),
             "settings": {
-                **comparing.drawn(args),
+                **drawing.drawn(args),
                 "besides": args.besides,
                 "fields": args.fields,
                 "splits": args.splits,
@@ -105,7 +105,7 @@ def _fresh(examples: ac.Examples, args: argparse.Namespace) -> ac.Examples:
     if not args.besides:
         return examples
     first = argparse.Namespace(documents=args.besides, per_document=None, seed=0)
-    seen = {group_of(example) for example in comparing.draw(examples, first)}
+    seen = {group_of(example) for example in drawing.draw(examples, first)}
     return examples.take(i for i, example in enumerate(examples) if group_of(example) not in seen)
 
 
@@ -152,7 +152,7 @@ def take_readings(
         found[name] = [None] * len(examples)
         jobs = [i for i in order if examples[i].response.strip()] if name in given else []
         ask = rating if name == "rating" else further(name)
-        values = in_parallel(lm, lambda i, ask=ask: ask(examples[i]), jobs, doing=name, progress=comparing.say)
+        values = in_parallel(lm, lambda i, ask=ask: ask(examples[i]), jobs, doing=name, progress=drawing.say)
         for index, value in zip(jobs, values, strict=True):
             found[name][index] = value
     return found
@@ -317,22 +317,12 @@ def svg(found: Mapping[str, Any]) -> str:
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", nargs="+", metavar="NAME=PATH")
-    parser.add_argument("--fields", default="score=overall,group=doc_id")
-    parser.add_argument("--scale")
-    parser.add_argument("--lm", default="local")
-    parser.add_argument("--api-base")
-    parser.add_argument("--context", type=int)
-    parser.add_argument("--documents", type=int, help="draw this many documents first; default: all")
-    parser.add_argument("--per-document", type=int, help="and this many responses of each; default: all")
+    parser = drawing.options(__doc__)
     parser.add_argument(
         "--besides", type=int, help="of other documents than --documents of this number and seed 0 draws"
     )
     parser.add_argument("--splits", type=int, default=40)
     parser.add_argument("--sizes", type=int, nargs="+", default=[5, 10, 20, 30, 50, 100], help="numbers of labels")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--journal", default="benchmarks/results/journal.sqlite")
     parser.add_argument("--out", default="benchmarks/results/readings", help="where to write, without .json and .md")
     return parser.parse_args(argv)
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import compare as comparing
+import drawing
 
-import active_critic as ac
 from active_critic.evaluators import Evaluator
 from active_critic.examples import Examples
 from active_critic.journal import Journal
@@ -52,8 +52,7 @@ def run(args: argparse.Namespace, lm: LanguageModel) -> None:
     """Probe every method on every set, and write what was found after each method."""
     for named in args.data:
         name, _, path = named.partition("=")
-        fields = dict(pair.split("=", 1) for pair in args.fields.split(",")) if args.fields else None
-        data = comparing.draw(ac.read_examples(path, fields=fields, scale=args.scale), args)
+        data = drawing.draw(drawing.read(path, args), args)
         (split,), _ = plan(data, train=args.train, test_documents=args.test_documents, seed=args.seed)
         train, test = data.take(split.train), data.take(split.test)
         document: dict[str, Any] = {
@@ -95,7 +94,7 @@ def run(args: argparse.Namespace, lm: LanguageModel) -> None:
 def attacks(evaluator: Evaluator, test: Examples, args: argparse.Namespace) -> AttackTrial:
     """Attack the texts of the test part."""
     families = args.families.split(",") if args.families else None
-    return attack_trial(evaluator, test, families=families, seed=args.seed, progress=comparing.say)
+    return attack_trial(evaluator, test, families=families, seed=args.seed, progress=drawing.say)
 
 
 def without_texts(trial: AttackTrial) -> dict[str, Any]:
@@ -153,7 +152,7 @@ def perturbations(evaluator: Evaluator, test: Examples, args: argparse.Namespace
     """Make the texts of the test part worse, and see what the evaluator notices."""
     from active_critic.probes.behaviour import examine
 
-    return examine(evaluator, test, seed=args.seed, progress=comparing.say)
+    return examine(evaluator, test, seed=args.seed, progress=drawing.say)
 
 
 def perturbation_account(behaviours: dict[str, Any]) -> list[str]:
@@ -188,28 +187,14 @@ SETTINGS = ("seed", "train", "documents", "per_document", "test_documents", "can
 
 
 def _arguments(argv: list[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", nargs="+", metavar="NAME=PATH")
-    parser.add_argument("--fields", default="score=overall,group=doc_id")
-    parser.add_argument("--scale")
-    parser.add_argument("--lm", default="local")
-    parser.add_argument("--api-base")
-    parser.add_argument("--context", type=int)
+    parser = drawing.splitting(drawing.options(__doc__))
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=comparing.METHODS, metavar="NAME")
     parser.add_argument("--probes", nargs="+", default=["attacks", "perturbations"],
                         choices=["attacks", "perturbations"])  # fmt: skip
     parser.add_argument("--families", metavar="NAME,...", help="attacks, or kinds of them; default: all")
     parser.add_argument("--set", action="append", metavar="NAME.PARAMETER=JSON")
-    parser.add_argument("--train", type=float, default=0.25)
-    parser.add_argument(
-        "--test-documents", type=int, help="probe texts of at most so many documents; default: all others"
-    )
-    parser.add_argument("--documents", type=int, help="draw this many documents first; default: all")
-    parser.add_argument("--per-document", type=int, help="and this many responses of each; default: all")
     parser.add_argument("--candidates", type=int, default=11)
     parser.add_argument("--batches", type=int, default=25)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--journal", default="benchmarks/results/journal.sqlite")
     parser.add_argument("--out", default="benchmarks/results")
     args = parser.parse_args(argv)
     args.ablations, args.calibration_calls = False, None  # what compare.py reads besides

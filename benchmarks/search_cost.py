@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import compare as comparing
+import drawing
 import orjson
 
 import active_critic as ac
@@ -101,11 +102,11 @@ def main() -> None:
         lm.memory = memory
         for named in args.data:
             name, _, path = named.partition("=")
-            data = comparing.draw(comparing.read(path, args), args)
+            data = drawing.draw(drawing.read(path, args), args)
             search, costs = grid(data, lm, memory, args)
             document = {
                 "name": name,
-                "drawn": comparing.drawn(args),
+                "drawn": drawing.drawn(args),
                 "examples": len(data),
                 "documents": len({group_of(example) for example in data}),
                 "data_sha256": data_sha256(data),
@@ -136,7 +137,7 @@ def main() -> None:
 def grid(data: ac.Examples, lm: Any, memory: Counting, args: Any) -> tuple[Recorded, dict[tuple[int, int], Any]]:
     """Every candidate on every example, and what each verdict costs: (calls, tokens)."""
     assert data.scale is not None
-    inferred = infer(data, lm, scale=data.scale, seed=args.seed, max_batches=args.batches, progress=comparing.say)
+    inferred = infer(data, lm, scale=data.scale, seed=args.seed, max_batches=args.batches, progress=drawing.say)
     protocol = CriticProtocol(
         mode="coarse",
         task_description=inferred.task_description,
@@ -154,7 +155,7 @@ def grid(data: ac.Examples, lm: Any, memory: Counting, args: Any) -> tuple[Recor
             before = (memory.calls, memory.tokens)
             search.score(candidate, [i])
             costs[candidate, i] = (memory.calls - before[0], memory.tokens - before[1])
-            comparing.say("scoring", len(costs), len(search.sets) * len(data))
+            drawing.say("scoring", len(costs), len(search.sets) * len(data))
     return search, costs
 
 

@@ -37,7 +37,7 @@ from active_critic.suggesting import Places, farthest, per_document  # noqa: E40
 
 sys.path.insert(0, str(Path(__file__).parent))
 import combining  # noqa: E402
-import compare as comparing  # noqa: E402
+import drawing  # noqa: E402
 import readings as reading  # noqa: E402
 
 START, STEP = 10, 5
@@ -184,7 +184,7 @@ def curves(data: combining.Readings, args: argparse.Namespace) -> dict[str, list
     parted = combining.parted(data, args.splits, args.seed)
     most = min(args.most, *(min(POOL, len(pool)) for pool, _ in parted))
     for number, (everything, test) in enumerate(parted):
-        comparing.say("split", number + 1, args.splits)
+        drawing.say("split", number + 1, args.splits)
         rng = np.random.default_rng([args.seed, number])
         pool = sorted(rng.permutation(everything)[:POOL].tolist())
         start = rng.permutation(pool)[:START].tolist()
@@ -335,7 +335,7 @@ def simulate(args: argparse.Namespace, lm: ac.LanguageModel | None) -> None:
     """Every set, then their mean; the results are written after each set."""
     document: dict[str, Any] = {
         "model": lm.name if lm else "no model, the surface alone",
-        "settings": {**comparing.drawn(args), "fields": args.fields, "splits": args.splits, "most": args.most},
+        "settings": {**drawing.drawn(args), "fields": args.fields, "splits": args.splits, "most": args.most},
         "versions": {"active-critic": ac.__version__, "python": platform.python_version(), "numpy": np.__version__},
         "sets": {},
         "found": {},
@@ -343,7 +343,7 @@ def simulate(args: argparse.Namespace, lm: ac.LanguageModel | None) -> None:
     reached: list[Floats] = []
     for named in args.data:
         name, _, path = named.partition("=")
-        examples = comparing.draw(comparing.read(path, args), args)
+        examples = drawing.draw(drawing.read(path, args), args)
         data = combining.Readings.of(examples, reading.take_readings(examples, lm) if lm else {})
         found = curves(data, args)
         document["sets"][name] = {
@@ -365,20 +365,10 @@ def simulate(args: argparse.Namespace, lm: ac.LanguageModel | None) -> None:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", nargs="+", metavar="NAME=PATH")
-    parser.add_argument("--fields", default="score=overall,group=doc_id")
-    parser.add_argument("--scale")
-    parser.add_argument("--lm", default="local", help="`none`: the surface alone")
-    parser.add_argument("--api-base")
-    parser.add_argument("--context", type=int)
-    parser.add_argument("--documents", type=int, help="draw this many documents first; default: all")
-    parser.add_argument("--per-document", type=int, help="and this many responses of each; default: all")
+    parser = drawing.options(__doc__, lm="`none`: the surface alone")
     parser.add_argument("--splits", type=int, default=100)
     parser.add_argument("--most", type=int, default=60, help="labels at most")
     parser.add_argument("--resamples", type=int, default=1_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--journal", default="benchmarks/results/journal.sqlite")
     parser.add_argument("--out", help="where to write, without .json and .md")
     return parser.parse_args()
 
