@@ -30,6 +30,11 @@ ONE_VOICE = frozenset({"rating", "approval"})
 """but for these: both are what the model says of a text when it is asked,"""
 SAME_VOICE = 0.8
 """and are believed to correlate so."""
+DRAWN_IN = frozenset({"approval", "likelihood"})
+"""Readings that have no ends of their own, as a rating and the surface have,"""
+WITHIN = 2.0
+"""and so count as at most this many standard deviations from their mean: a text that is copied from its source is
+likelier than anything people write, and is not to be paid for that without bound."""
 LEAST_SLOPE = 0.1
 """The combined score varies at least by this part of what people's scores vary by, so that it always says something."""
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
@@ -48,14 +53,23 @@ class Part(Record):
 
     Attributes:
         name: ``"rating"``, ``"approval"``, ``"likelihood"`` or ``"surface"``.
-        mean, spread: Of the reading over the training examples, out of fold.
+        mean, spread: Of the reading over the training examples, out of fold, within its ends.
         weight: Change of the score, on the user's scale, for one standard deviation of the reading; never below 0.
+        low, high: What the reading is drawn in to (see ``WITHIN``); None where it counts as it is.
     """
 
     name: str
     mean: float
     spread: float = Field(ge=0)
     weight: float = Field(ge=0)
+    low: float | None = None
+    high: float | None = None
+
+    def adds(self, value: float) -> float:
+        """What a value of the reading adds to the mean score, in points of the user's scale."""
+        if self.low is not None and self.high is not None:
+            value = min(self.high, max(self.low, value))
+        return self.weight * (value - self.mean) / self.spread if self.spread else 0.0
 
 
 class Calibration(Record):
@@ -86,7 +100,7 @@ class Calibration(Record):
             readings: A value for every part.
             scale: The user's scale, which score and interval are clipped to.
         """
-        added = {p.name: p.weight * (readings[p.name] - p.mean) / p.spread if p.spread else 0.0 for p in self.parts}
+        added = {part.name: part.adds(readings[part.name]) for part in self.parts}
         score = min(scale.high, max(scale.low, math.fsum([self.intercept, *added.values()])))
         return Combined(score, self.interval(score, scale), added)
 
@@ -155,24 +169,39 @@ def calibrate(
     # By value: the last digit of a sum depends on the order of rows.
     order = np.lexsort((y, *x.T))
     x, y, where = x[order], y[order], [groups[i] for i in order]
-    means, spreads, weights = _fit(x, y, names, prior)
+    ends = _ends(x, names)
+    means, spreads, weights = _fit(np.clip(x, *ends), y, names, prior)
     residuals = []
     for group in sorted(set(where)):
         out = np.array([name == group for name in where])
         if out.all():
             continue
-        m, s, w = _fit(x[~out], y[~out], names, prior)
-        residuals += np.abs(y[~out].mean() + _standard(x[out], m, s) @ w - y[out]).tolist()
+        low, high = _ends(x[~out], names)
+        m, s, w = _fit(np.clip(x[~out], low, high), y[~out], names, prior)
+        residuals += np.abs(y[~out].mean() + _standard(np.clip(x[out], low, high), m, s) @ w - y[out]).tolist()
     return Calibration(
         parts=tuple(
-            Part(name=name, mean=float(m), spread=float(s), weight=float(w))
-            for name, m, s, w in zip(names, means, spreads, weights, strict=True)
+            Part(
+                name=name,
+                mean=float(mean),
+                spread=float(spread),
+                weight=float(weight),
+                low=float(low) if name in DRAWN_IN else None,
+                high=float(high) if name in DRAWN_IN else None,
+            )
+            for name, mean, spread, weight, low, high in zip(names, means, spreads, weights, *ends, strict=True)
         ),
         intercept=float(y.mean()),
         half_widths=_half_widths(sorted(residuals)),
         step=next((step for step in STEPS if np.allclose(y / step, np.round(y / step), rtol=0, atol=1e-9)), None),
         n=len(y),
     )
+
+
+def _ends(x: Floats, names: Sequence[str]) -> tuple[Floats, Floats]:
+    """The lowest and the highest value of every reading that counts."""
+    reach = np.where([name in DRAWN_IN for name in names], WITHIN * x.std(axis=0), np.inf)
+    return x.mean(axis=0) - reach, x.mean(axis=0) + reach
 
 
 def _fit(x: Floats, y: Floats, names: Sequence[str], prior: float) -> tuple[Floats, Floats, Floats]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from active_critic.calibration import COVERAGES, EXPECTED, LEAST_SLOPE, PRIOR, TOGETHER, Calibration, calibrate
+from active_critic.calibration import COVERAGES, EXPECTED, LEAST_SLOPE, PRIOR, TOGETHER, WITHIN, Calibration, calibrate
 from active_critic.errors import FitError
 from active_critic.records import Scale
 
@@ -81,6 +81,22 @@ def test_a_reading_that_goes_against_people_leaves_the_others_as_they_are_withou
     found = weights_of(calibrate(readings, human, alone(30)))
     without = weights_of(calibrate({name: readings[name] for name in ("rating", "surface")}, human, alone(30)))
     assert found == pytest.approx({**without, "likelihood": 0.0})
+
+
+def test_no_text_is_paid_without_bound_for_being_likely() -> None:
+    readings, human = drawn(60, {"rating": 0.5, "likelihood": 0.5, "approval": 0.5, "surface": 0.5}, 0.3)
+    found = calibrate(readings, human, alone(60))
+    middle = {name: float(np.mean(values)) for name, values in readings.items()}
+
+    def lifted(name: str, by: float) -> float:
+        return score(found, **{**middle, name: middle[name] + by}) - score(found, **middle)
+
+    for name in ("likelihood", "approval"):
+        ends = WITHIN * float(np.std(readings[name]))
+        assert lifted(name, 0.5 * ends) < lifted(name, ends) == pytest.approx(lifted(name, 50 * ends))
+        assert lifted(name, -50 * ends) == pytest.approx(lifted(name, -ends))
+    for name in ("rating", "surface"):  # which have ends of their own
+        assert lifted(name, 6.0) == pytest.approx(2 * lifted(name, 3.0))
 
 
 def test_few_examples_leave_the_weights_nearly_equal_and_many_let_them_go() -> None:
