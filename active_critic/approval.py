@@ -59,7 +59,11 @@ def approval(lm: LanguageModel, criteria: Sequence[Criterion], source: str, resp
         UnreadableReply: Hardly any probability is on "yes" or "no", or no probabilities are given at all.
         ModelError: The endpoint cannot be used.
     """
-    turns = approval_turns(criteria, source, response)
+    return read_approval(lm, approval_turns(criteria, source, response))
+
+
+def read_approval(lm: LanguageModel, turns: Sequence[Turn]) -> Approval:
+    """How sure the model is of its yes at the end of these turns; errors as for :func:`approval`."""
     reply = lm.ask(turns, max_tokens=1, top_logprobs=ALTERNATIVES)
     said = {"yes": 0.0, "no": 0.0}
     for text, logprob in reply.tokens[0].top if reply.tokens else ():

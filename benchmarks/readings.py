@@ -93,7 +93,7 @@ def run(args: argparse.Namespace, lm: LanguageModel) -> None:
         picture = stem.with_name(f"{stem.name}_{name}_{lm.name}.svg")
         picture.write_text(svg(found))
         found["picture"] = picture.name
-        sets = _kept(stem.with_suffix(".json"), name, lm.name)
+        sets = kept(stem.with_suffix(".json"), name, lm.name)
         sets.append(found)
         stem.with_suffix(".json").write_text(json.dumps({"sets": sets}, indent=1) + "\n")
         stem.with_suffix(".md").write_text(page(sets))
@@ -109,7 +109,7 @@ def _fresh(examples: ac.Examples, args: argparse.Namespace) -> ac.Examples:
     return examples.take(i for i, example in enumerate(examples) if group_of(example) not in seen)
 
 
-def _kept(path: Path, name: str, model: str) -> list[dict[str, Any]]:
+def kept(path: Path, name: str, model: str) -> list[dict[str, Any]]:
     """What was found before, of other sets or with other models."""
     sets = json.loads(path.read_text())["sets"] if path.exists() else []
     return [one for one in sets if (one["name"], one["model"]) != (name, model)]

@@ -1,0 +1,190 @@
+"""Readings that are not in the product: would they pay?
+
+    python benchmarks/further_readings.py sfres=path/to/sfres.jsonl --documents 44
+
+The approval asked with four demonstrations before it (two that people liked, answered "yes", and two that they did
+not); the likelihood of a response on its own, and by how much the source raises it; and, with ``--criteria``, the
+approval with criteria in view, in their order and reversed. Each alone, and in the product's combination in the place
+of the reading that is nearest to it, over random splits of the documents (as in ``readings.py``). The documents are
+halved, and demonstrations for one half come from the other: no response is judged beside another one to its source.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from active_critic.approval import Approval, approval, approval_turns, read_approval
+from active_critic.examples import data_sha256, group_of, human_score
+from active_critic.journal import Journal
+from active_critic.lm import LanguageModel, open_lm
+from active_critic.lm.client import Turn
+from active_critic.records import Criterion, Example
+from active_critic.stats import q
+
+sys.path.insert(0, str(Path(__file__).parent))
+import combining
+import drawing
+import readings
+
+DEMOS = 4
+ALONE: list[Turn] = [("user", "Write a text.")]
+"""What a response follows where no source is given."""
+
+Column = Sequence[float]
+
+
+def main() -> None:
+    """Read every set, and write what was found after each."""
+    args = _arguments()
+    stem = Path(args.out)
+    with open_lm(args.lm, api_base=args.api_base, context=args.context) as lm, Journal(args.journal) as journal:
+        lm.memory = journal
+        for named in args.data:
+            name, _, path = named.partition("=")
+            data = drawing.draw(drawing.read(path, args), args)
+            known = combining.Readings.of(data, readings.take_readings(data, lm))
+            further = take(known.examples, lm, args)
+            sets = readings.kept(stem.with_suffix(".json"), name, lm.name)
+            sets.append(
+                {
+                    "name": name,
+                    "model": lm.name,
+                    "data_sha256": data_sha256(data),
+                    "drawn": drawing.drawn(args),
+                    "splits": args.splits,
+                    "examples": len(known.human),
+                    "alone": {
+                        label: q(list(column), known.human.tolist()) / 3
+                        for label, column in {**known.values, **further}.items()
+                    },
+                    "combined": combined(known, further, args),
+                }
+            )
+            stem.with_suffix(".json").write_text(json.dumps({"sets": sets}, indent=1) + "\n")
+            stem.with_suffix(".md").write_text(page(sets))
+            print(page(sets[-1:]), flush=True)
+
+
+def take(examples: Sequence[Example], lm: LanguageModel, args: argparse.Namespace) -> dict[str, Column]:
+    """The further readings of every example, by name."""
+    order = sorted(range(len(examples)), key=lambda i: (examples[i].source, i))
+
+    def each(what: str, read: Callable[[int], float]) -> list[float]:
+        found = [0.0] * len(examples)
+        for done, index in enumerate(order):
+            drawing.say(what, done, len(order))
+            found[index] = read(index)
+        return found
+
+    columns: dict[str, Column] = {}
+    for seed in range(args.draws):
+        shown = demonstrations(examples, seed)
+        place = f"approval with demonstrations ({seed})"
+
+        def read(index: int, shown: Mapping[int, list[Turn]] = shown) -> float:
+            example = examples[index]
+            system, asked = approval_turns((), example.source, example.response)
+            return read_approval(lm, [system, *shown[index], asked]).log_odds
+
+        columns[place] = _centred(each(place, read), [id(shown[i]) for i in range(len(examples))])
+    columns["likelihood on its own"] = each(
+        "likelihood on its own", lambda i: lm.likelihood(ALONE, examples[i].response).weakest
+    )
+    if args.criteria:
+        criteria = [
+            Criterion(name=name, definition=text) for name, text in json.loads(Path(args.criteria).read_text()).items()
+        ]
+        for label, listed in (("criteria in view", criteria), ("criteria reversed", criteria[::-1])):
+
+            def asked(index: int, listed: Sequence[Criterion] = listed) -> float:
+                found: Approval = approval(lm, listed, examples[index].source, examples[index].response)
+                return found.log_odds
+
+            columns[f"approval, {label}"] = each(label, asked)
+    return columns
+
+
+def demonstrations(examples: Sequence[Example], seed: int) -> dict[int, list[Turn]]:
+    """For every example the turns shown before its question: from the other half of the documents."""
+    documents = sorted({group_of(example) for example in examples})
+    random.Random(0).shuffle(documents)
+    half = {name: place % 2 for place, name in enumerate(documents)}
+    shown: dict[int, list[Turn]] = {}
+    for side in (0, 1):
+        pool = [i for i, example in enumerate(examples) if half[group_of(example)] != side]
+        pool.sort(key=lambda i: human_score(examples[i]))
+        rng, third = random.Random(seed * 10 + side), len(pool) // 3
+        low, high = rng.sample(pool[:third], DEMOS // 2), rng.sample(pool[-third:], DEMOS // 2)
+        pairs = zip(low, high, strict=True) if seed % 2 == 0 else zip(high, low, strict=True)
+        turns: list[Turn] = []
+        for index in [i for pair in pairs for i in pair]:
+            turns.append(approval_turns((), examples[index].source, examples[index].response)[1])
+            turns.append(("assistant", "yes" if index in high else "no"))
+        shown |= {i: turns for i, example in enumerate(examples) if half[group_of(example)] == side}
+    return shown
+
+
+def combined(known: combining.Readings, further: Mapping[str, Column], args: argparse.Namespace) -> dict[str, Any]:
+    """Agreement of the product's combination by number of labels, with each further reading in its place."""
+    approval, likelihood = known.values["approval"], known.values["likelihood"]
+    places: dict[str, dict[str, Any]] = {"the product": {}}
+    for label, column in further.items():
+        values = np.array(column)
+        if label.startswith("approval"):
+            places[f"{label}, for the approval"] = {"approval": values}
+            places[f"the approval and {label}, their mean"] = {"approval": _standard(approval) + _standard(values)}
+        else:
+            places["likelihood less that on its own, for the likelihood"] = {"likelihood": likelihood - values}
+    found = {}
+    for label, change in places.items():
+        changed = combining.Readings(known.examples, {**known.values, **change}, known.human, known.scale)
+        found[label] = combining.product_over_splits(changed, args.sizes, args.splits, args.seed)["product"]
+    return found
+
+
+def _standard(values: Any) -> Any:
+    return (values - values.mean()) / values.std()
+
+
+def _centred(values: Sequence[float], kinds: Sequence[int]) -> list[float]:
+    """Less the mean of those that were shown the same: other demonstrations make another level."""
+    means = {kind: float(np.mean([v for v, k in zip(values, kinds, strict=True) if k == kind])) for kind in kinds}
+    return [value - means[kind] for value, kind in zip(values, kinds, strict=True)]
+
+
+def page(sets: Sequence[Mapping[str, Any]]) -> str:
+    """The Markdown of all sets."""
+    basis = (__doc__ or "").partition("--documents 44")[2].strip()
+    lines = ["# Readings that are not in the product", "", "`python benchmarks/further_readings.py`", "", basis, ""]
+    for one in sets:
+        lines += [f"## {one['name']}, {one['model']}", "", f"{one['examples']} examples; {one['splits']} splits.", ""]
+        lines += ["| reading alone | mean of three |", "| --- | --- |"]
+        lines += [f"| {label} | {value:.3f} |" for label, value in one["alone"].items()]
+        sizes = list(next(iter(one["combined"].values())))
+        lines += ["", f"| combined: labels | {' | '.join(sizes)} |", "| --- |" + " --- |" * len(sizes)]
+        for label, row in one["combined"].items():
+            lines.append(f"| {label} | {' | '.join(f'{row[size]:.3f}' for size in sizes)} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = drawing.options(__doc__)
+    parser.add_argument("--criteria", help="JSON of criteria by name")
+    parser.add_argument("--draws", type=int, default=2, help="draws of demonstrations")
+    parser.add_argument("--splits", type=int, default=40)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[5, 10, 20, 30, 50])
+    parser.add_argument("--out", default="benchmarks/results/further_readings", help="without .json and .md")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
