@@ -224,7 +224,7 @@ def _fit(x: Floats, y: Floats, names: Sequence[str], prior: float) -> tuple[Floa
     weights[varies] = _non_negative(z.T @ z + prior * alike, seen + prior * believed[varies])
     against = not weights.any()
     if against:  # the same score for every text would say nothing at all: what is believed, as weakly as can be
-        weights[varies] = np.linalg.solve(alike, believed[varies])
+        weights[varies] = _non_negative(alike, believed[varies])
     told = float((z @ weights[varies]).std())
     if told > 1e-9 and (against or told < LEAST_SLOPE):
         weights *= LEAST_SLOPE / told
