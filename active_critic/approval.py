@@ -64,7 +64,8 @@ def approval(lm: LanguageModel, criteria: Sequence[Criterion], source: str, resp
 
 def read_approval(lm: LanguageModel, turns: Sequence[Turn]) -> Approval:
     """How sure the model is of its yes at the end of these turns; errors as for :func:`approval`."""
-    reply = lm.ask(turns, max_tokens=1, top_logprobs=ALTERNATIVES)
+    temperature = 0.0 if lm.capabilities.temperature else None
+    reply = lm.ask(turns, max_tokens=1, top_logprobs=ALTERNATIVES, temperature=temperature)
     said = {"yes": 0.0, "no": 0.0}
     for text, logprob in reply.tokens[0].top if reply.tokens else ():
         word = text.strip().strip(".,!").casefold()

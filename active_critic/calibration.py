@@ -78,8 +78,8 @@ class Calibration(Record):
     Attributes:
         parts: The readings.
         intercept: The score where every reading is at its mean.
-        half_widths: Half the width of an interval, by its coverage in percent, in points of the user's scale. None
-            of them where there are too few examples for that coverage.
+        half_widths: Half the width of an interval, by its coverage in percent, in points of the user's scale; without
+            those coverages for which there are too few documents.
         step: The distance of the levels that people scored on (1, 0.5 or 0.25), or None where there are no such levels.
             An interval ends at a level, for no score of theirs lies between.
         n: Training examples that it rests on.
@@ -105,14 +105,14 @@ class Calibration(Record):
         return Combined(score, self.interval(score, scale), added)
 
     def interval(self, score: float, scale: Scale, coverage: float = SHOWN) -> tuple[float, float] | None:
-        """Where people's score lies with this coverage, or None where there were too few examples to say.
+        """Where people's score lies with this coverage, or None where there were too few documents to say.
 
         Args:
             score: What :meth:`apply` gave.
             scale: The user's scale, which the interval is clipped to.
             coverage: One of ``COVERAGES``.
         """
-        half = self.half_widths.get(_percent(coverage))
+        half = self.half_widths.get(percent(coverage))
         if half is None:
             return None
         low, high = score - half, score + half
@@ -148,8 +148,11 @@ def calibrate(
 ) -> Calibration:
     """Fit the combination.
 
-    The interval is that of conformal prediction from the residuals of documents left out (jackknife): with coverage c
-    the ceil((n + 1) c)-th smallest of n absolute residuals, none where that is beyond n.
+    The interval is that of conformal prediction from the absolute residuals of documents left out (jackknife). It is
+    documents that are exchangeable, not the examples of one: each residual counts as its part of its document, and with
+    coverage c and g documents the half-width is the smallest residual up to which (g + 1) c documents' worth lie; none
+    where that is more than g. So 90 % takes nine documents. Where each example is a document of its own, this is the
+    ceil((n + 1) c)-th smallest of n residuals.
 
     Args:
         readings: For each reading its values, one an example, out of fold: none may come from something that was
@@ -171,14 +174,15 @@ def calibrate(
     x, y, where = x[order], y[order], [groups[i] for i in order]
     ends = _ends(x, names)
     means, spreads, weights = _fit(np.clip(x, *ends), y, names, prior)
-    residuals = []
+    residuals: list[tuple[float, float]] = []
     for group in sorted(set(where)):
         out = np.array([name == group for name in where])
         if out.all():
             continue
         low, high = _ends(x[~out], names)
         m, s, w = _fit(np.clip(x[~out], low, high), y[~out], names, prior)
-        residuals += np.abs(y[~out].mean() + _standard(np.clip(x[out], low, high), m, s) @ w - y[out]).tolist()
+        missed = np.abs(y[~out].mean() + _standard(np.clip(x[out], low, high), m, s) @ w - y[out])
+        residuals += [(one, 1 / len(missed)) for one in missed.tolist()]
     return Calibration(
         parts=tuple(
             Part(
@@ -222,7 +226,7 @@ def _fit(x: Floats, y: Floats, names: Sequence[str], prior: float) -> tuple[Floa
     alike = alike[np.ix_(varies, varies)]
     seen = z.T @ (y - y.mean()) / spread
     weights[varies] = _non_negative(z.T @ z + prior * alike, seen + prior * believed[varies])
-    against = not weights.any()
+    against = float((z @ weights[varies]).std()) <= 1e-9
     if against:  # the same score for every text would say nothing at all: what is believed, as weakly as can be
         weights[varies] = _non_negative(alike, believed[varies])
     told = float((z @ weights[varies]).std())
@@ -250,11 +254,18 @@ def _standard(x: Floats, means: Floats, spreads: Floats) -> Floats:
     return np.asarray(np.where(spreads > 0, (x - means) / np.where(spreads > 0, spreads, 1.0), 0.0))
 
 
-def _half_widths(residuals: Sequence[float]) -> dict[str, float]:
-    n = len(residuals)
-    ranks = {coverage: math.ceil((n + 1) * coverage) for coverage in COVERAGES}
-    return {_percent(coverage): residuals[rank - 1] for coverage, rank in ranks.items() if rank <= n}
+def _half_widths(residuals: Sequence[tuple[float, float]]) -> dict[str, float]:
+    """By coverage in percent; from residuals, the smallest first, each with its part of its document."""
+    lying = np.cumsum([part for _, part in residuals])  # documents' worth of residuals up to each
+    documents = round(lying[-1]) if residuals else 0
+    needed = {coverage: (documents + 1) * coverage - 1e-9 for coverage in COVERAGES}
+    return {
+        percent(coverage): residuals[int(np.searchsorted(lying, least))][0]
+        for coverage, least in needed.items()
+        if documents and least <= lying[-1]
+    }
 
 
-def _percent(coverage: float) -> str:
+def percent(coverage: float) -> str:
+    """A coverage as it stands in ``half_widths``."""
     return f"{100 * coverage:g}"

@@ -329,6 +329,8 @@ class Search:
         alive = list(range(len(self.sets)))
         dropped: list[int] = []
         size = FIRST_RUNG if self.settings.race else len(self.order)
+        for candidate in alive:  # each a little, before any is tried on all: the first may be the only one to fail
+            self.score(candidate, [i for i in self.order[:FIRST_RUNG] if i in allowed])
         while True:
             rung = [i for i in self.order[:size] if i in allowed]
             if len(rung) < min(FEWEST, len(order)):

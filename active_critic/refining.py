@@ -15,7 +15,7 @@ import dspy
 from active_critic import stats
 from active_critic.asking import listed
 from active_critic.demo_search import DemoSearch, Search
-from active_critic.errors import UnreadableReply
+from active_critic.errors import BudgetSpent, FitError, UnreadableReply
 from active_critic.examples import folds
 from active_critic.inference import BATCH_SIZE, DEFAULT_CONTEXT, Asker, CriteriaSet, Shortener
 from active_critic.lm import LanguageModel
@@ -94,40 +94,63 @@ def refine(
         if len(halves) < 2 or min(map(len, halves)) < HALF:
             notes.append(f"the criteria were not refined: that takes two halves of {HALF} or more examples each")
             break
-        shown, held = halves
-        for half in (shown, held):
-            before.score(0, half)
-        dropped = _useless(before, shown)
-        variants = []
-        if dropped:
-            kept = [c for c in protocol.criteria if c.name not in dropped]
-            variants.append((f"without {', '.join(dropped)}", tuple(kept)))
         try:
-            edited = _edited(before, shown, dropped, lm)
-        except UnreadableReply:
-            notes.append(f"round {number}: {lm.name} could not edit the criteria")
+            before = _round(before, number, halves, lm, notes)
+        except (BudgetSpent, FitError) as problem:  # what earlier rounds found is kept
+            notes.append(f"round {number}: the criteria were not refined: {problem}")
+            break
+    return Refined(before.student.protocol.criteria, tuple(notes))
+
+
+def _round(
+    before: Search,
+    number: int,
+    halves: Sequence[Sequence[int]],
+    lm: LanguageModel,
+    notes: list[str],
+) -> Search:
+    """One round on two halves; what rates by the criteria to go on with. What was tried is added to the notes."""
+    shown, held = halves
+    protocol, settings = before.student.protocol, before.settings
+    for half in (shown, held):
+        before.score(0, half)
+    dropped = _useless(before, shown)
+    variants = []
+    if dropped:
+        kept = [c for c in protocol.criteria if c.name not in dropped]
+        variants.append((f"without {', '.join(dropped)}", tuple(kept)))
+    try:
+        edited = _edited(before, shown, dropped, lm)
+    except UnreadableReply:
+        notes.append(f"round {number}: {lm.name} could not edit the criteria")
+    else:
+        if edited == protocol.criteria:
+            notes.append(f"round {number}: {lm.name} left the criteria as they are")
         else:
-            if edited == protocol.criteria:
-                notes.append(f"round {number}: {lm.name} left the criteria as they are")
-            else:
-                variants.append(("edited by the strongest disagreements", edited))
-        best, best_q = None, before.q(0, held)[0] or 0.0
-        old_q = best_q
-        for label, criteria in variants:
-            tried = _rated(protocol.model_copy(update={"criteria": criteria}), examples, lm, seed, progress)
-            tried.score(0, held)
-            new, old = ([search.verdicts[0, i].score for i in held] for search in (tried, before))
-            chance = stats.chance_ahead(new, old, [before.human[i] for i in held], seed=seed)
-            q = tried.q(0, held)[0] or 0.0
-            figures = f"{q / 3:.2f} instead of {old_q / 3:.2f} on the other half, better in {chance:.0%} of resamples"
-            sure = chance >= SURE and q > best_q
-            notes.append(f"round {number}: criteria {label}: {figures}; {'better' if sure else 'not kept'}")
-            if sure:
-                best, best_q = tried, q
-        if best is not None:
-            before, protocol = best, best.student.protocol
-            notes.append(f"round {number}: the criteria are now {', '.join(c.name for c in protocol.criteria)}")
-    return Refined(protocol.criteria, tuple(notes))
+            variants.append(("edited by the strongest disagreements", edited))
+    found, least, _ = before.q(0, held)
+    best, best_q = None, found or 0.0
+    old_q = best_q
+    for label, criteria in variants:
+        changed = protocol.model_copy(update={"criteria": criteria})
+        tried = _rated(changed, before.examples, lm, settings.seed, settings.progress)
+        tried.score(0, held)
+        new, old = ([search.verdicts[0, i].score for i in held] for search in (tried, before))
+        chance = stats.chance_ahead(new, old, [before.human[i] for i in held], seed=settings.seed)
+        q, scored, _ = tried.q(0, held)
+        q = q or 0.0
+        figures = f"{q / 3:.2f} instead of {old_q / 3:.2f} on the other half, better in {chance:.0%} of resamples"
+        if scored < least:
+            figures += f", but only {scored} instead of {least} could be scored"
+        sure = chance >= SURE and q > best_q and scored >= least
+        notes.append(f"round {number}: criteria {label}: {figures}; {'better' if sure else 'not kept'}")
+        if sure:
+            best, best_q = tried, q
+    if best is None:
+        return before
+    now = best.student.protocol.criteria
+    notes.append(f"round {number}: the criteria are now {', '.join(c.name for c in now)}")
+    return best
 
 
 def _rated(

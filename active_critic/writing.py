@@ -143,13 +143,13 @@ class RecordWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            with contextlib.suppress(OSError):
-                self._close()
             if self.count:
                 error.add_note(f"What was written before that is in {self.partial} ({self.count} records).")
-            else:
+            elif sys.platform != "win32":  # which removes no open file; as long as it is open, no other run has it
                 with contextlib.suppress(OSError):
                     self.partial.unlink()
+            with contextlib.suppress(OSError):
+                self._close()
             return
         if self.kind == ".json":
             self._put("\n]\n" if self.count else "[]\n")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -232,10 +233,11 @@ def test_shares_are_parts_of_one() -> None:
 # --- intervals --------------------------------------------------------------------------------------------------------
 
 
-def test_half_widths_are_the_conformal_ranks_of_errors_on_documents_left_out() -> None:
-    n = 31
+@pytest.mark.parametrize("sizes", [[1] * 31, [3] * 21, [1, 9, 2, 30, 1, 1, 5, 4, 2, 2, 8]])
+def test_half_widths_are_the_conformal_ranks_of_errors_on_documents_left_out(sizes: list[int]) -> None:
+    groups = [f"document {number}" for number, size in enumerate(sizes) for _ in range(size)]
+    n, documents = len(groups), len(sizes)
     readings, human = drawn(n, {"rating": 1.0, "surface": 0.5}, 0.7)
-    groups = [f"document {i // 3}" for i in range(n)]
     found = calibrate(readings, human, groups)
     errors = []
     for i in range(n):
@@ -245,11 +247,35 @@ def test_half_widths_are_the_conformal_ranks_of_errors_on_documents_left_out() -
             [human[j] for j in rest],
             [groups[j] for j in rest],
         )
-        errors.append(abs(score(without, **{name: values[i] for name, values in readings.items()}) - human[i]))
+        error = abs(score(without, **{name: values[i] for name, values in readings.items()}) - human[i])
+        errors.append((error, Fraction(1, groups.count(groups[i]))))
     errors.sort()
     for coverage in COVERAGES:
-        rank = math.ceil((n + 1) * coverage)  # of 31: 16, 26, 29 and 31
-        assert found.half_widths[f"{100 * coverage:g}"] == pytest.approx(errors[rank - 1])
+        lying, half = Fraction(0), None
+        for error, part in errors:
+            lying += part
+            if lying >= (documents + 1) * Fraction(str(coverage)):
+                half = error
+                break
+        assert found.half_widths.get(f"{100 * coverage:g}") == (None if half is None else pytest.approx(half))
+
+
+@pytest.mark.parametrize(("documents", "each"), [(12, 10), (20, 2), (40, 5)])
+def test_intervals_hold_where_the_scores_of_a_document_go_together(documents: int, each: int) -> None:
+    held = []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        total = documents + 20
+        human = np.repeat(rng.normal(size=total), each) + 0.3 * rng.normal(size=total * each)
+        rating = human + rng.normal(size=total * each)
+        cut = documents * each
+        groups = [f"document {i // each}" for i in range(cut)]
+        found = calibrate({"rating": rating[:cut].tolist()}, human[:cut].tolist(), groups)
+        for value, person in zip(rating[cut:], human[cut:], strict=True):
+            interval = found.apply({"rating": float(value)}, UNBOUNDED).interval
+            assert interval is not None
+            held.append(interval[0] <= person <= interval[1])
+    assert 0.88 < np.mean(held) < 0.97
 
 
 @pytest.mark.parametrize(

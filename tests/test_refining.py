@@ -12,7 +12,7 @@ from simulated import simulated_lm
 from active_critic.errors import FitError
 from active_critic.evaluators import ActiveCritic
 from active_critic.examples import folds
-from active_critic.lm import LanguageModel, Turn, scripted_lm
+from active_critic.lm import Budget, LanguageModel, Turn, scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Criterion, Example, Scale
 from active_critic.refining import FEWEST, HALF, refine
@@ -123,6 +123,29 @@ def test_some_criteria_are_always_left() -> None:
     backwards = [Example(e.response, e.source, 10.0 - (e.score or 0.0), group=e.group) for e in examples()]
     found = refine(program("fine", ("Depth", *names[1:])), backwards, model.lm())
     assert len(found.criteria) >= FEWEST
+
+
+def test_an_edit_that_leaves_texts_unscored_is_not_kept() -> None:
+    class Choosy(Model):
+        def answer(self, turns: list[Turn]) -> str:
+            said = super().answer(turns)
+            if "`refined`" in turns[0][1] or self.keen not in turns[0][1]:
+                return said
+            return said if self.rated[-1][0] < "25" else "I would rather not say."
+
+    found = refine(program(), examples(), Choosy(written(KEEN)).lm())
+    assert found.criteria == criteria(DULL)
+    assert re.search(r"but only \d+ instead of 20 could be scored; not kept", found.notes[0])
+
+
+def test_what_a_round_found_is_kept_when_the_budget_ends_in_the_next() -> None:
+    model = Model(written(KEEN))
+    lm = model.lm()
+    lm.budget = Budget(calls=40 + 1 + 20 + 1)  # all texts, the edit, the other half; then one more
+    found = refine(program(), examples(), lm, rounds=2)
+    assert found.criteria == criteria(KEEN)
+    assert "better" in found.notes[0]
+    assert "round 2: the criteria were not refined: the budget" in found.notes[-1]
 
 
 def test_too_few_examples_cost_nothing() -> None:

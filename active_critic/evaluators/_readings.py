@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from active_critic.approval import Approval, approval
 from active_critic.asking import PER_ITEM
-from active_critic.calibration import Calibration, calibrate
+from active_critic.calibration import SHOWN, Calibration, calibrate, percent
 from active_critic.demo_search import MIN_COVERAGE, Search
-from active_critic.errors import FitError, RequestRefused
+from active_critic.errors import EndpointDown, FitError, RequestRefused
 from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators.base import Progress
 from active_critic.evaluators.gpt_score import weighing_turns
@@ -50,8 +50,8 @@ def readings_for(lm: LanguageModel, uses: Mapping[str, Use]) -> tuple[tuple[str,
         if uses[name] == "never":
             continue
         why_not = None
-        if name == "likelihood" and not lm.gives_likelihood:
-            why_not = refusal(lm.name)
+        if name == "likelihood":
+            why_not = _no_likelihood(lm)
         if name == "approval" and not lm.capabilities.probabilities:
             why_not = f"{lm.name}: the endpoint gives no token probabilities, from which the approval is read"
         if why_not is None:
@@ -61,6 +61,14 @@ def readings_for(lm: LanguageModel, uses: Mapping[str, Use]) -> tuple[tuple[str,
         else:
             said.append(f"the score is read without the {name}: {why_not}")
     return tuple(names), said
+
+
+def _no_likelihood(lm: LanguageModel) -> str | None:
+    """Why the likelihood cannot be had, or None where it can."""
+    try:
+        return None if lm.gives_likelihood else refusal(lm.name)
+    except EndpointDown as down:  # chat may work all the same; if not, the next call says so
+        return f"{lm.name} failed when it was asked for the likelihood of a text: {down}"
 
 
 def further_reading(
@@ -141,11 +149,12 @@ class Combiner:
         self.names = tuple(other for other in self.names if other != name)
         self.further.pop(name, None)
 
-    def usable(self, candidate: int, indices: Sequence[int]) -> list[int]:
-        """Those of the examples that have all readings under a candidate."""
+    def usable(self, candidate: int, indices: Sequence[int], names: Collection[str] | None = None) -> list[int]:
+        """Those of the examples that have the readings of these names under a candidate; all of them by default."""
+        names = [name for name in self.further if names is None or name in names]
         verdicts = self.search.verdicts
         rated = [i for i in indices if (v := verdicts.get((candidate, i))) is not None and v.score is not None]
-        return [i for i in rated if all(values[i] is not None for values in self.further.values())]
+        return [i for i in rated if all(self.further[name][i] is not None for name in names)]
 
     def fit(self, candidate: int, indices: Sequence[int]) -> tuple[Calibration, SurfaceFloor | None]:
         """The combination for a candidate, from these examples alone.
@@ -163,23 +172,31 @@ class Combiner:
                 f"only {len(kept)} of {len(indices)} examples have all of {', '.join(self.names)}, and {needed} "
                 "are needed to combine them; give more or shorter examples, or forbid the readings that are missing"
             )
+        found, floor = self._combined(candidate, kept, self.names)
+        small = {name for name, share in found.shares.items() if share < WORTH} - {"rating", *self.always}
+        if small:
+            # An example that lacks only what does not count, counts.
+            left = [name for name in self.names if name not in small]
+            found, floor = self._combined(candidate, self.usable(candidate, indices, left), left)
+        if "likelihood" in found.shares:
+            found = found.model_copy(update={"least_tokens": LEAST_LIKELY})
+        return found, floor
+
+    def _combined(
+        self, candidate: int, kept: Sequence[int], names: Collection[str]
+    ) -> tuple[Calibration, SurfaceFloor | None]:
+        """The combination of the readings of these names, which all of these examples have."""
         examples = [self.search.examples[i] for i in kept]
         floor = None
         values: dict[str, Sequence[float]] = {"rating": [self._rating(candidate, i) for i in kept]}
-        for name, had in self.further.items():
-            values[name] = [had[i] or 0.0 for i in kept]  # none is None: see usable()
-        if "surface" in self.names:
+        for name in self.further:
+            if name in names:
+                values[name] = [self.further[name][i] or 0.0 for i in kept]  # none is None: see usable()
+        if "surface" in names:
             floor = SurfaceFloor().fit(examples, self.scale)
             values["surface"] = out_of_fold(examples, _parts(examples), self.scale)
         human = [self.search.human[i] for i in kept]
-        groups = [group_of(example) for example in examples]
-        found = calibrate(values, human, groups)
-        small = {name for name, share in found.shares.items() if share < WORTH} - {"rating", *self.always}
-        if small:
-            found = calibrate({name: values[name] for name in values if name not in small}, human, groups)
-        if "likelihood" in found.shares:
-            found = found.model_copy(update={"least_tokens": LEAST_LIKELY})
-        return found, None if "surface" in small else floor
+        return calibrate(values, human, [group_of(example) for example in examples]), floor
 
     def predict(self, candidate: int, fitted_on: Sequence[int], indices: Sequence[int]) -> dict[int, float]:
         """Combined scores of some examples, from a combination fitted on others.
@@ -200,7 +217,7 @@ class Combiner:
                 ),
                 self.scale,
             ).score
-            for i in self.usable(candidate, indices)
+            for i in self.usable(candidate, indices, calibration.shares)
         }
 
     def _rating(self, candidate: int, index: int) -> float:
@@ -242,6 +259,8 @@ def words(calibration: Calibration, tried: Sequence[str], asked: int) -> list[st
     if len(calibration.parts) > 1:
         shares = ", ".join(f"{name} {share:.0%}" for name, share in calibration.shares.items())
         said.append(f"the score is combined from {shares} (shares of the weights, fitted on {calibration.n} examples)")
+    if percent(SHOWN) not in calibration.half_widths:
+        said.append(f"verdicts have no interval: one at {percent(SHOWN)} % takes examples of nine documents or more")
     if calibration.n < asked:
         # Without reasons: these may quote the text, and no text of an example is to stand in a program.
         said.append(f"{asked - calibration.n} of {asked} examples lack a reading and do not count in the combination")

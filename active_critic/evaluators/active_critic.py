@@ -24,6 +24,11 @@ from active_critic.scoring import Scorer
 UNTOLD = "It is not known what the task is; the examples have to show it."
 """What stage 1 is told in place of a task description when that is left out."""
 
+MADE_FROM_ALL = (
+    "the criteria were made from all examples, those of held-out folds included: the agreement on these folds may be a "
+    "little too high; --train 0.5 --rest FILE keeps examples back from everything"
+)
+
 
 class ActiveCritic(Evaluator):
     """The evaluator of "Large Language Models Are Active Critics in NLG Evaluation".
@@ -149,14 +154,9 @@ class ActiveCritic(Evaluator):
             provenance=self.provenance(data),
         )
         if self.refinements:
-            try:
-                found_criteria = refine(
-                    protocol, data, model, rounds=self.refinements, seed=self.seed, progress=progress
-                )
-                protocol = protocol.model_copy(update={"criteria": found_criteria.criteria})
-                notes += found_criteria.notes
-            except BudgetSpent as spent:
-                notes.append(f"the criteria were not refined: {spent}")
+            refined = refine(protocol, data, model, rounds=self.refinements, seed=self.seed, progress=progress)
+            protocol = protocol.model_copy(update={"criteria": refined.criteria})
+            notes += refined.notes
         settings = DemoSearch(
             candidates=self.candidates,
             demos=self.demos,
@@ -204,6 +204,8 @@ class ActiveCritic(Evaluator):
                 raise
             notes.append(f"the score is the rating as it is, without an interval: {problem}")
         report = None
+        if self.report and self.criteria is None:
+            notes.append(MADE_FROM_ALL)
         if self.report and stopped is not None:
             notes.append("the agreement on held-out folds was not measured, for the budget was spent before")
         elif self.report:
@@ -216,8 +218,8 @@ class ActiveCritic(Evaluator):
                     notes=notes,
                     candidates=[candidate.to_dict() for candidate in found],
                 )
-            except BudgetSpent as spent:
-                notes.append(f"the agreement on held-out folds was not measured: {spent}")
+            except (BudgetSpent, FitError) as problem:
+                notes.append(f"the agreement on held-out folds was not measured: {problem}")
         document = report.to_dict() if report is not None else {}
         provenance = self.provenance(data, notes).model_copy(update={"report": document})
         self.candidates_, self.report_ = found, report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,10 @@ RESAMPLES = 1000
 
 @dataclass(frozen=True, slots=True)
 class FitReport:
-    """How well a fit agrees with people on examples that it did not see in choosing.
+    """How well a fit agrees with people on examples that it did not see in choosing among candidates.
+
+    The task and the criteria, where they were inferred or refined, were made from all examples, those held out
+    included; only examples that a fit never saw (``--train``, ``--rest``) leave that out, too.
 
     Attributes:
         critic, zero_shot, surface: Out-of-fold agreement of the fitted critic, of zero-shot on the same model, and of
@@ -169,9 +173,12 @@ def make_report(
             examples,
             DemoSearch(candidates=1, demos=0, race=False, seed=seed, progress=settings.progress),
         )
-        plain.score(0, kept)
+        with suppress(FitError):  # none of its first replies could be read: its coverage says so
+            plain.score(0, kept)
         zero = [plain.verdicts[0, i].score if (0, i) in plain.verdicts else None for i in range(len(examples))]
-        floor = out_of_fold(examples, parts, search.student.protocol.scale)
+        floor: list[float | None] = [None] * len(examples)
+        if max(map(len, parts)) <= len(examples) - 2:  # it takes two to fit on
+            floor = [*out_of_fold(examples, parts, search.student.protocol.scale)]
         human = [search.human[i] for i in kept]
         where = [groups[i] for i in kept]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from active_critic.errors import ModelError, RequestRefused
+from active_critic.errors import ModelError, RequestRefused, UnreadableReply
 from active_critic.lm.client import Capabilities, LanguageModel, Reply, Turn
 
 _SCHEMA = {
@@ -65,7 +65,7 @@ def weighs(lm: LanguageModel) -> bool:
     """
     try:
         lm.likelihood(_RATING_PROMPT, "5")
-    except RequestRefused:
+    except (RequestRefused, UnreadableReply):
         return False
     return True
 

@@ -232,6 +232,33 @@ def test_five_examples_are_enough() -> None:
     assert critic.report_ is not None
 
 
+def test_a_document_of_one_example_beside_another_leaves_a_fit_without_the_floor() -> None:
+    data = [Example(f"text {i}", "source", float(i % 5), group="a") for i in range(10)]
+    critic = fitted(simulated_lm(), [*data, Example("text 77", "other", 3.0, group="b")], report=True)
+    assert critic.report_ is not None
+    assert critic.report_.surface is not None
+    assert critic.report_.surface.n == 0
+
+
+@pytest.mark.parametrize("search", ["race", "full"])
+def test_a_model_that_can_only_follow_demonstrations_is_fitted(search: str) -> None:
+    def answer(turns: list[Turn]) -> str:
+        items = sum("<response>" in text for role, text in turns if role == "user")
+        if items == 1 and not any("Fill in the form" in text for _, text in turns):
+            return "I think it is rather nice."
+        return json.dumps(form(turns, min(5, 1 + len(last_item(turns).split()) // 12)))
+
+    given: dict[str, Any] = {"task_description": "Replies.", "criteria": CRITERIA, "search": search}
+    critic = fitted(scripted_lm(answer), examples(40), **given)
+    assert critic.fitted.demos
+    assert critic.report_ is not None
+    assert critic.report_.critic is not None
+    assert critic.report_.critic.coverage == 1
+    assert critic.report_.zero_shot is not None
+    assert critic.report_.zero_shot.n == 0
+    assert "It could not be compared with zero-shot" in " ".join(critic.report_.words)
+
+
 def test_a_dead_endpoint_is_an_error() -> None:
     def answer(_: list[Turn]) -> str:
         raise EndpointDown("nothing answers")

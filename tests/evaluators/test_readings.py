@@ -322,7 +322,8 @@ def test_the_notes_say_the_shares_and_warn_of_a_critic_that_leans_on_the_surface
             Part(name="rating", mean=0, spread=1, weight=rating),
             Part(name="surface", mean=0, spread=1, weight=surface),
         )
-        return words(Calibration(parts=parts, intercept=3, n=30), ("rating", "surface"), 30)
+        found = Calibration(parts=parts, intercept=3, n=30, half_widths={"90": 1.0})
+        return words(found, ("rating", "surface"), 30)
 
     assert combined(0.61, 0.39) == [
         "the score is combined from rating 61%, surface 39% (shares of the weights, fitted on 30 examples)"
