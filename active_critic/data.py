@@ -125,8 +125,8 @@ def read_examples(
         remedy = "drop them, or leave them out here and use them as items to score"
         raise DataError(f"{describe_rows(missing)}: the score is missing; {remedy}", path=path, column=column)
     known = given or _own_scale(source, examples, chosen, scored=scored, path=path)
-    if known is not None and given is None:
-        notes.append(f"scale {known} taken from the {'examples' if isinstance(source, Examples) else 'file'}")
+    if known is not None and given is None and not isinstance(source, Examples):
+        notes.append(f"scale {known} taken from the file")
     inferred = scored and known is None
     if inferred:
         known = _infer_scale(examples, path, column)

@@ -187,7 +187,8 @@ def split(examples: Examples, train: float, seed: int) -> tuple[Examples, Exampl
         raise DataError(f"the part for training is a fraction between 0 and 1, not {train:g}", path=examples.path)
     groups = _by_group(examples, seed)
     if len(groups) < 2:
-        raise DataError("all examples belong to one document, which no split may part", path=examples.path)
+        remedy = "name the column of the document (--fields group=COLUMN), or give examples of more documents"
+        raise DataError(f"all examples belong to one document, which no split may part; {remedy}", path=examples.path)
     chosen = {index for group in _nearest(groups, train * len(examples)) for index in group}
     inside = [index in chosen for index in range(len(examples))]
     return (

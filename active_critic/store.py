@@ -16,6 +16,7 @@ from active_critic.protocols import FORMAT_VERSION, Protocol
 
 _Document = TypeVar("_Document", bound=Protocol)
 
+EXPECTED = "give what active-critic fit saved; on the command line the program comes before the items"
 LARGEST = 64 * 2**20
 """Bytes; a larger file is not a program."""
 
@@ -78,8 +79,10 @@ def read(path: str | Path) -> dict[str, Any]:
         document = json.loads(path.read_bytes(), object_pairs_hook=_no_repeats, parse_constant=_no_number)
     except OSError as problem:
         raise ProtocolError(f"{path}: the program cannot be read ({problem.strerror or problem})") from None
+    except UnicodeDecodeError:
+        raise ProtocolError(f"{path}: the file is damaged, or not a program: it is no text; {EXPECTED}") from None
     except (ValueError, RecursionError) as problem:
-        raise ProtocolError(f"{path}: the file is damaged, or not a program: {problem}") from None
+        raise ProtocolError(f"{path}: the file is damaged, or not a program: {problem}; {EXPECTED}") from None
     return check_header(document, str(path))
 
 
@@ -90,7 +93,7 @@ def check_header(document: Any, where: str = "the program") -> dict[str, Any]:
         ProtocolError: It is none.
     """
     if not isinstance(document, dict) or "format_version" not in document:
-        raise ProtocolError(f"{where}: not a program of active-critic (it has no format_version)")
+        raise ProtocolError(f"{where}: not a program of active-critic (it has no format_version); {EXPECTED}")
     version = document["format_version"]
     if isinstance(version, int) and version > FORMAT_VERSION:
         raise ProtocolError(

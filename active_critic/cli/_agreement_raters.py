@@ -14,7 +14,7 @@ MEASUREMENTS: tuple[Measurement, ...] = ("ordinal", "interval")
 """The levels of measurement at which alpha is given."""
 
 
-def rater_columns(table: Table, patterns: Sequence[str], aspect: str | None) -> list[str]:
+def rater_columns(table: Table, patterns: Sequence[str], aspect: str | None, human: str) -> list[str]:
     """The columns of single raters.
 
     Args:
@@ -22,9 +22,10 @@ def rater_columns(table: Table, patterns: Sequence[str], aspect: str | None) -> 
         patterns: Names of columns, in which a star stands for every rater.
         aspect: What the star in the human column stands for, if there is one: then the last star of a pattern
             stands for that, and only one before it for every rater.
+        human: The column of the human scores, which a star does not stand for: it is made of all raters.
 
     Raises:
-        DataError: No column is like a pattern, or they are not two different ones at least.
+        DataError: No column is like a pattern, they are not two different ones at least, or the human column is named.
     """
     from active_critic.errors import DataError
 
@@ -34,12 +35,16 @@ def rater_columns(table: Table, patterns: Sequence[str], aspect: str | None) -> 
         if aspect is not None and name not in table:
             name = aspect.join(name.rsplit("*", 1))
         if "*" in name and name not in table:
-            found += [name.replace("*", rater) for rater in table.matching(name)]
+            every = [name.replace("*", rater) for rater in table.matching(name)]
+            found += [column for column in every if column != human]
         else:
             found.append(name)
     twice = next((name for name in found if found.count(name) > 1), None)
     if twice is not None:
         raise DataError("--raters names it twice; name each rater once", path=table.path, column=twice)
+    if human in found:
+        message = "--raters names the human scores, which are no single rater's; name columns of single raters only"
+        raise DataError(message, path=table.path, column=human)
     if len(found) < 2:
         remedy = "repeat --raters, or let a star stand for every rater (--raters 'ratings.*')"
         raise DataError(f"there is one rater only, and agreement among raters needs two; {remedy}", path=table.path)

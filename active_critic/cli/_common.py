@@ -133,6 +133,25 @@ def refuse_same(output: Path | None, *others: Path | None) -> None:
             raise typer.BadParameter(f"{output} would be written over; name another file for the output")
 
 
+def refuse_program(*outputs: Path | None) -> None:
+    """Refuse to write something else over a program, which may have cost a night.
+
+    Raises:
+        typer.BadParameter: One of these files is a program.
+    """
+    from active_critic.errors import ProtocolError
+    from active_critic.store import read
+
+    for output in outputs:
+        if output is None or not output.is_file():
+            continue
+        try:
+            read(output)
+        except ProtocolError:
+            continue
+        raise typer.BadParameter(f"{output} is a program and would be lost; name another file for the output")
+
+
 def check_writable(out: Path) -> bool:
     """Make sure that the program can be written before anything is paid for; whether one is there already.
 
@@ -191,10 +210,15 @@ def opened_for(
         fitted_with: The name of the model that the program was fitted with.
         lm: The name of another one, or None.
         how: As for :func:`opened`.
+
+    Raises:
+        typer.BadParameter: A budget is given, and no model is asked.
     """
     from active_critic.evaluators.base import NO_MODEL
 
     if fitted_with == NO_MODEL:
+        if how.get("budget"):
+            raise typer.BadParameter("--budget has no meaning for this program, which asks no model")
         return nullcontext()
     return opened(session, lm or fitted_with, fitted_with=None if lm else fitted_with, **how)
 

@@ -222,14 +222,14 @@ class _Job:
         if found:
             self.results.append(result)
         if self.raters:
-            result["raters"] = self._raters(aspect, level)
+            result["raters"] = self._raters(human, aspect, level)
             if not found:
                 self.results.append(result)
 
-    def _raters(self, aspect: str | None, level: Level) -> dict[str, Any]:
+    def _raters(self, human: str, aspect: str | None, level: Level) -> dict[str, Any]:
         from active_critic.cli._agreement_raters import measure_raters, rater_columns
 
-        columns = rater_columns(self.table, self.raters, aspect)
+        columns = rater_columns(self.table, self.raters, aspect, human)
         found = measure_raters(
             self.table, columns, self.groups, self.systems, level=level, resamples=self.resamples, seed=self.seed
         )

@@ -93,6 +93,7 @@ def compare(
 
     common.refuse_same(out, labels, predictions)
     common.refuse_same(predictions, labels)
+    common.refuse_program(out, predictions)
     if folds is not None and train is not None:
         raise typer.BadParameter("--folds and --train are two ways to split; give one of them")
     if test_documents is not None and train is None:

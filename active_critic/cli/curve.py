@@ -63,6 +63,7 @@ def curve(
 
     common.refuse_same(out, labels, plot)
     common.refuse_same(plot, labels)
+    common.refuse_program(out, plot)
     if plot is not None and plot.suffix.lower() != ".svg":
         raise typer.BadParameter(f"--plot {plot} is no .svg file; the picture is SVG, so name it FILE.svg")
     given = parse_settings(settings, of=evaluator)

@@ -134,6 +134,7 @@ def fit(
 
     common.refuse_same(out, examples, rest)
     common.refuse_same(rest, examples)
+    common.refuse_program(rest)
     if rest is not None and train is None:
         raise typer.BadParameter("--rest needs --train, which says how much is held back")
     if train is not None and not 0 < train < 1:
@@ -190,6 +191,8 @@ def fit(
             f"fitting on {len(data)} examples, scale {scale_of(data)}, {common.beside(model, ctx.obj)}", quiet=quiet
         )
         given = {**shared, **(own if evaluator == OURS else {})}
+        if model is None and budget:
+            raise typer.BadParameter(f"--budget has no meaning for {evaluator}, which asks no model")
         if estimate:
             from active_critic.cli._estimate import tell
 
@@ -316,6 +319,26 @@ def _held_back(data: Examples, train: float | None, seed: int, notes: list[str])
 
 
 def _write_rest(path: Path, held_back: Examples) -> None:
+    """Write the rows that were held back, unless they are there already.
+
+    Raises:
+        OutputError: The file holds something else.
+    """
+    from tempfile import TemporaryDirectory
+
+    from active_critic.errors import OutputError
+
+    if not path.is_file():
+        _write_rows(path, held_back)
+        return
+    with TemporaryDirectory() as folder:
+        again = Path(folder) / path.name
+        _write_rows(again, held_back)
+        if again.read_bytes() != path.read_bytes():
+            raise OutputError(f"{path} is there and holds other rows; name another file with --rest, or remove it")
+
+
+def _write_rows(path: Path, held_back: Examples) -> None:
     from active_critic.writing import RecordWriter
 
     # Rows of JSON Lines may differ in their columns; a header holds them all.

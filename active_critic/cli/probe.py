@@ -165,6 +165,7 @@ def _check_outputs(json_file: Path | None, csv_file: Path | None, *inputs: Path)
     """
     common.refuse_same(json_file, csv_file, *inputs)
     common.refuse_same(csv_file, *inputs)
+    common.refuse_program(json_file, csv_file)
     for option, path, endings in (
         ("--json", json_file, (".json", ".json.gz")),
         ("--csv", csv_file, (".csv", ".csv.gz")),

@@ -28,8 +28,8 @@ SCORED = 36
 DATA = "datasets/quickstart.jsonl"
 CAVEAT = (
     "Do not read much into these figures. The set is small, its scores follow one writer's rule and are no panel's "
-    "judgement, and it was made so that length, overlap and repetition say nothing about the score: the surface "
-    "floor is near zero by construction, and beating it here proves little. See datasets/quickstart.md."
+    "judgement, and it was made so that length, overlap and repetition by themselves say next to nothing about the "
+    "score: beating the surface floor here proves little. See datasets/quickstart.md."
 )
 
 

@@ -74,6 +74,7 @@ def score(
     if as_json and out is None and not estimate:
         raise typer.BadParameter("--json prints the summary where the verdicts go; name a file for these with --out")
     common.refuse_same(out, items, program)
+    common.refuse_program(out)
     columns = common.parse_fields(fields)
     protocol = load_protocol(program)
     if protocol.provenance.model == NO_MODEL and (repeat > 1 or estimate):

@@ -62,6 +62,7 @@ def suggest(
     from active_critic.writing import RecordWriter, json_text
 
     common.refuse_same(out, pool, program, labelled)
+    common.refuse_program(out)
     columns = common.parse_fields(fields)
     protocol = load_protocol(program)
     fitted_with = protocol.provenance.model

@@ -79,7 +79,10 @@ def _wanted(error: Mapping[str, Any]) -> str:
     """What a parameter takes, from pydantic's complaint about a value of another kind."""
     if error["type"] in {"is_instance_of", "sequence_str"}:
         return "a list"
-    return str(error["msg"]).removeprefix("Input should be ").replace("a valid dictionary", "a mapping")
+    said = str(error["msg"]).removeprefix("Input should be ")
+    for its, ours in (("a valid dictionary", "a mapping"), ("a valid integer", "an integer"), ("a valid", "a")):
+        said = said.replace(its, ours)
+    return said
 
 
 def _ours(mode: str) -> Known:

@@ -105,7 +105,8 @@ def _check_level(data: Examples, level: Level) -> None:
         raise FitError(f"the level is dataset, document or system, not {level!r}")
     if len(documents) < 2:
         message = "all examples belong to one document, and a comparison fits on some documents and tests on others"
-        raise DataError(f"{message}; name the column of the document (group=COLUMN)", path=data.path)
+        remedy = "name the column of the document (--fields group=COLUMN), or give examples of more documents"
+        raise DataError(f"{message}; {remedy}", path=data.path)
     if len({example.score for example in data}) == 1:
         raise DataError(f"all {len(data)} scores are {data[0].score:g}: nothing can agree with that", path=data.path)
     if level == "document" and len(documents) == len(data):

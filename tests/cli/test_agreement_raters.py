@@ -66,6 +66,16 @@ def test_raters_have_an_alpha_and_a_ceiling(run, tmp_path, level) -> None:
         assert again["alpha"] == found["alpha"]
 
 
+def test_the_human_scores_are_no_rater(run, tmp_path) -> None:
+    data = [{"r1": a, "r2": b, "r_mean": (a + b) / 2} for a, b in ((1, 2), (3, 3), (5, 4), (2, 1), (4, 5))]
+    path = write(tmp_path / "d.jsonl", data)
+    found = raters(run, path, "--raters", "r*", *QUICK, "--json", human="r_mean").document["results"][0]["raters"]
+    assert [rater["column"] for rater in found["columns"]] == ["r1", "r2"]
+    named = raters(run, path, "--raters", "r1", "--raters", "r_mean", *QUICK, human="r_mean")
+    assert named.code == 3
+    assert "--raters names the human scores, which are no single rater's" in " ".join(named.err.split())
+
+
 def test_raters_of_every_aspect_beside_what_is_judged(run, tmp_path) -> None:
     path = write(tmp_path / "d.jsonl", rated())
     options = ("--raters", "single.rater*:*", *QUICK)

@@ -165,7 +165,7 @@ def test_options_reach_the_model_and_the_comparison(run, labels) -> None:
         (("--evaluators", "zero-shot", "--folds", 3, "--train", 0.5), 2, "two ways to split"),
         (("--evaluators", "zero-shot", "--against", "ice"), 2, "none of the evaluators compared"),
         (("--evaluators", "zero-shot", "--set", "zero-shot=3"), 2, "is not NAME.PARAMETER=VALUE"),
-        (("--evaluators", "ice", "--set", "ice.shots=many"), 2, "'shots' of ice cannot be 'many'; it is a valid"),
+        (("--evaluators", "ice", "--set", "ice.shots=many"), 2, "'shots' of ice cannot be 'many'; it is an"),
         (("--evaluators", "zero-shot", "--set", "ice.seed=3"), 2, "which is not compared"),
         (("--evaluators", "active-critic-fine", "--set", "active-critic-fine.demo=3"), 2, "it has candidates, demos"),
         (("--evaluators", "zero-shot", "--set", "a.b=1", "--set", "a.b=2"), 2, "twice"),

@@ -132,6 +132,48 @@ def test_replacing_a_program_is_said_and_anything_else_is_not_replaced(run, exam
     assert run("fit", examples, "-o", "p.json", "--train", 0.5, "--rest", examples, opener=refuse).code == 2
 
 
+def test_rest_replaces_nothing_but_the_same_rows(run, examples, program) -> None:
+    held_back = ("fit", examples, "-o", "p.json", "--train", 0.5, "--rest")
+    assert run(*held_back, "rest.jsonl", *FIT).code == 0
+    rows_held = Path("rest.jsonl").read_bytes()
+    assert run(*held_back, "rest.jsonl", *FIT).code == 0  # as after an interruption
+    assert Path("rest.jsonl").read_bytes() == rows_held
+    other = run(*held_back, "rest.jsonl", "--seed", 3, *FIT, opener=refuse)
+    assert other.code == 5
+    assert "rest.jsonl is there and holds other rows; name another file with --rest, or remove it" in other.err
+    assert Path("rest.jsonl").read_bytes() == rows_held
+    before = Path(program).read_bytes()
+    assert run(*held_back, program, *FIT, opener=refuse).code == 2
+    assert Path(program).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("score", "p.json", "items", "-o"),
+        ("compare", "items", "--evaluators", "surface", "-o"),
+        ("curve", "items", "--evaluator", "surface", "-o"),
+        ("suggest", "p.json", "items", "-o"),
+        ("probe", "p.json", "items", "--json"),
+    ],
+)
+def test_no_output_of_another_kind_is_written_over_a_program(run, examples, program, command) -> None:
+    Path("p.json").write_bytes(Path(program).read_bytes())
+    Path("old.json").write_bytes(Path(program).read_bytes())
+    done = run(*(examples if part == "items" else part for part in command), "old.json", opener=refuse)
+    assert done.code == 2, done.err
+    assert "old.json is a program and would be lost; name another file for the output" in " ".join(done.err.split())
+    assert Path("old.json").read_bytes() == Path(program).read_bytes()
+
+
+def test_a_budget_is_refused_where_no_model_is_asked(run, examples) -> None:
+    done = run("fit", examples, "-o", "s.json", "--evaluator", "surface", "--budget", "5 calls", opener=refuse)
+    assert done.code == 2
+    assert "--budget has no meaning for surface, which asks no model" in " ".join(done.err.split())
+    assert run("fit", examples, "-o", "s.json", "--evaluator", "surface", opener=refuse).code == 0
+    assert run("score", "s.json", examples, "-o", "v.jsonl", "--budget", "5 calls", opener=refuse).code == 2
+
+
 # --- bad input, and nothing lost -------------------------------------------------------------------------------
 
 

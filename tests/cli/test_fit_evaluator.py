@@ -74,7 +74,7 @@ def test_the_paper_s_ablations_are_settings_of_active_critic(run, examples) -> N
         (["--set", "candidate=2"], "active-critic has no parameter 'candidate'"),
         (["--evaluator", "ice", "--set", "shots"], "--set 'shots' is not PARAMETER=VALUE"),
         (["--evaluator", "ice", "--set", "shots=1", "--set", "shots=2"], "--set names shots twice"),
-        (["--evaluator", "surface", "--set", "alpha=x"], "'alpha' of surface cannot be 'x'; it is a valid number"),
+        (["--evaluator", "surface", "--set", "alpha=x"], "'alpha' of surface cannot be 'x'; it is a number"),
     ],
 )
 def test_what_an_evaluator_does_not_have_is_refused_before_anything_is_opened(run, examples, how, said) -> None:

@@ -30,7 +30,7 @@ def test_one_record_an_item_in_order_with_the_items_own_columns(run, program, ex
         assert 1 <= record["score"] <= 5
         assert record["unscored"] is None
         assert record["read_from"] == ("combination" if len(record["parts"]) > 1 else "probabilities")
-        assert record["interval"][0] <= record["score"] <= record["interval"][1]
+        assert record["interval"] is None  # the program was fitted on four documents
         assert next(iter(record["parts"])) == "rating"
         assert [set(criterion) for criterion in record["criteria"]] == [{"name", "score", "explanation"}] * 4
     assert "12 of 12 items scored, mean score" in done.err
