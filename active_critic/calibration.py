@@ -32,9 +32,10 @@ SAME_VOICE = 0.8
 """and are believed to correlate so."""
 DRAWN_IN = frozenset({"approval", "likelihood"})
 """Readings that have no ends of their own, as a rating and the surface have,"""
-WITHIN = 2.0
-"""and so count as at most this many standard deviations from their mean: a text that is copied from its source is
-likelier than anything people write, and is not to be paid for that without bound."""
+WITHIN = 0.95
+"""and so count only within the prediction interval of this coverage of their training values, taken for normal: about
+two standard deviations from the mean, and more where there are few. A text that is copied from its source is likelier
+than anything people write, and is not to be paid for that without bound."""
 LEAST_SLOPE = 0.1
 """The combined score varies at least by this part of what people's scores vary by, so that it always says something."""
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
@@ -204,7 +205,11 @@ def calibrate(
 
 def _ends(x: Floats, names: Sequence[str]) -> tuple[Floats, Floats]:
     """The lowest and the highest value of every reading that counts."""
-    reach = np.where([name in DRAWN_IN for name in names], WITHIN * x.std(axis=0), np.inf)
+    from scipy.stats import t
+
+    n, freedom = len(x), max(1, len(x) - 1)
+    factor = t.ppf((1 + WITHIN) / 2, freedom) * math.sqrt(n / freedom * (1 + 1 / n))
+    reach = np.where([name in DRAWN_IN for name in names], factor * x.std(axis=0), np.inf)
     return x.mean(axis=0) - reach, x.mean(axis=0) + reach
 
 

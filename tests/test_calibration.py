@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from scipy.stats import t
 
 from active_critic.calibration import COVERAGES, EXPECTED, LEAST_SLOPE, PRIOR, TOGETHER, WITHIN, Calibration, calibrate
 from active_critic.errors import FitError
@@ -88,15 +89,18 @@ def test_a_reading_that_goes_against_people_leaves_the_others_as_they_are_withou
 
 
 def test_no_text_is_paid_without_bound_for_being_likely() -> None:
-    readings, human = drawn(60, {"rating": 0.5, "likelihood": 0.5, "approval": 0.5, "surface": 0.5}, 0.3)
-    found = calibrate(readings, human, alone(60))
+    n = 60
+    readings, human = drawn(n, {"rating": 0.5, "likelihood": 0.5, "approval": 0.5, "surface": 0.5}, 0.3)
+    found = calibrate(readings, human, alone(n))
     middle = {name: float(np.mean(values)) for name, values in readings.items()}
 
     def lifted(name: str, by: float) -> float:
         return score(found, **{**middle, name: middle[name] + by}) - score(found, **middle)
 
     for name in ("likelihood", "approval"):
-        ends = WITHIN * float(np.std(readings[name]))
+        spread = float(np.std(readings[name], ddof=1)) * math.sqrt(1 + 1 / n)
+        ends = float(t.ppf((1 + WITHIN) / 2, n - 1)) * spread  # of the prediction interval
+        assert 1.9 < ends / float(np.std(readings[name])) < 2.2
         assert lifted(name, 0.5 * ends) < lifted(name, ends) == pytest.approx(lifted(name, 50 * ends))
         assert lifted(name, -50 * ends) == pytest.approx(lifted(name, -ends))
     for name in ("rating", "surface"):  # which have ends of their own
