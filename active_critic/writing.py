@@ -72,6 +72,7 @@ class RecordWriter:
         if self.path.is_dir():
             raise OutputError(f"{self.path} is a folder; name a file")
         try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self._own_partial()
         except OSError as error:
             raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from error

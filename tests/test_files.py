@@ -136,9 +136,9 @@ def test_short_rows_are_filled_up_and_blank_lines_are_no_rows(tmp_path: Path) ->
         ("x.csv", "réponse\n1\n".encode("latin-1"), "header.*0xE9"),
         ("x.csv", b"a,score,a,score\n1,2,3,4\n", "'a', 'score' more than once"),
         ("x.csv", b'"a,b\n1,2\n', "header is broken"),
-        ("x.csv", gzip.compress(b"a\n1\n"), r"end in \.gz"),
+        ("x.csv", gzip.compress(b"a\n1\n", mtime=0), r"end in \.gz"),
         ("x.csv.gz", b"a\n1\n", "gzip"),
-        ("x.csv.gz", gzip.compress(b"a\n" + b"1\n" * 9)[:-9], "gzip"),
+        ("x.csv.gz", gzip.compress(b"a\n" + b"1\n" * 9, mtime=0)[:-9], "gzip"),
         ("x.parquet", b"PAR1 but not really", "not a Parquet file"),
     ],
 )
@@ -386,13 +386,20 @@ def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path, name: str) 
 
 
 def test_places_that_cannot_be_written_are_told_before_any_work(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="No such file"), RecordWriter(tmp_path / "absent" / "x.csv"):
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match=r"cannot write .*x\.csv"), RecordWriter(tmp_path / "file" / "x.csv"):
         pass
     (tmp_path / "x.csv").mkdir()
     with pytest.raises(OutputError, match="is a folder"), RecordWriter(tmp_path / "x.csv"):
         pass
     with pytest.raises(DataError, match=r"must end in \.csv, \.tsv, \.json, \.jsonl, \.ndjson \("):
         RecordWriter(tmp_path / "x.parquet")
+
+
+def test_a_folder_that_is_not_there_is_made(tmp_path: Path) -> None:
+    with RecordWriter(tmp_path / "new" / "folder" / "x.jsonl") as writer:
+        writer.write({"a": 1})
+    assert rows(tmp_path / "new" / "folder" / "x.jsonl") == [{"a": 1}]
 
 
 def test_equal_records_give_equal_gzip_bytes(tmp_path: Path) -> None:
