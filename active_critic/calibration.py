@@ -30,12 +30,13 @@ ONE_VOICE = frozenset({"rating", "approval"})
 """but for these: both are what the model says of a text when it is asked,"""
 SAME_VOICE = 0.8
 """and are believed to correlate so."""
-DRAWN_IN = frozenset({"approval", "likelihood"})
+UNBOUNDED = frozenset({"approval", "likelihood"})
 """Readings that have no ends of their own, as a rating and the surface have,"""
 WITHIN = 0.95
-"""and so count only within the prediction interval of this coverage of their training values, taken for normal: about
-two standard deviations from the mean, and more where there are few. A text that is copied from its source is likelier
-than anything people write, and is not to be paid for that without bound."""
+"""and so count as no more than the upper end of the prediction interval of this coverage of their training values, taken
+for normal: about two standard deviations above the mean, and more where there are few. A text that is copied from its
+source is likelier than anything people write, and is not to be paid for that without bound. Downwards there is none:
+what is no text at all is to score as low as it can."""
 LEAST_SLOPE = 0.1
 """The combined score varies at least by this part of what people's scores vary by, so that it always says something."""
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
@@ -54,23 +55,21 @@ class Part(Record):
 
     Attributes:
         name: ``"rating"``, ``"approval"``, ``"likelihood"`` or ``"surface"``.
-        mean, spread: Of the reading over the training examples, out of fold, within its ends.
+        mean, spread: Of the reading over the training examples, out of fold, none above ``high``.
         weight: Change of the score, on the user's scale, for one standard deviation of the reading; never below 0.
-        low, high: What the reading is drawn in to (see ``WITHIN``); None where it counts as it is.
+        high: The most that the reading counts as (see ``WITHIN``); None where it counts as it is.
     """
 
     name: str
     mean: float
     spread: float = Field(ge=0)
     weight: float = Field(ge=0)
-    low: float | None = None
     high: float | None = None
 
     def adds(self, value: float) -> float:
         """What a value of the reading adds to the mean score, in points of the user's scale."""
-        if self.low is not None and self.high is not None:
-            value = min(self.high, max(self.low, value))
-        return self.weight * (value - self.mean) / self.spread if self.spread else 0.0
+        counted = value if self.high is None else min(self.high, value)
+        return self.weight * (counted - self.mean) / self.spread if self.spread else 0.0
 
 
 class Calibration(Record):
@@ -173,16 +172,16 @@ def calibrate(
     # By value: the last digit of a sum depends on the order of rows.
     order = np.lexsort((y, *x.T))
     x, y, where = x[order], y[order], [groups[i] for i in order]
-    ends = _ends(x, names)
-    means, spreads, weights = _fit(np.clip(x, *ends), y, names, prior)
+    most = _most(x, names)
+    means, spreads, weights = _fit(np.minimum(x, most), y, names, prior)
     residuals: list[tuple[float, float]] = []
     for group in sorted(set(where)):
         out = np.array([name == group for name in where])
         if out.all():
             continue
-        low, high = _ends(x[~out], names)
-        m, s, w = _fit(np.clip(x[~out], low, high), y[~out], names, prior)
-        missed = np.abs(y[~out].mean() + _standard(np.clip(x[out], low, high), m, s) @ w - y[out])
+        high = _most(x[~out], names)
+        m, s, w = _fit(np.minimum(x[~out], high), y[~out], names, prior)
+        missed = np.abs(y[~out].mean() + _standard(np.minimum(x[out], high), m, s) @ w - y[out])
         residuals += [(one, 1 / len(missed)) for one in missed.tolist()]
     return Calibration(
         parts=tuple(
@@ -191,10 +190,9 @@ def calibrate(
                 mean=float(mean),
                 spread=float(spread),
                 weight=float(weight),
-                low=float(low) if name in DRAWN_IN else None,
-                high=float(high) if name in DRAWN_IN else None,
+                high=float(high) if name in UNBOUNDED else None,
             )
-            for name, mean, spread, weight, low, high in zip(names, means, spreads, weights, *ends, strict=True)
+            for name, mean, spread, weight, high in zip(names, means, spreads, weights, most, strict=True)
         ),
         intercept=float(y.mean()),
         half_widths=_half_widths(sorted(residuals)),
@@ -203,14 +201,14 @@ def calibrate(
     )
 
 
-def _ends(x: Floats, names: Sequence[str]) -> tuple[Floats, Floats]:
-    """The lowest and the highest value of every reading that counts."""
+def _most(x: Floats, names: Sequence[str]) -> Floats:
+    """The highest value of every reading that counts."""
     from scipy.stats import t
 
     n, freedom = len(x), max(1, len(x) - 1)
     factor = t.ppf((1 + WITHIN) / 2, freedom) * math.sqrt(n / freedom * (1 + 1 / n))
-    reach = np.where([name in DRAWN_IN for name in names], factor * x.std(axis=0), np.inf)
-    return x.mean(axis=0) - reach, x.mean(axis=0) + reach
+    reach = np.where([name in UNBOUNDED for name in names], factor * x.std(axis=0), np.inf)
+    return np.asarray(x.mean(axis=0) + reach)
 
 
 def _fit(x: Floats, y: Floats, names: Sequence[str], prior: float) -> tuple[Floats, Floats, Floats]:

@@ -70,7 +70,7 @@ def test_the_score_rises_with_a_single_reading_whatever_the_labels(pairs: list[t
 @pytest.mark.parametrize("others", [("surface",), ("approval",), ("approval", "likelihood", "surface")])
 def test_readings_that_all_go_against_people_still_tell_texts_apart(others: tuple[str, ...]) -> None:
     readings, human = drawn(200, dict.fromkeys(("rating", *others), -1.0), 0.1)
-    # Close to the mean, so that none is drawn in.
+    # Close to the mean, so that none is above what counts.
     readings = {name: np.tanh(values).tolist() for name, values in readings.items()}
     found = calibrate(readings, human, alone(200))
     told = [score(found, **{name: values[i] for name, values in readings.items()}) for i in range(200)]
@@ -102,7 +102,7 @@ def test_no_text_is_paid_without_bound_for_being_likely() -> None:
         ends = float(t.ppf((1 + WITHIN) / 2, n - 1)) * spread  # of the prediction interval
         assert 1.9 < ends / float(np.std(readings[name])) < 2.2
         assert lifted(name, 0.5 * ends) < lifted(name, ends) == pytest.approx(lifted(name, 50 * ends))
-        assert lifted(name, -50 * ends) == pytest.approx(lifted(name, -ends))
+        assert lifted(name, -50 * ends) == pytest.approx(50 * lifted(name, -ends))  # as low as it can be
     for name in ("rating", "surface"):  # which have ends of their own
         assert lifted(name, 6.0) == pytest.approx(2 * lifted(name, 3.0))
 
