@@ -33,10 +33,10 @@ SAME_VOICE = 0.8
 UNBOUNDED = frozenset({"approval", "likelihood"})
 """Readings that have no ends of their own, as a rating and the surface have,"""
 WITHIN = 0.95
-"""and so count as no more than the upper end of the prediction interval of this coverage of their training values, taken
-for normal: about two standard deviations above the mean, and more where there are few. A text that is copied from its
-source is likelier than anything people write, and is not to be paid for that without bound. Downwards there is none:
-what is no text at all is to score as low as it can."""
+"""and so count as no more than the upper end of the prediction interval of this coverage of their training values,
+for a normal distribution: about two standard deviations above the mean, more where there are few. A text that is
+copied from its source is likelier than anything people write, and is not to be paid for that without bound. Downwards
+there is none: what is no text at all is to score as low as it can."""
 LEAST_SLOPE = 0.1
 """The combined score varies at least by this part of what people's scores vary by, so that it always says something."""
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
