@@ -71,8 +71,9 @@ class RecordWriter:
     def __enter__(self) -> RecordWriter:
         if self.path.is_dir():
             raise OutputError(f"{self.path} is a folder; name a file")
+        if not self.path.parent.exists():
+            raise OutputError(f"cannot write {self.path}: there is no folder {self.path.parent}; make it first")
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self._own_partial()
         except OSError as error:
             raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from error

@@ -386,6 +386,8 @@ def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path, name: str) 
 
 
 def test_places_that_cannot_be_written_are_told_before_any_work(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"there is no folder .*absent; make it first"):
+        RecordWriter(tmp_path / "absent" / "x.csv").__enter__()
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match=r"cannot write .*x\.csv"), RecordWriter(tmp_path / "file" / "x.csv"):
         pass
@@ -394,12 +396,6 @@ def test_places_that_cannot_be_written_are_told_before_any_work(tmp_path: Path) 
         pass
     with pytest.raises(DataError, match=r"must end in \.csv, \.tsv, \.json, \.jsonl, \.ndjson \("):
         RecordWriter(tmp_path / "x.parquet")
-
-
-def test_a_folder_that_is_not_there_is_made(tmp_path: Path) -> None:
-    with RecordWriter(tmp_path / "new" / "folder" / "x.jsonl") as writer:
-        writer.write({"a": 1})
-    assert rows(tmp_path / "new" / "folder" / "x.jsonl") == [{"a": 1}]
 
 
 def test_equal_records_give_equal_gzip_bytes(tmp_path: Path) -> None:
