@@ -139,17 +139,26 @@ def refuse_program(*outputs: Path | None) -> None:
     Raises:
         typer.BadParameter: One of these files is a program.
     """
-    from active_critic.errors import ProtocolError
-    from active_critic.store import read
-
     for output in outputs:
-        if output is None or not output.is_file():
-            continue
-        try:
-            read(output)
-        except ProtocolError:
-            continue
-        raise typer.BadParameter(f"{output} is a program and would be lost; name another file for the output")
+        if output is not None and output.is_file() and _is_program(output):
+            raise typer.BadParameter(f"{output} is a program and would be lost; name another file for the output")
+
+
+def _is_program(path: Path) -> bool:
+    """Whether a file is a program, of this format version or another.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    import json
+
+    from active_critic.store import LARGEST
+
+    try:
+        document = json.loads(path.read_bytes()) if path.stat().st_size <= LARGEST else None
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(document, dict) and "format_version" in document
 
 
 def check_writable(out: Path) -> bool:
@@ -158,7 +167,6 @@ def check_writable(out: Path) -> bool:
     Raises:
         OutputError: The folder cannot be written, or the file is there and no program.
     """
-    import json
     import tempfile
 
     from active_critic.errors import OutputError
@@ -171,13 +179,10 @@ def check_writable(out: Path) -> bool:
             pass
         if not out.exists() or not out.stat().st_size:
             return False
-        try:
-            document = json.loads(out.read_bytes())
-        except (ValueError, RecursionError):
-            document = None
+        there = _is_program(out)
     except OSError as problem:
         raise OutputError(f"{out}: the program cannot be written there ({problem.strerror or problem})") from None
-    if not isinstance(document, dict) or "format_version" not in document:
+    if not there:
         raise OutputError(f"{out} is there and is no program; name another file, or remove it")
     return True
 

@@ -204,11 +204,10 @@ class ActiveCritic(Evaluator):
                 raise
             notes.append(f"the score is the rating as it is, without an interval: {problem}")
         report = None
-        if self.report and self.criteria is None:
-            notes.append(MADE_FROM_ALL)
         if self.report and stopped is not None:
             notes.append("the agreement on held-out folds was not measured, for the budget was spent before")
         elif self.report:
+            notes += [MADE_FROM_ALL] if self.criteria is None else []
             try:
                 report = make_report(
                     compiled.search,
