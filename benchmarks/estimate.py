@@ -49,7 +49,7 @@ def main() -> None:
         (factory,) = resolve([args.evaluator], {args.evaluator: own}, seed=args.seed).values()
 
         def fit(model: Any) -> Any:
-            return factory(model, journal=None).fit(train, scale=scale_of(train))
+            return factory(model).fit(train, scale=scale_of(train))
 
         said = estimate(lm, fit, journal.latest(LATEST))
         critic, real = _measured(lm, fit)
