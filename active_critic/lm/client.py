@@ -57,6 +57,7 @@ class LanguageModel:
         memory: Where replies are kept, or None.
         extensions: Parameters of the endpoint's own that go with every request.
         count_tokens: How many tokens the model's own tokeniser makes of a text, where it is at hand; else None.
+        render: The prompt that the model's own chat template makes of a conversation, likewise.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class LanguageModel:
         close: Callable[[], None] | None = None,
         weigh: Weigh | None = None,
         count_tokens: Callable[[str], int] | None = None,
+        render: Callable[[Sequence[Turn]], str] | None = None,
         retries: int = RETRIES,
         wait: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -85,6 +87,7 @@ class LanguageModel:
         self._send = send
         self.extensions = dict(extensions or {})
         self.count_tokens = count_tokens
+        self.render = render
         self._capabilities = capabilities
         self._price = price
         self._secrets = tuple(secret for secret in secrets if secret)

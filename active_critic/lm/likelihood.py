@@ -128,7 +128,7 @@ def forcing(post: Callable[[str, dict[str, Any]], Any], name: str, *, context: i
             raise UnreadableReply(str(refused), reply="") from None
 
     def weigh(turns: Sequence[Turn], text: str) -> Likelihood:
-        rendered = ask("/apply-template", {"messages": _messages(turns)})["prompt"]
+        rendered = templated(ask, turns)
         prompt = ask("/tokenize", {"content": rendered, "add_special": True, "parse_special": True})["tokens"]
         given = ask("/tokenize", {"content": text, "add_special": False, "parse_special": False, "with_pieces": True})[
             "tokens"
@@ -167,6 +167,12 @@ def forcing(post: Callable[[str, dict[str, Any]], Any], name: str, *, context: i
         return Likelihood.of(logprobs, "forced", usage)
 
     return weigh
+
+
+def templated(post: Callable[[str, dict[str, Any]], Any], turns: Sequence[Turn]) -> str:
+    """The prompt that the server's chat template makes of a conversation; ``post`` as for :func:`forcing`."""
+    prompt: str = post("/apply-template", {"messages": _messages(turns)})["prompt"]
+    return prompt
 
 
 def _messages(turns: Sequence[Turn]) -> list[dict[str, str]]:

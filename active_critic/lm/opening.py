@@ -15,7 +15,7 @@ from active_critic.errors import AuthenticationFailed, ModelError, UnknownModel
 from active_critic.lm.budget import Budget
 from active_critic.lm.client import LanguageModel
 from active_critic.lm.deadline import within
-from active_critic.lm.likelihood import echoing, forcing
+from active_critic.lm.likelihood import echoing, forcing, templated
 
 if TYPE_CHECKING:
     from dspy.lm15 import Request, Response
@@ -188,6 +188,10 @@ def _open_local(name: str, context: int, strict: bool, timeout: float) -> Langua
     server = LocalServer(path, alias=label, context=context)
     server.start()
     _import_dspy()
+
+    def post(path: str, body: dict[str, Any]) -> Any:
+        return server.post(path, body, timeout)
+
     return LanguageModel(
         label,
         _direct(f"openai/{label}", server.api_key, server.api_base, timeout),
@@ -197,10 +201,9 @@ def _open_local(name: str, context: int, strict: bool, timeout: float) -> Langua
         extensions={"cache_prompt": not strict},
         secrets=(server.api_key,),
         close=server.close,
-        count_tokens=lambda text: len(server.post("/tokenize", {"content": text}, timeout)["tokens"]),
-        weigh=forcing(
-            lambda path, body: server.post(path, body, timeout), label, context=server.context, cached=not strict
-        ),
+        count_tokens=lambda text: len(post("/tokenize", {"content": text, "parse_special": True})["tokens"]),
+        render=lambda turns: templated(post, turns),
+        weigh=forcing(post, label, context=server.context, cached=not strict),
     )
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BYTES_PER_TOKEN = 4.0
 """Of text in general, where the model's own tokeniser is not at hand."""
 TEMPLATE = 5
-"""Tokens that a chat template puts around a message."""
+"""Tokens that a chat template puts around a message, where it is not at hand."""
 ITEMS = {"criteria": 4}
 """How many entries of a list embedded models give; else half-way between the bounds."""
 LENGTHS = {
@@ -168,8 +168,12 @@ class _Understudy:
         )
 
     def _read(self, turns: Sequence[Turn]) -> tuple[str, Usage]:
-        prompt = "\n".join(f"{role}\n{text}" for role, text in turns)
-        tokens = self.count(prompt) + TEMPLATE * (len(turns) + 1)
+        if self.lm.render is not None:  # some templates add a system message of their own
+            prompt = self.lm.render(turns)
+            tokens = self.count(prompt)
+        else:
+            prompt = "\n".join(f"{role}\n{text}" for role, text in turns)
+            tokens = self.count(prompt) + TEMPLATE * (len(turns) + 1)
         shared = _shared(prompt, self.last) if self.caches else 0
         self.last = prompt
         return prompt, Usage(prompt_tokens=tokens, cached_tokens=int(tokens * shared / max(1, len(prompt))))

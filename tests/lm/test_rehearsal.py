@@ -82,6 +82,19 @@ def test_prompts_that_begin_alike_are_read_from_the_prefix_cache_of_an_embedded_
     assert estimate(scripted_lm(lambda _: "x"), twice, []).usage.cached_tokens == 0
 
 
+def test_what_a_chat_template_adds_of_its_own_is_counted() -> None:
+    def rendered(turns):
+        return "be helpful " + " ".join(text for _, text in turns)
+
+    def ask(lm):
+        lm.ask([("user", "one two three")], max_tokens=5)
+
+    def words(text: str) -> int:
+        return len(text.split())
+
+    assert estimate(embedded(count_tokens=words, render=rendered), ask, []).usage.prompt_tokens == 5
+
+
 def test_money_is_told_where_the_price_is_known() -> None:
     lm = embedded(price=lambda response: response.usage.input_tokens / 1000)
     found = estimate(lm, lambda twin: twin.ask([("user", "a word")], max_tokens=5), [])
