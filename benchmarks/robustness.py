@@ -152,7 +152,7 @@ def perturbations(evaluator: Evaluator, test: Examples, args: argparse.Namespace
     """Make the texts of the test part worse, and see what the evaluator notices."""
     from active_critic.probes.behaviour import examine
 
-    return examine(evaluator, test, seed=args.seed, progress=drawing.say)
+    return examine(evaluator, test, by=args.by, seed=args.seed, progress=drawing.say)
 
 
 def perturbation_account(behaviours: dict[str, Any]) -> list[str]:
@@ -183,7 +183,8 @@ def report(document: dict[str, Any], trials: dict[str, AttackTrial], behaviours:
     return "\n".join([*lines, ""])
 
 
-SETTINGS = ("seed", "train", "documents", "per_document", "test_documents", "candidates", "batches", "set", "families")
+SETTINGS = ("seed", "train", "documents", "per_document", "test_documents", "candidates", "batches", "set", "families",
+            "by")  # fmt: skip
 
 
 def _arguments(argv: list[str] | None = None) -> argparse.Namespace:
@@ -192,6 +193,7 @@ def _arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--probes", nargs="+", default=["attacks", "perturbations"],
                         choices=["attacks", "perturbations"])  # fmt: skip
     parser.add_argument("--families", metavar="NAME,...", help="attacks, or kinds of them; default: all")
+    parser.add_argument("--by", choices=["rule", "model"], default="rule", help="what perturbs texts")
     parser.add_argument("--set", action="append", metavar="NAME.PARAMETER=JSON")
     parser.add_argument("--candidates", type=int, default=11)
     parser.add_argument("--batches", type=int, default=25)

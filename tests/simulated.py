@@ -32,6 +32,8 @@ def form(turns: list[Turn], level: int) -> dict[str, Any]:
         text = last.rsplit("on one line: ", 1)[1]
         filled: dict[str, Any] = json.loads(text.replace('"..."', '"in short"'))
         return filled
+    if "Give the changed text" in last:
+        return {"text": f"{last_item(turns)} not"}
     if "`notes`" in head:
         return {"notes": {"observations": "Replies to customers, scored for quality.", "complete": False}}
     if "`summary`" in head:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import typer
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from active_critic.evaluators.base import Progress
     from active_critic.examples import Examples
     from active_critic.lm import LanguageModel
+    from active_critic.probes.perturbations import By
 
 
 class _Found(Protocol):
@@ -39,6 +41,13 @@ def probe(
     families: Annotated[
         str | None,
         typer.Option("--families", metavar="NAME,...", help="Only these attacks (or kinds), or these perturbations."),
+    ] = None,
+    by: Annotated[
+        Literal["rule", "model"] | None,
+        typer.Option(
+            help="What makes texts worse: rules (default), or the program's own model, for those where the paper has "
+            "a model do it.",
+        ),
     ] = None,
     fields: common.Fields = None,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first so many items.")] = None,
@@ -72,19 +81,19 @@ def probe(
 
     names = None if families is None else [name.strip() for name in families.split(",") if name.strip()]
     _check_outputs(json_file, csv_file, program, items)
-    if attacks:
-        _check_attacks(names)
+    _check_names(names, attacks=attacks, by=by)
     protocol = load_protocol(program)
     fitted_with = protocol.provenance.model
-    if estimate and fitted_with == NO_MODEL:
-        raise typer.BadParameter("--estimate has no meaning for this program, which asks no model")
+    if fitted_with == NO_MODEL and (estimate or by == "model"):
+        option = "--estimate" if estimate else "--by model"
+        raise typer.BadParameter(f"{option} has no meaning for this program, which asks no model")
     data = read_examples(items, fields=common.parse_fields(fields), scored=False)[:limit]
     common.show_notes(data.notes, quiet=quiet)
 
     from active_critic.cli._progress import Display
     from active_critic.writing import RecordWriter
 
-    run = _attack if attacks else _perturb
+    run = _attack if attacks else partial(_perturb, by=by or "rule")
     started = time.monotonic()
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
@@ -135,24 +144,34 @@ def _attack(
 
 
 def _perturb(
-    evaluator: Evaluator, data: Examples, names: list[str] | None, seed: int, progress: Progress | None
+    evaluator: Evaluator, data: Examples, names: list[str] | None, seed: int, progress: Progress | None, *, by: By
 ) -> _Found:
     from active_critic.probes.behaviour import examine
 
-    return examine(evaluator, data, perturbations=names, seed=seed, progress=progress)
+    return examine(evaluator, data, perturbations=names, by=by, seed=seed, progress=progress)
 
 
-def _check_attacks(names: list[str] | None) -> None:
-    """Refuse unknown families before anything is paid for.
+def _check_names(names: list[str] | None, *, attacks: bool, by: By | None) -> None:
+    """Refuse what cannot be tried before anything is paid for.
 
     Raises:
-        typer.BadParameter: A name stands for nothing.
+        typer.BadParameter: A name stands for nothing, or for what has no rule; or options that contradict each other.
     """
     from active_critic.errors import DataError
     from active_critic.probes.attacks import attacks_named
+    from active_critic.probes.perturbations import named
 
+    if attacks and by:
+        raise typer.BadParameter("--by is for perturbations; leave it or --attacks out")
+    if names is not None and not names:
+        raise typer.BadParameter("--families names nothing; leave it out to try all")
     try:
-        attacks_named(names)
+        if attacks:
+            attacks_named(names)
+        else:
+            for chosen in map(named, names or ()):
+                if by != "model" and not chosen.by_rule:
+                    raise DataError(f"there is no rule for {chosen.name!r}; a model can do it (--by model)")
     except DataError as problem:
         raise typer.BadParameter(f"--families: {problem}") from None
 

@@ -195,7 +195,7 @@ def perturb(text: str, source: str, name: str, *, lm: LanguageModel | None = Non
         made, reason = _by_model.rewritten(text, source, chosen.name, lm)
         return Perturbed(made, reason, "model")
     if chosen.rule is None:
-        raise DataError(f"there is no rule for the perturbation {name!r}; in Python a language model can make it (lm=)")
+        raise DataError(f"there is no rule for the perturbation {name!r}; a language model can make it (lm=)")
     rng = random.Random(f"{seed}\0{name}\0{text}".encode("utf-8", "surrogatepass"))  # noqa: S311
     new = chosen.rule(Text.of(text), source, rng)
     if new is None or new == text or not new.strip():

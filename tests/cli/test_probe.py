@@ -113,6 +113,12 @@ def test_what_cannot_be_is_told_before_anything_is_paid_for(run, program, items,
     assert "no attack is called 'flatery'" in wrong.err
     assert all(attack.name in wrong.err for attack in ATTACKS)
     assert run("probe", program, items, "--attacks", "--families", " , ", opener=refuse).code == 2
+    assert run("probe", program, items, "--families", ",", opener=refuse).code == 2
+    assert "no perturbation 'flattery'" in run("probe", program, items, "--families", "flattery", opener=refuse).err
+    no_rule = run("probe", program, items, "--families", "inversion", opener=refuse)
+    assert no_rule.code == 2
+    assert "a model can do it (--by model)" in no_rule.err
+    assert run("probe", program, items, "--attacks", "--by", "model", opener=refuse).code == 2
     assert run("probe", program, items, "--attacks", "--json", "a.txt", opener=refuse).code == 2
     assert run("probe", program, items, "--attacks", "--csv", "a.json", opener=refuse).code == 2
     assert run("probe", program, items, "--attacks", "--json", "no/a.json", opener=refuse).code == 5
@@ -168,8 +174,8 @@ class Found:
 def test_without_attacks_texts_are_made_worse(run, program, items, monkeypatch) -> None:
     asked: dict[str, Any] = {}
 
-    def examine(evaluator: Any, examples: Any, *, perturbations: Any, seed: int, progress: Any) -> Found:
-        asked.update(kind=evaluator.kind, n=len(examples), perturbations=perturbations, seed=seed)
+    def examine(evaluator: Any, examples: Any, *, perturbations: Any, by: str, seed: int, progress: Any) -> Found:
+        asked.update(kind=evaluator.kind, n=len(examples), perturbations=perturbations, by=by, seed=seed)
         return Found(["It is blind to tone.", "And\x1b[2J that is all."])
 
     module = ModuleType("active_critic.probes.behaviour")
@@ -178,7 +184,29 @@ def test_without_attacks_texts_are_made_worse(run, program, items, monkeypatch) 
     command = ("probe", program, items, "--families", "negation", "--seed", 3, "--json", "a.json", "--csv", "a.csv")
     done = run(*command, "--limit", 5)
     assert done.code == 0, done.err
-    assert asked == {"kind": "zero-shot", "n": 5, "perturbations": ["negation"], "seed": 3}
+    assert asked == {"kind": "zero-shot", "n": 5, "perturbations": ["negation"], "by": "rule", "seed": 3}
     assert done.out == "It is blind to tone.\nAnd\\x1b[2J that is all.\n"
     assert json.loads(Path("a.json").read_text())["result"] == {"blind": ["tone"]}
     assert "negation,0.5" in Path("a.csv").read_text()
+
+
+def test_the_programs_own_model_makes_texts_worse_where_it_is_asked_to(run, program, items) -> None:
+    families = "inversion,sentence-deletion"
+    command = ("probe", program, items, "--by", "model", "--families", families, "--json", "a.json")
+    estimated = run(*command, "--estimate")
+    assert estimated.code == 0, estimated.err
+    done = run(*command)
+    assert done.code == 0, done.err
+    found = json.loads(Path("a.json").read_text())
+    assert found["result"]["by"] == "model"
+    assert [(one["name"], one["applied"]) for one in found["result"]["treated"]] == [
+        ("inversion", 6), ("sentence-deletion", 0),  # by rule all the same, and replies of one sentence have none
+    ]  # fmt: skip
+    assert found["usage"]["calls"] == 6 + 6 + 6
+
+
+def test_a_program_without_a_model_cannot_write(run, examples, items) -> None:
+    assert run("fit", examples, "--evaluator", "surface", "--scale", "1..5", "--out", "s.json").code == 0
+    done = run("probe", "s.json", items, "--by", "model", opener=refuse)
+    assert done.code == 2
+    assert "--by model has no meaning for this program" in done.err
