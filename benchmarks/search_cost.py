@@ -4,7 +4,7 @@
 
 The task and the criteria are inferred and the candidates drawn once, from all examples; then every candidate rates
 every example (coarse, by the rating alone), never with a demonstration of its own document in the prompt. All else is
-worked out from these verdicts: over random halves of the documents, each search chooses by one half and is held to the
+worked out from these verdicts: over random splits of the documents, each search chooses by one part and is held to the
 agreement of its choice on the other. Calls and tokens are those that a search asks for. Through the journal: a run that
 is stopped goes on where it was.
 """
@@ -36,6 +36,8 @@ from active_critic.protocols import CriticProtocol, Provenance
 from active_critic.scoring import Scorer
 
 SPLITS = 200
+SHARES = (0.25, 0.5, 0.75)
+"""Parts of the documents that a search chooses by."""
 FULL, RACE, NONE = "full grid", "race", "no search"
 
 
@@ -125,7 +127,7 @@ def main() -> None:
                     stats.q([v.score for v in row], search.human) / 3
                     for row in ([search.verdicts[c, i] for i in range(len(data))] for c in range(len(search.sets)))
                 ],
-                "ways": simulate(search, costs, args.seed),
+                "shares": [simulate(search, costs, share, args.seed) for share in SHARES],
             }
             stem = Path(args.out) / f"search_cost_{name}_{lm.name}"
             stem.parent.mkdir(parents=True, exist_ok=True)
@@ -159,16 +161,18 @@ def grid(data: ac.Examples, lm: Any, memory: Counting, args: Any) -> tuple[Recor
     return search, costs
 
 
-def simulate(search: Recorded, costs: dict[tuple[int, int], Any], seed: int) -> dict[str, Any]:
-    """Every way of searching over random halves of the documents."""
+def simulate(search: Recorded, costs: dict[tuple[int, int], Any], share: float, seed: int) -> dict[str, Any]:
+    """Every way of searching over random splits of the documents, a share of which it chooses by."""
     ways = {name: Found() for name in (FULL, RACE, NONE)}
     best: list[float] = []
+    sizes: list[int] = []
     documents = sorted(set(search.groups), key=str)
     for number in range(SPLITS):
         rng = random.Random(f"{seed} {number}")
-        half = set(rng.sample(documents, len(documents) // 2))
-        train = [i for i, group in enumerate(search.groups) if group in half]
-        test = [i for i, group in enumerate(search.groups) if group not in half]
+        part = set(rng.sample(documents, round(share * len(documents))))
+        train = [i for i, group in enumerate(search.groups) if group in part]
+        test = [i for i, group in enumerate(search.groups) if group not in part]
+        sizes.append(len(train))
         held_out = [search.q(c, test)[0] or 0.0 for c in range(len(search.sets))]
         best.append(max(held_out) / 3)
         chosen = {
@@ -184,6 +188,8 @@ def simulate(search: Recorded, costs: dict[tuple[int, int], Any], seed: int) -> 
             found.same += winner == chosen[FULL][0]
     deltas = sorted(r - f for r, f in zip(ways[RACE].held_out, ways[FULL].held_out, strict=True))
     return {
+        "share": share,
+        "examples": statistics.fmean(sizes),
         **{
             name: {
                 "held out": statistics.fmean(found.held_out),
@@ -193,7 +199,7 @@ def simulate(search: Recorded, costs: dict[tuple[int, int], Any], seed: int) -> 
             }
             for name, found in ways.items()
         },
-        "best of all candidates on the held-out half": statistics.fmean(best),
+        "best of all candidates on the held-out part": statistics.fmean(best),
         "race over full grid": {
             "held out": statistics.fmean(deltas),
             "middle 95 % of the splits": [deltas[int(0.025 * SPLITS)], deltas[int(0.975 * SPLITS) - 1]],
@@ -204,34 +210,35 @@ def simulate(search: Recorded, costs: dict[tuple[int, int], Any], seed: int) -> 
 
 
 def page(document: dict[str, Any]) -> str:
-    how, ways = document["settings"], document["ways"]
-    over = ways["race over full grid"]
-    low, high = over["middle 95 % of the splits"]
-    best = ways["best of all candidates on the held-out half"]
+    how = document["settings"]
     alone = ", ".join(f"{q:.2f}" for q in document["candidates alone"])
     lines = [
         (
             f"**{document['name']}**, {document['model']}: {document['examples']} examples of {document['documents']} "
             f"documents, {how['candidates']} candidates of {how['demonstrations']} demonstrations, "
-            f"{how['splits']} random halves of the documents, seed {how['seed']}"
+            f"{how['splits']} random splits of the documents, seed {how['seed']}"
         ),
         "",
-        "| search | mean of three, held out | calls | tokens | same choice as the full grid |",
-        "| --- | --- | --- | --- | --- |",
+        "| examples to choose by | search | mean of three, held out | calls | tokens | same choice as the full grid |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
-    for name in (FULL, RACE, NONE):
-        one = ways[name]
-        cells = [name, f"{one['held out']:.3f}", f"{one['calls']:.0f}", f"{one['tokens'] / 1000:.0f}k"]
-        lines.append(f"| {' | '.join(cells)} | {one['same as the full grid']:.0%} |")
-    lines += [
-        "",
-        f"The race costs {over['calls']:.0%} of the calls and {over['tokens']:.0%} of the tokens. Held out it is",
-        f"{over['held out']:+.3f} against the full grid (middle 95 % of the splits {low:+.3f} to {high:+.3f}, which",
-        f"overlap). By all examples the candidates have {alone}; the first has no demonstrations. The best candidate",
-        f"of each held-out half, were it known, has {best:.3f}.",
-        "",
-    ]
-    return "\n".join(lines)
+    told = []
+    for ways in document["shares"]:
+        for name in (FULL, RACE, NONE):
+            one = ways[name]
+            cells = [f"{ways['examples']:.0f}", name, f"{one['held out']:.3f}", f"{one['calls']:.0f}"]
+            cells.append(f"{one['tokens'] / 1000:.0f}k")
+            lines.append(f"| {' | '.join(cells)} | {one['same as the full grid']:.0%} |")
+        over = ways["race over full grid"]
+        low, high = over["middle 95 % of the splits"]
+        told.append(
+            f"- {ways['examples']:.0f} examples: the race costs {over['calls']:.0%} of the calls and "
+            f"{over['tokens']:.0%} of the tokens; held out it is {over['held out']:+.3f} against the full grid (middle "
+            f"95 % of the splits, which overlap, {low:+.3f} to {high:+.3f}); the best candidate of the held-out part, "
+            f"were it known, has {ways['best of all candidates on the held-out part']:.3f}"
+        )
+    told.append(f"- by all examples the candidates have {alone}; the first has no demonstrations")
+    return "\n".join([*lines, "", *told, ""])
 
 
 if __name__ == "__main__":
