@@ -156,11 +156,58 @@ def perturbations(evaluator: Evaluator, test: Examples, args: argparse.Namespace
 
 
 def perturbation_account(behaviours: dict[str, Any]) -> list[str]:
-    """What each method notices, as it says it itself."""
+    """What each method notices, as it says it itself, and the tables behind it."""
     lines: list[str] = []
     for method, found in behaviours.items():
         lines += [f"Perturbations, {TITLES.get(method, method)}:", "", "```", *found.words, "```", ""]
+        lines += [*changes_table(found), *pairs_table(found)]
     return lines
+
+
+SIGNS = {"falls": "✓", "faint": "(✓)", "still": "=", "rises": "✗", "moves": "✗", "unclear": "?"}
+"""Behind a mean change that is tested."""
+
+
+def changes_table(found: Any) -> list[str]:
+    """The confusion matrix: mean changes by perturbation and by aspect or criterion."""
+    columns = list(dict.fromkeys((one.kind, one.name) for one in found.changes))
+    cells = {(one.perturbation, one.kind, one.name): one for one in found.changes if one.change is not None}
+    lines = [
+        f"Mean change in points of {found.scale}. In bold what should fall: ✓ it does, (✓) faintly, = it stays, ✗ it",
+        "rises, ? not decided. Others that are tested should stay: = they do, ✗ they move, ? not decided.",
+        "",
+        f"| perturbation | texts | {' | '.join(f'{name} ({kind})' for kind, name in columns)} |",
+        "|" + " --- |" * (len(columns) + 2),
+    ]
+    for treated in found.treated:
+        if not treated.applied:
+            continue
+        row = []
+        for kind, name in columns:
+            one = cells.get((treated.name, kind, name))
+            said = "–" if one is None else f"{one.change:+.2f}"
+            said = f"**{said}**" if one is not None and one.expected == "falls" else said
+            row.append(said if one is None or one.outcome is None else f"{said} {SIGNS[one.outcome]}")
+        lines.append(f"| {treated.name} | {treated.applied} | {' | '.join(row)} |")
+    return [*lines, ""]
+
+
+def pairs_table(found: Any) -> list[str]:
+    """How the critic's criteria go together, against people's aspects."""
+    if not found.pairs:
+        return []
+    lines = [
+        "Pearson's correlation of criteria on the texts as they were:",
+        "",
+        "| criteria | the critic's | people's | the critic's closer by, 95 % interval |",
+        "| --- | --- | --- | --- |",
+    ]
+    for pair in found.pairs:
+        own = "–" if pair.critic is None else f"{pair.critic:.2f} (n={pair.n})"
+        human = "–" if pair.human is None else f"{pair.human:.2f} ({pair.human_a}, {pair.human_b})"
+        excess = "–" if pair.excess is None else f"{pair.excess[0]:+.2f} to {pair.excess[1]:+.2f}"
+        lines.append(f"| {pair.a}, {pair.b} | {own} | {human} | {excess} |")
+    return [*lines, ""]
 
 
 # --- all together -------------------------------------------------------------------------------------------------
