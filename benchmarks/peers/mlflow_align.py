@@ -28,13 +28,16 @@ if how != "judge":
     mlflow.set_tracking_uri("sqlite:///mlflow.db")
     mlflow.set_experiment("alignment")
     source = AssessmentSource(source_type="HUMAN", source_id="people")
+    made = []
     for example in task["train"]:
         with mlflow.start_span(name="made") as span:
             span.set_inputs({"source": example["source"]})
             span.set_outputs({"response": example["response"]})
+        made.append(span.trace_id)
+    mlflow.flush_trace_async_logging()  # a trace has to be stored before a score can be said of it
+    for trace_id, example in zip(made, task["train"], strict=True):
         value = int(example["score"]) if whole else float(example["score"])
-        mlflow.log_feedback(trace_id=span.trace_id, name=NAME, value=value, source=source)
-    mlflow.flush_trace_async_logging()
+        mlflow.log_feedback(trace_id=trace_id, name=NAME, value=value, source=source)
     traces = mlflow.search_traces(return_type="list")
     if how == "memalign":
         optimizer = MemAlignOptimizer(reflection_lm=model, embedding_model="openai:/hashed")
