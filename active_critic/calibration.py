@@ -34,9 +34,9 @@ UNBOUNDED = frozenset({"approval", "likelihood"})
 """Readings that have no ends of their own, as a rating and the surface have,"""
 WITHIN = 0.95
 """and so count as no more than the upper end of the prediction interval of this coverage of their training values,
-for a normal distribution: about two standard deviations above the mean, more where there are few. A text that is
-copied from its source is likelier than anything people write, and is not to be paid for that without bound. Downwards
-there is none: what is no text at all is to score as low as it can."""
+for a normal distribution: about two standard deviations above the mean, more where there are few. No text is to be
+paid without bound for being likely. Downwards there is no bound: what is no text at all is to score as low as it can.
+"""
 LEAST_SLOPE = 0.1
 """The combined score varies at least by this part of what people's scores vary by, so that it always says something."""
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
@@ -84,6 +84,8 @@ class Calibration(Record):
             An interval ends at a level, for no score of theirs lies between.
         n: Training examples that it rests on.
         least_tokens: How many of a text's least likely tokens its likelihood is that of; None where it is no part.
+        copied: A response of whose runs of three words its source has a larger share than this is a copy: nothing is
+            likelier to a model, and its likelihood counts as no more than the mean. None: nothing is a copy.
     """
 
     parts: tuple[Part, ...] = Field(min_length=1)
@@ -92,6 +94,7 @@ class Calibration(Record):
     step: float | None = Field(default=None, gt=0)
     n: int
     least_tokens: int | None = None
+    copied: float | None = Field(default=None, ge=0, le=1)
 
     def apply(self, readings: Mapping[str, float], scale: Scale) -> Combined:
         """The score of one text from its readings.

@@ -15,7 +15,7 @@ from active_critic.errors import EndpointDown, FitError, RequestRefused
 from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators.base import Progress
 from active_critic.evaluators.gpt_score import weighing_turns
-from active_critic.evaluators.surface import SurfaceFloor, out_of_fold
+from active_critic.evaluators.surface import SurfaceFloor, copied_share, out_of_fold
 from active_critic.examples import MIN_EXAMPLES, folds, group_of
 from active_critic.lm import LanguageModel
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood, refusal
@@ -178,8 +178,6 @@ class Combiner:
             # An example that lacks only what does not count, counts.
             left = [name for name in self.names if name not in small]
             found, floor = self._combined(candidate, self.usable(candidate, indices, left), left)
-        if "likelihood" in found.shares:
-            found = found.model_copy(update={"least_tokens": LEAST_LIKELY})
         return found, floor
 
     def _combined(
@@ -196,7 +194,12 @@ class Combiner:
             floor = SurfaceFloor().fit(examples, self.scale)
             values["surface"] = out_of_fold(examples, _parts(examples), self.scale)
         human = [self.search.human[i] for i in kept]
-        return calibrate(values, human, [group_of(example) for example in examples]), floor
+        found = calibrate(values, human, [group_of(example) for example in examples])
+        if "likelihood" in values:
+            # Half-way from the most that any example copies to all of it: where people copy, copying is no fault.
+            copied = (1 + max(map(copied_share, examples))) / 2
+            found = found.model_copy(update={"least_tokens": LEAST_LIKELY, "copied": copied})
+        return found, floor
 
     def predict(self, candidate: int, fitted_on: Sequence[int], indices: Sequence[int]) -> dict[int, float]:
         """Combined scores of some examples, from a combination fitted on others.
@@ -210,6 +213,7 @@ class Combiner:
             i: shift
             + calibration.apply(
                 readings_of(
+                    calibration,
                     self._rating(candidate, i),
                     {name: had[i] or 0.0 for name, had in self.further.items()},
                     floor,
@@ -233,11 +237,23 @@ def _parts(examples: Sequence[Example]) -> list[list[int]]:
     return parts
 
 
+def is_copy(calibration: Calibration, example: Example) -> bool:
+    """Whether a response copies its source as no example did that the combination was fitted on."""
+    return calibration.copied is not None and copied_share(example) > calibration.copied
+
+
 def readings_of(
-    rating: float, further: Mapping[str, float], floor: SurfaceFloor | None, example: Example
+    calibration: Calibration,
+    rating: float,
+    further: Mapping[str, float],
+    floor: SurfaceFloor | None,
+    example: Example,
 ) -> Mapping[str, float]:
-    """The readings of one example by name."""
+    """The readings of one example by name, as they are combined."""
     values = {"rating": rating, **further}
+    if is_copy(calibration, example):
+        average = next(part.mean for part in calibration.parts if part.name == "likelihood")
+        values["likelihood"] = min(average, values["likelihood"])
     if floor is not None:
         values["surface"] = floor.predict([example])[0]
     return values

@@ -66,6 +66,11 @@ def surface_features(example: Example) -> Floats:
     return np.asarray(np.nan_to_num(np.array(_measured(example))), dtype=np.float64)
 
 
+def copied_share(example: Example) -> float:
+    """The share of the response's runs of three words that its source has, 0 to 1; 0 where there are none."""
+    return _share_in(_grams(_words(example.response), 3), _grams(_words(example.source), 3))
+
+
 def figures_of(examples: Sequence[Example]) -> Floats:
     """The figures of several examples, shape ``(n, len(FEATURES))``; NaN, not 0, where there is nothing to compare."""
     return np.array([_measured(example) for example in examples], dtype=np.float64).reshape(-1, len(FEATURES))

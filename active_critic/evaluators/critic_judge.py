@@ -8,7 +8,7 @@ from typing import Any
 
 from active_critic.approval import Approval, approval_turns
 from active_critic.errors import ProtocolError
-from active_critic.evaluators._readings import READINGS, further_reading, readings_of, value_of
+from active_critic.evaluators._readings import READINGS, further_reading, is_copy, readings_of, value_of
 from active_critic.evaluators.gpt_score import weighing_turns
 from active_critic.evaluators.judging import Judge
 from active_critic.evaluators.surface import SurfaceFloor
@@ -16,6 +16,9 @@ from active_critic.lm.client import Turn
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood
 from active_critic.records import Example, Verdict
 from active_critic.scoring import OVERALL_QUESTION, Scorer, demo_turns, instructions, item
+
+
+COPY = "the response copies its source as no example did: its likelihood counts as no more than the average"
 
 
 class CriticJudge(Judge):
@@ -70,12 +73,13 @@ class CriticJudge(Judge):
         if calibration is None or verdict.score is None:
             return replace(verdict, usage=usage)
         values = {name: value_of(read) for name, read in further.items()}
-        combined = calibration.apply(readings_of(verdict.score, values, self._floor, example), scale)
+        combined = calibration.apply(readings_of(calibration, verdict.score, values, self._floor, example), scale)
         return replace(
             verdict,
             score=round(combined.score, 4),
             interval=combined.interval,
             parts={name: round(points, 4) for name, points in combined.added.items()},
             read_from=verdict.read_from if len(combined.added) == 1 else "combination",
+            notes=(*verdict.notes, *(COPY,) * is_copy(calibration, example)),
             usage=usage,
         )

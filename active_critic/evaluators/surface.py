@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import model_validator
 
 from active_critic.errors import FitError, ProtocolError
-from active_critic.evaluators._surface_features import FEATURES, Floats, figures_of, surface_features
+from active_critic.evaluators._surface_features import FEATURES, Floats, copied_share, figures_of, surface_features
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, scale_of
 from active_critic.evaluators.judging import Judge
 from active_critic.examples import Examples
@@ -30,6 +30,7 @@ __all__ = [
     "Surface",
     "SurfaceFloor",
     "SurfaceProtocol",
+    "copied_share",
     "figures_of",
     "out_of_fold",
     "surface_features",

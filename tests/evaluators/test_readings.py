@@ -411,3 +411,58 @@ def test_the_report_is_of_the_score_that_is_given() -> None:
 
     assert q([]) < 0.5
     assert q(["likelihood"]) > q([]) + 0.2
+
+
+def copier(share: float) -> list[Example]:
+    """Examples that begin with that share of their source, and go on with words of their own."""
+    made = []
+    for i, example in enumerate(examples()):
+        source = " ".join(f"s{i}w{j}" for j in range(20))
+        response = f"{' '.join(source.split()[: round(20 * share)])} {example.response}"
+        made.append(Example(response, source, example.score))
+    return made
+
+
+def in_the_likelihood(critic: ActiveCritic, response: str, source: str) -> tuple[float, bool]:
+    verdict = critic.score(response, source, explain=False)
+    assert verdict.parts is not None
+    return verdict.parts["likelihood"], any("copies its source" in note for note in verdict.notes)
+
+
+def test_a_copy_of_the_source_is_not_paid_for_being_likely() -> None:
+    source = "fine words here are fine and fine again"
+    critic = fitted(readings=("likelihood",))
+    assert critic.fitted.calibration is not None
+    assert critic.fitted.calibration.copied == 0.5  # no example copies anything
+    assert in_the_likelihood(critic, source, source) == (0.0, True)
+    own, noted = in_the_likelihood(critic, source, "what is it?")
+    assert own > 0.1
+    assert not noted
+    half = f"{source} while all of the other words that follow come from somebody else"
+    assert not in_the_likelihood(critic, half, source)[1]
+    bad = "word text here word text here"
+    least, noted = in_the_likelihood(critic, bad, bad)  # it is no better for being a copy either
+    assert least < 0
+    assert noted
+
+
+def test_where_people_copy_copying_is_no_fault() -> None:
+    critic = fitted(data=copier(0.8), readings=("likelihood",))
+    assert critic.fitted.calibration is not None
+    assert critic.fitted.calibration.copied == pytest.approx((1 + most_copied(copier(0.8))) / 2)
+    source = " ".join(f"x{j}" for j in range(20))
+    wholly = fitted(data=[Example(e.source[: 20 + 3 * i], e.source, e.score) for i, e in enumerate(copier(0.8))],
+                    readings=("likelihood",))  # fmt: skip
+    assert wholly.fitted.calibration is not None
+    assert wholly.fitted.calibration.copied == 1.0
+    assert not in_the_likelihood(wholly, source, source)[1]
+
+
+def most_copied(data: list[Example]) -> float:
+    """Computed apart: three-word runs of the response that stand in the source."""
+    shares = []
+    for example in data:
+        words = example.response.split()
+        runs = [" ".join(words[i : i + 3]) for i in range(len(words) - 2)]
+        shares.append(sum(f" {run} " in f" {example.source} " for run in runs) / len(runs))
+    return max(shares)
