@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from active_critic.correlation import Floats, Indices, aligned
+from active_critic.correlation import TOLERANCE, Floats, Indices, aligned, tied
 
 MOST_PAIRS = 2_000_000
-"""Pairs that pairwise accuracy is computed from at most; of more, so many are drawn at random."""
+"""Pairs that pairwise accuracy is computed from at most; of documents with more, so many in all are drawn at random."""
 
 
 def mae(pred: Sequence[float | None], human: Sequence[float]) -> float | None:
@@ -46,7 +46,7 @@ class PairwiseAccuracy:
         tie: The distance, in units of the prediction, that makes ``accuracy`` highest on these very pairs.
         pairs: Pairs that were compared.
         human_ties: The part of them that people tied.
-        sampled: Whether there were more than ``MOST_PAIRS``, so that these were drawn at random.
+        sampled: Whether there were more than ``MOST_PAIRS``, so that those of large documents were drawn at random.
         groups: Documents with a pair, when pairs are taken within documents.
     """
 
@@ -78,7 +78,7 @@ def pairwise_accuracy(
         human: Human scores.
         groups: The document of each example: only pairs within a document are compared, and the accuracy is the mean
             over the documents that have a pair. Without them, all pairs are compared.
-        most_pairs: Of more pairs than this, so many are drawn at random.
+        most_pairs: Of more pairs than this, so many are drawn at random: with documents, from the largest ones only.
         seed: Of that draw.
 
     Raises:
@@ -104,15 +104,18 @@ def pairwise_accuracy(
     # Every document with a pair counts the same, however many pairs it has.
     weight = 1 / np.bincount(group)[group]
     weight /= weight.sum()
+    # What differs only by rounding is tied, and so are distances: 0.3 and 0.2 are as far apart as 0.2 and 0.1.
+    x[kept], y = tied(x[kept]), tied(y)
     i, j = rows[first], rows[second]
-    apart, order, tied = np.abs(x[i] - x[j]), np.sign(x[i] - x[j]) * np.sign(y[i] - y[j]), y[i] == y[j]
+    apart, order, alike = np.abs(x[i] - x[j]), np.sign(x[i] - x[j]) * np.sign(y[i] - y[j]), y[i] == y[j]
+    rounding = TOLERANCE * float(np.abs(x[kept]).max())
     by_distance = np.argsort(apart, kind="stable")
     apart = apart[by_distance]
     right = np.where(order > 0, weight, 0.0)[by_distance]
-    tie = np.where(tied, weight, 0.0)[by_distance]
+    tie = np.where(alike, weight, 0.0)[by_distance]
     # With the first k pairs tied: what people tied among them, and what is ordered rightly among the others.
     accuracy = np.concatenate([[0.0], np.cumsum(tie - right)]) + right.sum()
-    ends = np.flatnonzero(np.concatenate([apart[1:] != apart[:-1], [True]])) + 1
+    ends = np.flatnonzero(np.concatenate([np.diff(apart) > rounding, [True]])) + 1
     ends = ends if apart[0] == 0 else np.concatenate([[0], ends])
     best = int(np.argmax(np.round(accuracy[ends], 12)))  # the smallest distance, where several do as well
     return PairwiseAccuracy(
@@ -138,10 +141,20 @@ def _all_pairs(size: Indices, start: Indices) -> tuple[Indices, Indices, Indices
 
 
 def _drawn_pairs(size: Indices, start: Indices, count: int, seed: int) -> tuple[Indices, Indices, Indices]:
+    """All pairs of small documents, and as many of each large one as bring the sum to ``count``: at least one."""
     rng = np.random.default_rng(seed)
-    pairs = size * (size - 1) / 2
-    group = np.asarray(rng.choice(len(size), count, p=pairs / pairs.sum()), dtype=np.intp)
+    pairs = size * (size - 1) // 2
+    ordered = np.sort(pairs)
+    # What is left for each of the larger documents once the smaller ones have all of theirs.
+    left = (count - (np.cumsum(ordered) - ordered)) / np.arange(len(ordered), 0, -1)
+    most = max(1, int(left[np.argmax(ordered > left)]))
+    group = np.repeat(np.flatnonzero(pairs > most), most)
     n = size[group]
     first, second = rng.integers(0, n), rng.integers(0, n - 1)
     second += second >= first
-    return start[group] + first, start[group] + second, group
+    drawn = (start[group] + first, start[group] + second, group)
+    small = np.where(pairs > most, 0, size)
+    if not (small > 1).any():
+        return drawn
+    one, other, where = (np.concatenate(both) for both in zip(_all_pairs(small, start), drawn, strict=True))
+    return one, other, where

@@ -22,12 +22,12 @@ _CANCELLED = 0.1
 
 def pearson(x: Numbers, y: Numbers) -> float | None:
     """Pearson's correlation, or None where it is not defined."""
-    return _point(x, y, lambda a, b: float(_normed(a) @ _normed(b)))
+    return _point(x, y, lambda a, b: float(normed(a) @ normed(b)))
 
 
 def spearman(x: Numbers, y: Numbers) -> float | None:
     """Spearman's rank correlation (mean ranks for ties), or None where it is not defined."""
-    return _point(x, y, lambda a, b: float(_normed(scipy_stats.rankdata(a)) @ _normed(scipy_stats.rankdata(b))))
+    return _point(x, y, lambda a, b: float(normed(scipy_stats.rankdata(a)) @ normed(scipy_stats.rankdata(b))))
 
 
 def kendall(x: Numbers, y: Numbers) -> float | None:
@@ -51,7 +51,18 @@ def _constant(values: Floats) -> bool:
     return bool(np.ptp(values) <= TOLERANCE * np.abs(values).max())
 
 
-def _normed(values: Floats) -> Floats:
+def tied(values: Floats) -> Floats:
+    """Values that differ only by the rounding of the sums that they come from, made equal: they are tied."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    apart = np.diff(ordered, prepend=-np.inf) > TOLERANCE * np.abs(values).max(initial=0)
+    made = np.empty_like(values)
+    made[order] = ordered[np.flatnonzero(apart)][np.cumsum(apart) - 1]
+    return made
+
+
+def normed(values: Floats) -> Floats:
+    """Values less their mean, with squares that sum to 1. They must vary, however large or small."""
     scaled = values / np.abs(values).max()
     centred = scaled - scaled.mean()
     centred /= np.abs(centred).max()

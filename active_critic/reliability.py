@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from active_critic.correlation import TOLERANCE, Floats, Indices
+from active_critic.correlation import Floats, Indices, tied
 from active_critic.errors import DataError
 from active_critic.levels import Level, Measure, averaged
 from active_critic.stats import Interval, bootstrap, percentile_interval
@@ -58,6 +58,8 @@ def krippendorff_alpha(ratings: Ratings, level: Measurement = "interval") -> flo
         raise ValueError(f"the ratio level has no ratings below 0, and there is {unique[0]:g}")
     raters = there.sum(axis=0)
     if level in {"ordinal", "interval"}:
+        largest = float(np.abs(unique).max())  # alpha is the same in any unit; squares of huge numbers are not numbers
+        table, unique = table / largest, unique / largest
         middle = float(np.average(unique, weights=count))
         shifted = np.where(there, table - middle, 0.0)
         within = raters * (shifted**2).sum(axis=0) - shifted.sum(axis=0) ** 2
@@ -178,7 +180,7 @@ def human_ceiling(
     measures = []
     for own, rated in zip(table, there, strict=True):
         rest = (others.sum(axis=0) - np.where(rated, own, 0.0)) / np.maximum(there.sum(axis=0) - rated, 1)
-        rest = _tied(rest[rated])
+        rest = tied(rest[rated])
         measures.append(Measure(level, own[rated], rest, group[rated], system[rated], documents=n_groups))
 
     average = averaged(measures)
@@ -260,16 +262,6 @@ class Movement:
             "partly_scored": self.partly,
             "words": words,
         }
-
-
-def _tied(values: Floats) -> Floats:
-    """Values that differ only by the rounding of the sums that they come from, made equal: they are tied."""
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    apart = np.diff(ordered, prepend=-np.inf) > TOLERANCE * np.abs(values).max(initial=0)
-    made = np.empty_like(values)
-    made[order] = ordered[np.flatnonzero(apart)][np.cumsum(apart) - 1]
-    return made
 
 
 def _codes(names: Sequence[str]) -> Indices:

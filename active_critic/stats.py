@@ -19,6 +19,7 @@ from active_critic.correlation import (
     Resampled,
     aligned,
     kendall,
+    normed,
     pearson,
     spearman,
     weighted_coefficients,
@@ -278,7 +279,7 @@ class _Pair:
         if np.isnan(self.delta):
             return
         # Both predictions of every example, one of them weighted 0: a swap is a change of weights.
-        x2, y2 = np.concatenate([_standard(a), _standard(b)]), np.tile(y, 2)
+        x2, y2 = np.concatenate([normed(a), normed(b)]), np.tile(y, 2)
         twice = np.concatenate([group, group + n_groups])
         self._both = Measure(level, x2, y2, twice, np.tile(system, 2), 2 * n_groups)
 
@@ -290,10 +291,6 @@ class _Pair:
         """The same where the documents that are 1 have ``a`` and ``b`` swapped, and those that are 0 have not."""
         first, second = (self._both(np.hstack(sides))[:, 3] for sides in ((1 - swap, swap), (swap, 1 - swap)))
         return np.asarray(first - second)
-
-
-def _standard(values: Floats) -> Floats:
-    return np.asarray((values - values.mean()) / values.std())
 
 
 def _rows_of_parts(parts: Sequence[int] | None, total: int, kept: Indices) -> list[Indices]:

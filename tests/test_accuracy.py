@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import random
 
 import pytest
 from hypothesis import given
@@ -58,6 +59,24 @@ def test_one_tie_for_all_documents_and_the_mean_over_them(rows) -> None:
         assert found.uncalibrated == pytest.approx(by_tie[0.0])
 
 
+@given(rows=ROWS)
+def test_another_unit_of_the_predictions_changes_nothing_but_the_tie(rows) -> None:
+    """A tenth is no round number to a computer: 0.3 - 0.2 is less than 0.2 - 0.1."""
+    pred, human, groups = map(list, zip(*rows, strict=True))
+    for names in (None, groups):
+        whole = pairwise_accuracy(pred, human, names)
+        tenths = pairwise_accuracy([None if value is None else value / 10 for value in pred], human, names)
+        assert tenths.accuracy == (None if whole.accuracy is None else pytest.approx(whole.accuracy))
+        assert tenths.uncalibrated == (None if whole.uncalibrated is None else pytest.approx(whole.uncalibrated))
+        assert tenths.tie == (None if whole.tie is None else pytest.approx(whole.tie / 10))
+
+
+def test_scores_that_differ_by_rounding_are_tied() -> None:
+    assert 0.3 - 0.1 != 0.2
+    found = pairwise_accuracy([2, 2, 5], [0.3 - 0.1, 0.2, 0.6])
+    assert (found.accuracy, found.human_ties) == (1.0, pytest.approx(1 / 3))
+
+
 def test_calibration_pays_where_people_tie_and_predictions_are_fine() -> None:
     human = [1.0, 1.0, 1.0, 2.0, 2.0, 2.0]
     found = pairwise_accuracy([1.01, 1.02, 1.03, 2.01, 2.02, 2.03], human)
@@ -83,6 +102,27 @@ def test_of_very_many_pairs_a_random_part_is_taken_and_that_is_said() -> None:
         assert (whole.sampled, part.sampled, part.pairs) == (False, True, 800)
         assert part.accuracy == pytest.approx(whole.accuracy, abs=0.06)
         assert part == pairwise_accuracy(pred, human, given_groups, most_pairs=800)
+
+
+def test_of_documents_of_all_sizes_the_small_ones_keep_all_their_pairs() -> None:
+    """One large document that is judged at random, and a hundred small ones that are judged rightly."""
+    rng = random.Random(0)
+    pred, human, groups = [], [], []
+    for _ in range(400):
+        pred.append(rng.random())
+        human.append(rng.random())
+        groups.append("large")
+    for i in range(100):
+        pred += [0.0, 1.0]
+        human += [0.0, 1.0]
+        groups += [f"small {i}"] * 2
+    whole = pairwise_accuracy(pred, human, groups)
+    for seed in range(3):
+        part = pairwise_accuracy(pred, human, groups, most_pairs=2_000, seed=seed)
+        assert (part.sampled, part.pairs, part.groups) == (True, 2_000, 101)
+        assert part.accuracy == pytest.approx(whole.accuracy, abs=0.001)
+    few = pairwise_accuracy(pred, human, groups, most_pairs=10)  # every document has a pair all the same
+    assert few.pairs == 101
 
 
 def test_distances_are_on_the_human_scale_and_leave_out_what_is_missing() -> None:

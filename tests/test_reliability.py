@@ -224,3 +224,11 @@ def test_movement_of_nothing_is_not_nothing() -> None:
     found = Movement().to_dict()
     assert found["mean_sd"] is found["mean_absolute_difference"] is found["share_moved"] is None
     assert "nothing can be said" in found["words"][0]
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_alpha_is_the_same_in_any_unit(level: str, unit: float) -> None:
+    ratings = [[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 2.0, 4.0], [2.0, 2.0, 3.0, 3.0]]
+    scaled = [[unit * value for value in row] for row in ratings]
+    assert krippendorff_alpha(scaled, level) == pytest.approx(krippendorff_alpha(ratings, level))

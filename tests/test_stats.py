@@ -291,3 +291,15 @@ def test_holm_keeps_order_and_lies_between_p_and_bonferroni(ps: list[float]) -> 
         assert p <= corrected <= min(1.0, p * len(ps)) + 1e-15
     ranked = [corrected for _, corrected in sorted(zip(ps, found, strict=True))]
     assert ranked == sorted(ranked)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-170, 1e160, 1e300])
+def test_no_unit_is_too_small_or_too_large_for_a_p_value(unit: float) -> None:
+    rng = np.random.default_rng(3)
+    human = rng.normal(size=40)
+    good, bad = human + 0.3 * rng.normal(size=40), human + 6 * rng.normal(size=40)
+    plain = stats.paired_difference(good.tolist(), bad.tolist(), human.tolist())
+    scaled = stats.paired_difference((unit * good).tolist(), bad.tolist(), human.tolist())
+    assert plain.p is not None
+    assert plain.p < 0.01
+    assert (scaled.p, scaled.delta) == (plain.p, pytest.approx(plain.delta))

@@ -17,7 +17,6 @@ from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood
 from active_critic.records import Example, Verdict
 from active_critic.scoring import OVERALL_QUESTION, Scorer, demo_turns, instructions, item
 
-
 COPY = "the response copies its source as no example did: its likelihood counts as no more than the average"
 
 

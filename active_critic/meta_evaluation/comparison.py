@@ -205,7 +205,7 @@ class Comparison:
     def _best(self, measured: Sequence[MethodResult]) -> list[str]:
         if not measured:
             return ["No method could be measured."]
-        best = measured[0]
+        best = max(measured, key=lambda method: method.agreement.mean or 0.0)
         said = [f"{best.name} has the highest mean of the three correlations with people, {_figure(best.agreement)}."]
         if (best.agreement.mean or 0) <= 0:
             said = ["No method agrees with people: no mean of the three correlations is above 0."]
@@ -224,9 +224,11 @@ class Comparison:
         if rest:
             said.append(f"Not to be told from {self.baseline} on these examples: {', '.join(rest)}.")
         if self.baseline_chosen:
+            broken = any(method.failures for method in self.methods)
+            of = "of those that failed in no split " if broken and not self[self.baseline].failures else ""
             said.append(
-                f"{self.baseline} is the baseline because it is the best one on these very examples, which favours it; "
-                "--against NAME fixes another beforehand."
+                f"{self.baseline} is the baseline because it is the best one {of}on these very examples, which favours "
+                "it; --against NAME fixes another beforehand."
             )
         return said
 

@@ -31,7 +31,7 @@ def _setting(found: Behaviour) -> list[str]:
         f"each of {len(found.treated)} perturbations (by {found.by}, seed {found.seed}). Changes are in points of "
         f"{found.scale}, intervals 95 % over documents; a change within ±{found.tolerance:g} is none."
     )
-    lines = [first]
+    lines = [first, *(f"{note[0].upper()}{note[1:]}." for note in found.notes)]
     if found.reasons:
         why = "; ".join(f"{reason} ({count})" for reason, count in found.reasons.items())
         lines.append(f"Not scored as they were, and left out: {why}.")

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from active_critic.correlation import Floats
-from active_critic.errors import DataError
 from active_critic.evaluators.base import Evaluator, Progress
-from active_critic.examples import example_key, group_of
+from active_critic.examples import group_of
+from active_critic.probes._texts import to_probe
 from active_critic.probes.attacks import KINDS, Attack, Attacker, Kind, attacks_named
 from active_critic.records import Example, Scale, Verdict
 from active_critic.stats import Interval, bootstrap, percentile_interval
@@ -198,7 +198,7 @@ def attack_trial(
         raise ValueError(f"the threshold is a part of the scale above 0, not {threshold:g}")
     program = evaluator.fitted
     attacks = attacks_named(families)
-    texts, notes = _to_attack(examples, program.shown)
+    texts, notes = to_probe(examples, program.shown)
     attacker = Attacker.of(program, seed=seed)
     made = [[_attacked(text, attack, attacker) for attack in attacks] for text in texts]
 
@@ -250,21 +250,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items()}
     return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
-
-
-def _to_attack(examples: Sequence[Example], shown: frozenset[str]) -> tuple[list[Example], list[str]]:
-    """The texts to attack, each once and none that the program shows, and what was left out."""
-    different = {example_key(example): example for example in reversed(examples) if example.response.strip()}
-    texts = [example for key, example in reversed(different.items()) if key not in shown]
-    if not texts:
-        why = "all of them stand in the program as demonstrations" if different else "there are none that hold a text"
-        raise DataError(f"no item is left to attack: {why}; name other items")
-    notes = []
-    if demonstrations := len(different) - len(texts):
-        notes.append(f"left out, for the program shows them as demonstrations: {demonstrations} of the items")
-    if repeated := len(examples) - len(different):
-        notes.append(f"left out, for they are empty or repeated: {repeated} of the items")
-    return texts, notes
 
 
 def _attacked(text: Example, attack: Attack, attacker: Attacker) -> Example | None:

@@ -19,6 +19,7 @@ from active_critic.evaluators.base import Evaluator, Progress
 from active_critic.examples import group_of
 from active_critic.probes._confusion import Pair, pairs_of
 from active_critic.probes._telling import told
+from active_critic.probes._texts import to_probe
 from active_critic.probes.aspects import ASPECTS, OVERALL, Expected, Matched, match_aspect
 from active_critic.probes.perturbations import PERTURBATIONS, By, named, perturb
 from active_critic.records import Example, Verdict
@@ -100,6 +101,7 @@ class Behaviour:
         changes: The confusion matrix, aspects first.
         pairs: How the critic's criteria go together.
         constant: Aspects and criteria that had the same score on every text.
+        notes: What was left out.
         resamples: Bootstrap resamples behind every interval.
     """
 
@@ -117,6 +119,7 @@ class Behaviour:
     changes: tuple[Change, ...]
     pairs: tuple[Pair, ...]
     constant: tuple[str, ...]
+    notes: tuple[str, ...]
     resamples: int
 
     @property
@@ -187,7 +190,8 @@ def examine(
 
     Args:
         evaluator: A fitted evaluator; without scores by criterion, the overall alone is tested.
-        examples: Texts with their sources, and human ``aspects`` where there are some; good texts show most.
+        examples: Texts with their sources, and human ``aspects`` where there are some; good texts show most. Texts that
+            the program shows as demonstrations are left out, and all but the first of the same.
         perturbations: Which; default: all that can be made in this way.
         by: ``"rule"``, or ``"model"``: the evaluator's own language model makes those that the paper's model makes.
         seed: Of the rules and of the intervals.
@@ -195,13 +199,12 @@ def examine(
         aspects: Aspect by criterion, where the words of the critic's criteria would mislead.
 
     Raises:
-        DataError: No examples, an unknown perturbation or aspect, or a perturbation that has no rule.
+        DataError: No example is left, an unknown perturbation or aspect, or a perturbation that has no rule.
         FitError: The evaluator is not fitted.
         ModelError: The language model cannot be used.
     """
     program = evaluator.fitted
-    if not examples:
-        raise DataError("there is nothing to perturb; give at least one text")
+    examples, notes = to_probe(examples, program.shown)
     names = [named(name).name for name in dict.fromkeys(perturbations or PERTURBATIONS)]
     if by == "rule":
         names = [name for name in names if PERTURBATIONS[name].by_rule or perturbations]
@@ -256,6 +259,7 @@ def examine(
             criteria, {n: [examples[i].aspects.get(n) for i in kept] for n in people}, matched, group, RESAMPLES, seed
         ),
         constant=measured.constant(),
+        notes=tuple(notes),
         resamples=RESAMPLES,
     )
 

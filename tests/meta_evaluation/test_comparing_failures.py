@@ -49,6 +49,9 @@ def test_a_failure_loses_one_split_of_one_method() -> None:
     assert found["b"].agreement.n == 24
     assert found.baseline == "b"  # figures of fewer splits come after whole ones
     assert any("a failed in 1 of 3 splits, first in its fit: not with these" in said for said in found.words)
+    assert (broken.agreement.mean or 0) > (found["b"].agreement.mean or 0)  # and yet it is said to be the best
+    assert found.words[0].startswith("a has the highest mean")
+    assert any("the best one of those that failed in no split" in said for said in found.words)
 
 
 @pytest.mark.parametrize("kind", [errors.AuthenticationFailed, errors.UnknownModel, errors.BillingStopped])

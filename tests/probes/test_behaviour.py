@@ -14,6 +14,7 @@ from simulated import simulated_lm
 
 from active_critic.errors import DataError
 from active_critic.evaluators import ActiveCritic
+from active_critic.examples import example_key
 from active_critic.lm import scripted_lm
 from active_critic.probes.behaviour import Behaviour, examine
 from active_critic.probes.perturbations import PERTURBATIONS, perturb
@@ -42,6 +43,7 @@ class Critic:
         self.fitted = SimpleNamespace(
             scale=Scale(low=1, high=5),
             criteria=tuple(Criterion(name=name, definition=text) for name, text in named.items()),
+            shown=frozenset(),
         )
 
     def score_many(self, items: Iterable[Example], *, explain: bool, progress: Any = None) -> Iterator[Verdict]:
@@ -147,7 +149,7 @@ def test_unscored_texts_are_counted_apart_and_change_nothing() -> None:
 
 
 def test_what_does_not_apply_is_said_with_reasons() -> None:
-    texts = [Example("Yes.", group=str(i)) for i in range(3)]
+    texts = [Example("Yes.", f"question {i}") for i in range(3)]
     found = probe(lambda r: {"overall": 3.0}, texts, perturbations=["sentence-deletion"])
     [treated] = found.treated
     assert treated.applied == 0
@@ -224,7 +226,7 @@ def test_the_same_twice_whatever_the_order_and_as_plain_values() -> None:
 
 
 def test_what_cannot_be_examined_is_said() -> None:
-    with pytest.raises(DataError, match="nothing to perturb"):
+    with pytest.raises(DataError, match="no item is left to probe with"):
         probe(lambda r: {"overall": 3.0}, [])
     with pytest.raises(DataError, match="no rule for the perturbation 'inversion'"):
         probe(lambda r: {"overall": 3.0}, perturbations=["inversion"])
@@ -272,3 +274,16 @@ def test_by_model_the_evaluators_own_model_writes() -> None:
     assert len(asked) == 1
     assert [row["by"] for row in found.rows()] == ["model", "rule"]
     assert [one.applied for one in found.treated] == [1, 1]
+
+
+def test_what_the_program_shows_or_what_is_there_twice_is_left_out_and_that_is_said() -> None:
+    """A demonstration is judged beside its own score, and its perturbed form is not: it would seem to fall."""
+    shown = GOOD[0]
+    critic = Critic(lambda text: {"overall": 5.0 if text == shown.response else 3.0})
+    critic.fitted.shown = frozenset({example_key(shown)})
+    found = examine(critic, [shown, *GOOD[:4], GOOD[1]], perturbations=["sentence-deletion"])  # type: ignore[arg-type]
+    assert (found.examples, found.scored) == (3, 3)
+    assert [one.outcome for one in found.changes if one.name == "overall quality"] == ["still"]
+    assert "Left out, for the program shows them as demonstrations: 1 of the items." in found.words
+    assert "Left out, for they are empty or repeated: 2 of the items." in found.words
+    assert list(found.notes) == found.to_dict()["notes"]
