@@ -53,10 +53,13 @@ __all__ = [
 COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "response": (
-            *("response", "output", "generated", "prediction", "hypothesis", "candidate", "text", "answer"),
-            *("summary", "completion", "system_output", "model_output"),
+            *("response", "output", "generated", "prediction", "hypothesis", "candidate"),
+            *("summary", "completion", "system_output", "model_output", "answer", "text"),
         ),
-        "source": ("source", "input", "prompt", "article", "document", "context", "question", "src"),
+        "source": (
+            *("source", "input", "prompt", "article", "document", "context", "question", "src"),
+            *("instruction", "query", "conversation", "dialogue", "text"),
+        ),
         "score": ("score", "overall", "rating", "human_score", "human", "label", "quality", "gold"),
         "group": ("group", "doc_id", "document_id", "source_id", "group_id"),
         "id": ("id", "example_id", "uid"),
@@ -204,6 +207,12 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(shown[:40]) + (" and more" if len(shown) > 40 else "")
 
 
+def _holds_text(rows: Sequence[tuple[int, _Record]], column: str) -> bool:
+    """Whether a column holds what a response may have been made from: more than a word, or a conversation."""
+    values = (record.get(column) for _, record in rows[:20] if isinstance(record, dict))
+    return any(isinstance(value, list) or (isinstance(value, str) and len(value.split()) > 2) for value in values)
+
+
 def _near(name: str, names: Iterable[str]) -> str:
     folded = {other.casefold(): other for other in names}
     found = difflib.get_close_matches(name.casefold(), folded, n=1)
@@ -233,17 +242,23 @@ def _resolve(
     # An exact name comes before one that only looks alike.
     for column in sorted(set(columns) - set(asked.values()), key=lambda column: (column != _folded(column), column)):
         free.setdefault(_folded(column), []).append(column)
-    for name in COLUMNS.keys() - asked.keys():
-        found = [column for candidate in COLUMNS[name] for column in free.get(candidate, ())]
+    for name in COLUMNS:
+        if name in asked:
+            continue
+        taken = set(chosen.values())
+        found = [column for candidate in COLUMNS[name] for column in free.get(candidate, ()) if column not in taken]
         chosen.update({name: found[0]} if found else {})
         if len(found) > 1 and (scored or name != "score"):
             others = " or ".join(repr(other) for other in found[1:])
             notes.append(f"the {name} is read from {found[0]!r}; --fields {name}=NAME for {others}")
     for name in ("response", "score") if scored else ("response",):
         if name not in chosen:
-            hint = ". Is the file separated by semicolons? Save it with commas" if ";" in "".join(columns) else ""
             needed = f"no column is recognised as the {name}; say which it is with --fields {name}=NAME"
-            raise DataError(f"{needed}. The columns are {_listed(columns)}{hint}", path=path)
+            raise DataError(f"{needed}. The columns are {_listed(columns)}", path=path)
+    unread = [column for column in columns if column not in chosen.values() and _holds_text(rows, column)]
+    if "source" not in chosen and unread:
+        others = " or ".join(repr(other) for other in unread)
+        notes.append(f"no column is recognised as the source; --fields source=NAME for {others}")
     chosen = {name: chosen[name] for name in COLUMNS if name in chosen}
     used = ", ".join(f"{name}={column}" for name, column in chosen.items())
     return chosen, [f"columns used: {used}", *sorted(notes)]

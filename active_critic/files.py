@@ -21,6 +21,8 @@ from active_critic.errors import DataError, MissingExtra
 READABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 
+SEPARATORS = {",", ";", "\t", "|"}
+"""What cells are separated by in files that pass for CSV."""
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _WRAPPERS = ("data", "examples", "items")
 
@@ -152,6 +154,10 @@ def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str) -> Iterator[R
         if problem:
             raise DataError(f"the header cannot be used: {problem}", path=str(path))
     check_columns(header, str(path))
+    if len(header) == 1 and (other := max(SEPARATORS - {delimiter}, key=header[0].count)) in header[0]:
+        shown, expected = (repr(one) if one != "\t" else "a tab" for one in (other, delimiter))
+        remedy = f"save it with {expected} as the separator" + (", or name it .tsv" if other == "\t" else "")
+        raise DataError(f"the header is one cell, {header[0]!r}, with {shown} in it; {remedy}", path=str(path))
     row = 0
     while True:
         try:

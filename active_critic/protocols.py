@@ -91,6 +91,7 @@ class Provenance(Record):
 
     Attributes:
         model: Name of the language model it was fitted with (never an address or a key).
+        own_address: Whether that was at an address of the user's own, which a program does not keep.
         weights: sha256 of the weights file for an embedded model, or None.
         seed: Seed of splits, sampling and search.
         data_sha256: Hash over the training examples' texts and scores.
@@ -102,6 +103,7 @@ class Provenance(Record):
     """
 
     model: str
+    own_address: bool = False
     weights: str | None = None
     seed: int = 0
     data_sha256: str = ""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from active_critic.protocols import Protocol
     from active_critic.records import Usage, Verdict
 
+LONGEST_NAME = 24
+"""Characters of a column's name that stand on one line of its heading."""
 SHORT = 160
 """Characters of a text that stand in a table."""
 
@@ -96,6 +99,44 @@ def _table(*columns: str, right: Sequence[str] = (), header: bool = True) -> Tab
     return table
 
 
+@dataclass(frozen=True)
+class _Columns:
+    """A table with as many columns side by side as there is room for, and the others below; no cell is cut.
+
+    Attributes:
+        names: Names of the columns.
+        rows: The cells of every row, by its name.
+    """
+
+    names: Sequence[str]
+    rows: Mapping[str, Sequence[str]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        first = max(map(cell_len, self.rows))
+        widths = [
+            max(*(cell_len(cells[i]) for cells in self.rows.values()), min(cell_len(name), LONGEST_NAME))
+            for i, name in enumerate(self.names)
+        ]
+        room, beside = options.max_width - first - 2, 0
+        chunks: list[list[int]] = []
+        for place, width in enumerate(widths):
+            if not chunks or beside + width > room:
+                chunks.append([])
+                beside = 0
+            chunks[-1].append(place)
+            beside += width + 2
+        for number, chunk in enumerate(chunks):
+            if number:
+                yield Text("")
+            table = _table("", *(self.names[i] for i in chunk))
+            for column, width in zip(table.columns, [first, *(widths[i] for i in chunk)], strict=True):
+                column.width = min(width, options.max_width)
+            for name, cells in self.rows.items():
+                style = "bold" if name == _COEFFICIENTS["mean"] else ""
+                table.add_row(name, *(Text(cells[i]) for i in chunk), style=style)
+            yield table
+
+
 def _heading(text: str) -> Text:
     return Text(text, style="bold")
 
@@ -132,15 +173,12 @@ def agreement_table(
     known = {name: figures for name, figures in found.items() if figures}
     if not known:
         return Text("Agreement with people could not be measured.")
-    table = _table("", *known)
-    for column in table.columns:
-        column.no_wrap = True
-    for name, shown in _COEFFICIENTS.items():
-        cells = (Text(_figure(row[name], row[f"{name}_interval"])) for row in known.values())
-        table.add_row(shown, *cells, style="bold" if name == "mean" else "")
-    table.add_row("scored", *(Text(f"{row['n']:,} of {row['total']:,}") for row in known.values()))
-    for name, said in (more or {}).items():
-        table.add_row(name, *(Text(cell) for cell in said))
+    rows = {
+        shown: [_figure(figures[name], figures[f"{name}_interval"]) for figures in known.values()]
+        for name, shown in _COEFFICIENTS.items()
+    }
+    rows["scored"] = [f"{figures['n']:,} of {figures['total']:,}" for figures in known.values()]
+    table = _Columns(list(known), {**rows, **{name: list(cells) for name, cells in (more or {}).items()}})
     first = next(iter(known.values()))
     level = {"dataset": "over all examples", "document": "within documents", "system": "over systems"}[first["level"]]
     basis = f"Agreement with {whom} {level}"

@@ -106,10 +106,38 @@ def test_unrecognised_columns_are_listed_with_the_remedy(tmp_path: Path) -> None
         read_examples([{"words": "w", "score": 3}])
     with pytest.raises(DataError, match=r"--fields score=NAME"):
         read_examples([{"response": "r"}])
+
+
+@pytest.mark.parametrize(
+    ("separator", "says"), [(";", "';' in it"), ("\t", "a tab in it.*name it .tsv"), ("|", r"'\|' in")]
+)
+def test_another_separator_is_named(tmp_path: Path, separator: str, says: str) -> None:
     path = tmp_path / "x.csv"
-    path.write_text("id;response;score\n1;r;3\n")
-    with pytest.raises(DataError, match="semicolons"):
+    path.write_text("id;response;score\n1;r, and more;3\n".replace(";", separator))
+    with pytest.raises(DataError, match=says):
         read_examples(path)
+    commas = tmp_path / "x.tsv"
+    commas.write_text("id,response,score\n1,r,3\n")
+    with pytest.raises(DataError, match="save it with a tab as the separator"):
+        read_examples(commas)
+
+
+def test_what_is_written_of_a_text_is_the_response_and_the_text_its_source() -> None:
+    data = read_examples(
+        [{"text": "an article", "summary": "in short", "score": 3}, {"text": "b", "summary": "c", "score": 1}]
+    )
+    assert (data[0].source, data[0].response) == ("an article", "in short")
+    assert "columns used: response=summary, source=text, score=score" in data.notes
+    assert read_examples([{"text": "alone", "score": 3}, {"text": "b", "score": 1}])[0].response == "alone"
+
+
+def test_text_that_may_be_the_source_and_is_not_read_is_named() -> None:
+    row = {"instruction": "Be brief.", "input": "What is it?", "output": "A thing.", "score": 3}
+    assert "the source is read from 'input'; --fields source=NAME for 'instruction'" in read_examples([row]).notes
+    talk = {"messages": [{"role": "user", "content": "hello"}], "response": "hi there", "quality": 3, "clarity": 2}
+    (found,) = [note for note in read_examples([talk]).notes if "source" in note and "columns used" not in note]
+    assert found == "no column is recognised as the source; --fields source=NAME for 'messages'"
+    assert not any("source" in note for note in read_examples([{"response": "a b c d", "score": 3, "x": 2}]).notes)
 
 
 def test_aspects_and_everything_else_survive() -> None:

@@ -181,3 +181,17 @@ def test_findings_say_what_they_mean(probabilities, said) -> None:
     assert ("30%" in shown) == probabilities
     assert "temperature: not allowed" in shown
     assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize("width", [30, 40, 80, 200])
+def test_no_figure_of_an_agreement_table_is_cut(width: int) -> None:
+    found = agreement(CRITIC, HUMAN, GROUPS).to_dict()
+    names = [f"scores.of.aspect.number.{i}" for i in range(7)]
+    shown = text_of(agreement_table(dict.fromkeys(names, found), more={"mean absolute error": ["0.25"] * 7}), width)
+    assert all(len(line) <= width for line in shown.splitlines())
+    figure = f"{found['mean']:.2f} [{found['mean_interval'][0]:.2f}, {found['mean_interval'][1]:.2f}]"
+    if width >= 40:
+        assert shown.count(figure) == 7
+        assert shown.count("0.25") == 7
+    together = "".join(shown.split())  # names are folded where they are long
+    assert together.count("scores.of.aspect.number") == 7 or width < 80

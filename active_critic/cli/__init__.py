@@ -105,5 +105,7 @@ def main(argv: Sequence[str] | None = None, *, opener: Callable[..., Any] | None
     try:
         app(args=None if argv is None else list(argv), obj=Session(opener), prog_name="active-critic")
     except SystemExit as end:
+        if type(sys.stdout).__name__ == "PacifyFlushWrapper":  # how typer marks that the reader went away, with code 1
+            return 141
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from active_critic.lm import LanguageModel
+    from active_critic.protocols import Provenance
 
 Fields = Annotated[
     list[str] | None,
@@ -84,7 +86,11 @@ def console(*, stderr: bool) -> Console:
     """A console that prints texts as they are: no markup, no highlighting, no emoji codes."""
     from rich.console import Console
 
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich would end with exit code 1
+
+    return Plain(stderr=stderr, markup=False, highlight=False, emoji=False)
 
 
 def say(message: str, *, style: str = "", quiet: bool = False) -> None:
@@ -206,13 +212,13 @@ def beside(model: LanguageModel | None, session: Session) -> str:
 
 
 def opened_for(
-    session: Session, fitted_with: str, lm: str | None, **how: Any
+    session: Session, fitted_with: Provenance, lm: str | None, **how: Any
 ) -> AbstractContextManager[LanguageModel | None]:
     """The model that a program asks, opened: the one that is named, else that of its fit; None where it asks none.
 
     Args:
         session: The run that this belongs to.
-        fitted_with: The name of the model that the program was fitted with.
+        fitted_with: Where the program comes from.
         lm: The name of another one, or None.
         how: As for :func:`opened`.
 
@@ -221,11 +227,19 @@ def opened_for(
     """
     from active_critic.evaluators.base import NO_MODEL
 
-    if fitted_with == NO_MODEL:
+    if fitted_with.model == NO_MODEL:
         if how.get("budget"):
             raise typer.BadParameter("--budget has no meaning for this program, which asks no model")
         return nullcontext()
-    return opened(session, lm or fitted_with, fitted_with=None if lm else fitted_with, **how)
+    return opened(session, lm or fitted_with.model, fitted_with=None if lm else fitted_with, **how)
+
+
+def scoring(program: Path, api_base: str | None, api_key_env: str | None) -> str:
+    """The command that scores with a program just fitted: it says again what a program does not keep."""
+    said = ["active-critic", "score", str(program), "ITEMS"]
+    said += ["--api-base", api_base] if api_base else []
+    said += ["--api-key-env", api_key_env] if api_key_env else []
+    return shlex.join(said)
 
 
 @contextmanager
@@ -236,7 +250,7 @@ def opened(
     options: Mapping[str, Any],
     journal: str | None = None,
     budget: list[str] | None = None,
-    fitted_with: str | None = None,
+    fitted_with: Provenance | None = None,
     quiet: bool = False,
 ) -> Iterator[LanguageModel]:
     """Open a language model with the journal as its memory; both are closed at the end.
@@ -250,7 +264,7 @@ def opened(
         options: Further arguments of ``active_critic.lm.open_lm``.
         journal: The journal's path, ``"none"``, or None for the default.
         budget: What may be spent from when the model is open, as ``active_critic.lm.Budget.parse`` reads it.
-        fitted_with: The model of a program when that, and no option, decides which model is opened.
+        fitted_with: Where a program comes from when that, and no option, decides which model is opened.
         quiet: Say nothing.
 
     Raises:
@@ -259,6 +273,7 @@ def opened(
         ModelError: The model cannot be opened.
     """
     from active_critic.errors import DataError, UnknownModel
+    from active_critic.evaluators.base import check_address
     from active_critic.journal import Journal, default_path
     from active_critic.lm import Budget, open_lm
 
@@ -276,14 +291,16 @@ def opened(
             _fetch_weights(name, options.get("api_base"), quiet=quiet)
         with _patient():
             model = (session.opener or open_lm)(name, **options)
+            if fitted_with is not None:
+                check_address(fitted_with, model)
             with model, model.remembering(memory):
                 model.budget = allowed
                 yield model
     except UnknownModel as problem:
-        if fitted_with is not None:
+        if fitted_with is not None and not fitted_with.own_address:
             problem.add_note(
-                f"The program was fitted with {fitted_with}. If that was at an address or in a GGUF file of your own, "
-                "say so: programs do not keep addresses. Use --api-base URL or --lm FILE.gguf, or another model."
+                f"The program was fitted with {fitted_with.model}. If that was at an address or in a GGUF file of "
+                "your own, say so: programs do not keep it. Use --api-base URL or --lm FILE.gguf, or another model."
             )
         raise
     finally:

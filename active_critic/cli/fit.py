@@ -227,13 +227,14 @@ def fit(
         }
         typer.echo(json_text(document))
         return
+    score_with = common.scoring(out, api_base if model else None, api_key_env if model else None)
     if evaluator == OURS:
-        show_fit(program, report, signature=critic.signature, out=out)
+        show_fit(program, report, signature=critic.signature, out=out, score_with=score_with)
         return
     from active_critic.report import plain, program_account
 
     common.console(stderr=False).print(program_account(program))
-    done = f"{critic.signature}\nsaved in {out}; score with: active-critic score {out} ITEMS"
+    done = f"{critic.signature}\nsaved in {out}; score with: {score_with}"
     common.console(stderr=False).print(f"\n{plain(done, lines=True)}", markup=False, highlight=False)
 
 
@@ -284,8 +285,8 @@ def _maker(ctx: typer.Context, name: str, settings: list[str] | None) -> _Maker:
     return _Maker(known, given)
 
 
-def show_fit(program: Any, report: dict[str, Any], *, signature: str, out: Path) -> None:
-    """Print a fitted program and its report on standard output."""
+def show_fit(program: Any, report: dict[str, Any], *, signature: str, out: Path, score_with: str) -> None:
+    """Print a fitted program, its report, and the command that scores with it on standard output."""
     from rich.console import Group
     from rich.text import Text
 
@@ -299,7 +300,7 @@ def show_fit(program: Any, report: dict[str, Any], *, signature: str, out: Path)
             blank,
             fit_report(report),
             blank,
-            Text(plain(f"{signature}\nsaved in {out}; score with: active-critic score {out} ITEMS", lines=True)),
+            Text(plain(f"{signature}\nsaved in {out}; score with: {score_with}", lines=True)),
         )
     )
 

@@ -48,7 +48,6 @@ def list_models(
         typer.echo(json.dumps(records, indent=2))
         return
 
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -63,7 +62,7 @@ def list_models(
             f"{model.context:,}",
             "yes" if is_pulled(model) else "no",
         )
-    console = Console(highlight=False)
+    console = common.console(stderr=False)
     console.print(table)
     console.print()
     for model in CATALOGUE:

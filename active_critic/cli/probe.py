@@ -83,8 +83,7 @@ def probe(
     _check_outputs(json_file, csv_file, program, items)
     _check_names(names, attacks=attacks, by=by)
     protocol = load_protocol(program)
-    fitted_with = protocol.provenance.model
-    if fitted_with == NO_MODEL and (estimate or by == "model"):
+    if protocol.provenance.model == NO_MODEL and (estimate or by == "model"):
         option = "--estimate" if estimate else "--by model"
         raise typer.BadParameter(f"{option} has no meaning for this program, which asks no model")
     data = read_examples(items, fields=common.parse_fields(fields), scored=False)[:limit]
@@ -101,7 +100,7 @@ def probe(
         table = stack.enter_context(RecordWriter(csv_file)) if csv_file and not estimate else None
         options = common.model_options(api_base, api_key_env, context, strict, workers)
         how: dict[str, Any] = {"options": options, "journal": journal, "quiet": quiet}
-        model = stack.enter_context(common.opened_for(ctx.obj, fitted_with, lm, **how))
+        model = stack.enter_context(common.opened_for(ctx.obj, protocol.provenance, lm, **how))
         if estimate and model is not None:
             from active_critic.cli._estimate import tell
 

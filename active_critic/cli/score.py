@@ -91,7 +91,7 @@ def score(
         if not estimate:
             stack.enter_context(sink)  # an output that cannot be written is found before anything is paid for
         how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
-        model = stack.enter_context(common.opened_for(ctx.obj, protocol.provenance.model, lm, **how))
+        model = stack.enter_context(common.opened_for(ctx.obj, protocol.provenance, lm, **how))
         notes = [] if model is None else _model_notes(protocol, model)
         common.show_notes(notes, quiet=quiet)
         again = _Again(repeat, explain=not no_explain)

@@ -65,8 +65,7 @@ def suggest(
     common.refuse_program(out)
     columns = common.parse_fields(fields)
     protocol = load_protocol(program)
-    fitted_with = protocol.provenance.model
-    if estimate and fitted_with == NO_MODEL:
+    if estimate and protocol.provenance.model == NO_MODEL:
         raise typer.BadParameter("--estimate has no meaning for this program, which asks no model")
     # A score is what the pool lacks, so that its column need not be there.
     unscored = {name: column for name, column in columns.items() if name != "score"}
@@ -82,7 +81,7 @@ def suggest(
         writer = stack.enter_context(RecordWriter(out, guarded=set(ADDED))) if out and not estimate else None
         options = common.model_options(api_base, api_key_env, context, strict, workers)
         how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
-        model = stack.enter_context(common.opened_for(ctx.obj, fitted_with, lm, **how))
+        model = stack.enter_context(common.opened_for(ctx.obj, protocol.provenance, lm, **how))
         if estimate and model is not None:
             from active_critic.cli._estimate import tell
 

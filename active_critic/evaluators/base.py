@@ -15,7 +15,7 @@ import orjson
 
 from active_critic import store
 from active_critic.data import read_examples
-from active_critic.errors import FitError
+from active_critic.errors import FitError, UnknownModel
 from active_critic.evaluators.judging import Judge, Run
 from active_critic.examples import Examples, by_content, check_examples, data_sha256
 from active_critic.files import BadRow
@@ -30,6 +30,19 @@ Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is at most (0 when not known)."""
 JournalPath = str | Path | Literal["default"] | None
 """Where replies are kept: a path, ``"default"`` (the user's data folder), or None to keep none."""
+
+
+def check_address(made: Provenance, lm: LanguageModel) -> None:
+    """Refuse to send texts to a provider because a program says a name that stood for an address of the user's own.
+
+    Raises:
+        UnknownModel: The program was fitted at such an address, and none was given for this model.
+    """
+    if made.own_address and not lm.own_address and lm.weights is None:
+        raise UnknownModel(
+            f"the program was fitted with {made.model} at an address of your own, which programs do not keep. Say it "
+            "again: --api-base URL, in Python load(path, open_lm(name, api_base=URL)); or name a model with --lm"
+        )
 
 
 class Evaluator(ABC):
@@ -58,6 +71,7 @@ class Evaluator(ABC):
         self.protocol_: Any = None
         self._model: LanguageModel | None = None
         self._journal: Journal | None = None
+        self._opens_for: Provenance | None = None  # the program whose model is opened because none was named
 
     @classmethod
     def load(cls, path: str | Path, lm: Any = None, *, journal: JournalPath = "default") -> Self:
@@ -78,6 +92,7 @@ class Evaluator(ABC):
         """The evaluator that a program belongs to, with the parameters that it was fitted with, ready to score."""
         made = protocol.provenance
         evaluator = cls(lm if lm is not None else made.model, journal=journal)
+        evaluator._opens_for = made if lm is None else None
         for name in evaluator.parameters():
             if name in made.settings:
                 setattr(evaluator, name, made.settings[name])
@@ -99,6 +114,7 @@ class Evaluator(ABC):
         """
         return Provenance(
             model=self.model.name if model else NO_MODEL,
+            own_address=model and self.model.own_address,
             weights=self.model.weights if model else None,
             seed=getattr(self, "seed", 0),
             data_sha256=data_sha256(data),
@@ -130,6 +146,8 @@ class Evaluator(ABC):
         """The opened language model, with the journal as its memory."""
         if self._model is None:
             self._model = open_lm(self.lm)
+            if self._opens_for is not None:
+                check_address(self._opens_for, self._model)
         if self._model.memory is None and self.journal is not None:
             self._journal = Journal(default_path() if self.journal == "default" else self.journal)
             self._model.memory = self._journal

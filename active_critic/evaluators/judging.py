@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from active_critic.asking import PER_ITEM, UNREADABLE_AT_FIRST, why_unscored
-from active_critic.errors import BudgetSpent, EndpointDown, ModelError, RateLimited, UnreadableReply
+from active_critic.errors import BudgetSpent, EndpointDown, ModelError, RateLimited, RequestRefused, UnreadableReply
 from active_critic.files import BadRow
 from active_critic.lm.client import Turn
 from active_critic.records import Example, Usage, Verdict
@@ -59,7 +59,7 @@ class Run:
         self.answered = False
         self.in_a_row = 0
         self.read = False
-        self.unreadable = 0
+        self.unanswered = 0
         self.failure: ModelError | None = None
         self.stopped = False
 
@@ -73,7 +73,7 @@ class Run:
             answers[question] = self.judge.answer(question, entry, explain=self.explain)
         except PER_ITEM as problem:
             answers[question] = _Failed(why_unscored(problem, entry.source, entry.response), problem)
-            self._count_unreadable(problem)
+            self._count_unanswered(problem)
             return
         except BudgetSpent as problem:  # what the memory holds can still be scored: the others go on
             answers[question] = _Failed(str(problem), problem)
@@ -94,18 +94,26 @@ class Run:
             raise
         self.answered, self.in_a_row, self.read = True, 0, True
 
-    def _count_unreadable(self, problem: ModelError) -> None:
-        """The endpoint works; but where it only ever writes what cannot be read, going on only costs."""
+    def _count_unanswered(self, problem: ModelError) -> None:
+        """The endpoint works; but where it refuses everything, or writes what cannot be read, going on only costs."""
         self.answered, self.in_a_row = True, 0
         paid = isinstance(problem.usage, Usage) and problem.usage.calls > 0
-        if not isinstance(problem, UnreadableReply) or not paid:
+        refused = isinstance(problem, RequestRefused)
+        if not refused and not (isinstance(problem, UnreadableReply) and paid):
             return
-        self.unreadable += 1
-        if self.read or self.unreadable < UNREADABLE_AT_FIRST:
+        self.unanswered += 1
+        if self.read or self.unanswered < UNREADABLE_AT_FIRST:
             return
         self.stopped = True
+        if refused:
+            refusal = RequestRefused(f"none of the first {self.unanswered} requests was answered; the last: {problem}")
+            refusal.add_note(
+                "Stopped, so that no more is sent to an endpoint that refuses everything; try it with: "
+                "active-critic lm check, then run this again."
+            )
+            raise refusal from None
         failure = UnreadableReply(
-            f"none of the first {self.unreadable} replies could be read; the last: {problem}", reply=problem.reply
+            f"none of the first {self.unanswered} replies could be read; the last: {problem}", reply=problem.reply
         )
         failure.add_note(
             "Stopped, so that nothing is spent on a model that does not answer in the form asked for; try it with: "

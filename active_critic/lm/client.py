@@ -14,6 +14,7 @@ from active_critic import errors
 from active_critic.lm import memory as memories
 from active_critic.lm.budget import Account, Budget, at_most, prompt_tokens_at_most
 from active_critic.lm.capabilities import Capabilities as Capabilities
+from active_critic.lm.deadline import finished
 from active_critic.lm.failures import translate
 from active_critic.lm.likelihood import Likelihood, Weigh, refusal
 from active_critic.lm.memory import Memory as Memory
@@ -42,6 +43,10 @@ def _message(role: str, text: str) -> Message:
     from dspy.lm15 import Message
 
     return Message.user(text) if role == "user" else Message.assistant(text)
+
+
+PROVIDERS = "the provider's own"
+"""Stands for the address of a model where none was given."""
 
 
 class LanguageModel:
@@ -140,6 +145,11 @@ class LanguageModel:
     def price_of(self, usage: Usage) -> float | None:
         """What so many tokens cost in US dollars by the provider's price list, or None where that is not known."""
         return None if self._price is None else self._price(as_response(self.name, usage))
+
+    @property
+    def own_address(self) -> bool:
+        """Whether it is reached at an address that was given, not at its provider's public one."""
+        return self.identity.get("endpoint", PROVIDERS) != PROVIDERS
 
     @property
     def weights(self) -> str | None:
@@ -309,9 +319,13 @@ class LanguageModel:
                     replayed = replace(memories.read_kept(kept, key, read), usage=Usage(replayed=1))
                     self._count(replayed.usage)
                     return replayed
-                paid = pay()
-                memory.keep(key, document, paid.to_json())
-                return paid
+
+                def pay_and_keep() -> Paid:
+                    paid = pay()
+                    memory.keep(key, document, paid.to_json())
+                    return paid
+
+                return finished(pay_and_keep)
         finally:
             with self._lock:
                 self._asking.pop(key, None)

@@ -1,10 +1,10 @@
-"""A limit for a piece of work that has none of its own."""
+"""How long a piece of work is waited for: no longer than a limit, or to its end though Ctrl-C was pressed."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextvars import copy_context
 from typing import TypeVar
 
@@ -24,6 +24,35 @@ def within(seconds: float, work: Callable[[], Result]) -> Result:
     Raises:
         TimeoutError: It took longer.
     """
+    done, thread = _prepared(work)
+    thread.start()
+    try:
+        return done.result(seconds)
+    except TimeoutError:
+        if done.done():
+            raise
+        raise TimeoutError(f"no whole reply within {seconds:g} seconds") from None
+
+
+def finished(work: Callable[[], Result]) -> Result:
+    """What the work comes to, which Ctrl-C does not cut short: it is waited for, and then stops what comes after.
+
+    Only the main thread is interrupted, so only there is the work done in another. A second Ctrl-C leaves it behind.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    done, thread = _prepared(work)
+    try:
+        thread.start()
+        return done.result()
+    except KeyboardInterrupt:
+        if thread.ident is not None:  # it was begun
+            wait([done])
+        raise
+
+
+def _prepared(work: Callable[[], Result]) -> tuple[Future[Result], threading.Thread]:
+    """What the work will have come to, and the thread to do it in, which does not keep the process alive."""
     done: Future[Result] = Future()
 
     def run() -> None:
@@ -32,10 +61,4 @@ def within(seconds: float, work: Callable[[], Result]) -> Result:
         except BaseException as problem:  # whatever it is, it belongs to whoever waits
             done.set_exception(problem)
 
-    threading.Thread(target=copy_context().run, args=(run,), daemon=True).start()
-    try:
-        return done.result(seconds)
-    except TimeoutError:
-        if done.done():
-            raise
-        raise TimeoutError(f"no whole reply within {seconds:g} seconds") from None
+    return done, threading.Thread(target=copy_context().run, args=(run,), daemon=True)

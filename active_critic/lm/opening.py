@@ -13,7 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from active_critic.errors import AuthenticationFailed, ModelError, UnknownModel
 from active_critic.lm.budget import Budget
-from active_critic.lm.client import LanguageModel
+from active_critic.lm.client import PROVIDERS, LanguageModel
 from active_critic.lm.deadline import within
 from active_critic.lm.likelihood import echoing, forcing, templated
 
@@ -246,7 +246,7 @@ def _open_remote(
     return LanguageModel(
         name,
         send,
-        identity={"name": name, "endpoint": api_base or "the provider's own"},
+        identity={"name": name, "endpoint": api_base or PROVIDERS},
         context=context,
         workers=workers,
         extensions={"cache_prompt": False} if strict and api_base else None,
@@ -344,7 +344,7 @@ def _wrap(inner: Any, workers: int) -> LanguageModel:
     return LanguageModel(
         inner.model,
         _sender(inner.copy(cache=False, num_retries=0), timeout),
-        identity={"name": inner.model, "endpoint": _without_userinfo(base) if base else "the provider's own"},
+        identity={"name": inner.model, "endpoint": _without_userinfo(base) if base else PROVIDERS},
         workers=workers,
         price=_pricer(inner.model) if not base else None,
         secrets=_secrets(*_texts(inner.kwargs)),

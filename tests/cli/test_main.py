@@ -1,19 +1,27 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
 import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
+from loopback import Say, serving
 
 from active_critic import __version__, errors
 from active_critic.cli import EXIT_CODES, app, main
 from active_critic.cli._common import Session, parse_fields
 from active_critic.cli._failures import CODES, explain
+from active_critic.evaluators import load
+from active_critic.lm import Capabilities, open_lm
 
 
 def test_help_names_every_verb_and_documents_the_exit_codes(run) -> None:
@@ -121,8 +129,11 @@ def test_an_unexpected_error_is_1_and_shows_where(run, monkeypatch) -> None:
     assert "please report it" in failed.err
 
 
-def test_a_reader_that_goes_away_is_met_quietly() -> None:
-    script = "import sys; from active_critic.cli import main; sys.exit(main(['show', '--schema']))"
+@pytest.mark.parametrize(
+    "argv", [["show", "--schema"], ["--help"], ["--version"], ["lm", "list"], ["datasets", "list"]], ids=" ".join
+)
+def test_a_reader_that_goes_away_is_met_quietly(argv: list[str]) -> None:
+    script = f"import sys; from active_critic.cli import main; sys.exit(main({argv!r}))"
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.close()
@@ -162,6 +173,65 @@ def test_ctrl_c_in_a_real_process(presses, program, examples, tmp_path) -> None:
     assert "Ctrl-C again stops at once" in err
     assert ("run the same command again to go on" in err) == (presses == 1)
     assert "Traceback" not in err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_ctrl_c_while_a_fit_asks_for_the_task_keeps_the_reply_in_flight(examples, tmp_path) -> None:
+    script = f"""
+        import signal, sys, time
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.path[:0] = {[entry for entry in sys.path if entry]!r}
+        from active_critic.cli import main
+        from simulated import simulated_lm
+        def rate(response, turns):
+            print("asked", flush=True)
+            time.sleep(0.5)
+            return 3
+        sys.exit(main(["fit", {str(examples)!r}, "--out", "p.json", "--scale", "1..5", "--journal", "j.sqlite"],
+                      opener=lambda name, **_: simulated_lm(rate, name=name)))
+    """
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(script)]
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
+        assert process.stdout.readline() == "asked\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=90)
+    assert process.returncode == 130, err
+    assert out == ""  # nothing more was asked
+    assert "run the same command again to go on" in err
+    with closing(sqlite3.connect(tmp_path / "j.sqlite")) as journal:
+        assert journal.execute("SELECT count(*) FROM replies").fetchone() == (1,)
+
+
+def at_an_address(name: str, **options: Any) -> Any:
+    """The real thing, whose abilities need not be found out."""
+    lm = open_lm(name, **options)
+    lm._capabilities = Capabilities(json_schema=True, probabilities=True)
+    return lm
+
+
+def test_texts_judged_at_an_address_of_ones_own_go_nowhere_else(run, examples, tmp_path, monkeypatch) -> None:
+    for variable in ("OPENAI_BASE_URL", "OPENAI_API_BASE"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-another-place")
+    answers = Say('{"overall": 4}', tokens=[('{"overall": ', -0.1, {}), ("4", -0.1, {"4": -0.01}), ("}", -0.1, {})])
+    with serving(lambda body: answers) as server:
+        command = ("fit", examples, "--evaluator", "zero-shot", "--scale", "1..5", "--out", "z.json")
+        fitted = run(*command, "--lm", "openai/x", "--api-base", server.api_base, opener=at_an_address)
+        assert fitted.code == 0, fitted.err
+        again = fitted.out.split("score with: ")[1].strip()
+        assert again == f"active-critic score z.json ITEMS --api-base {server.api_base}"
+        assert server.api_base not in Path("z.json").read_text()
+        elsewhere = run("score", "z.json", examples, "-o", "v.jsonl", opener=at_an_address)
+        assert elsewhere.code == 4
+        assert "at an address of your own, which programs do not keep. Say it again: --api-base URL" in elsewhere.err
+        with pytest.raises(errors.UnknownModel, match="at an address of your own"):
+            load("z.json", journal=None).score("a response")
+        assert server.calls == 0
+        options = shlex.split(again)[4:]
+        there = run("score", "z.json", examples, "-o", "v.jsonl", *options, opener=at_an_address)
+        assert there.code == 0, there.err
+        assert server.calls > 0
 
 
 def test_the_app_is_what_the_console_script_runs() -> None:

@@ -34,7 +34,8 @@ item*: what becomes of the item, and the exit code of the run; all other rows ar
 LOCALLY = """
 A run stops after 2 failures of the endpoint in a row when nothing was answered yet, and after 5 otherwise. Its message
 says so, and how to go on: what was paid for is in the journal, and the same command asks only for the rest. It also
-stops (4) when the replies to its first 20 items cannot be read, not one of them; the same command goes on behind them.
+stops (4) when the replies to its first 20 items cannot be read, not one of them, and the same command goes on behind
+them; and when each of the first 20 requests is refused.
 At the end of every other run a summary counts the reasons; each is in the row's column `unscored`.
 
 ## This machine

@@ -113,6 +113,13 @@ ENDPOINT = (
         passing=False,
     ),
     Case(
+        "400 without a known reason",
+        always(Fault(status=400, message="not like this")),
+        1,
+        "the endpoint refused the request (not like this",
+        passing=False,
+    ),
+    Case(
         "content filter on the reply",
         always(bare("", finish_reason="content_filter")),
         1,

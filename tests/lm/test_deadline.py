@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import os
+import signal
 import threading
+import time
 from contextvars import ContextVar
 
 import pytest
 
-from active_critic.lm.deadline import within
+from active_critic.lm.deadline import finished, within
 
 SAID: ContextVar[str] = ContextVar("said", default="")
 
@@ -30,4 +33,37 @@ def test_what_takes_too_long_is_left_behind() -> None:
     over = threading.Event()
     with pytest.raises(TimeoutError, match=r"no whole reply within 0\.05 seconds"):
         within(0.05, lambda: over.wait(20))
+    over.set()
+
+
+def test_work_is_finished_though_ctrl_c_was_pressed_and_what_comes_after_is_not_done() -> None:
+    SAID.set("here")
+    assert finished(SAID.get) == "here"
+    with pytest.raises(ZeroDivisionError):
+        finished(lambda: 1 / 0)
+    did: list[str] = []
+
+    def work() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.2)
+        did.append("kept")
+
+    with pytest.raises(KeyboardInterrupt):
+        finished(work)
+    assert did == ["kept"]
+
+
+def test_a_second_ctrl_c_leaves_work_behind() -> None:
+    over = threading.Event()
+
+    def work() -> None:
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+        over.wait(20)
+
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        finished(work)
+    assert time.monotonic() - started < 10
     over.set()
