@@ -98,14 +98,13 @@ class Run:
         """The endpoint works; but where it refuses everything, or writes what cannot be read, going on only costs."""
         self.answered, self.in_a_row = True, 0
         paid = isinstance(problem.usage, Usage) and problem.usage.calls > 0
-        refused = isinstance(problem, RequestRefused)
-        if not refused and not (isinstance(problem, UnreadableReply) and paid):
+        if not isinstance(problem, RequestRefused) and not (isinstance(problem, UnreadableReply) and paid):
             return
         self.unanswered += 1
         if self.read or self.unanswered < UNREADABLE_AT_FIRST:
             return
         self.stopped = True
-        if refused:
+        if not isinstance(problem, UnreadableReply):
             refusal = RequestRefused(f"none of the first {self.unanswered} requests was answered; the last: {problem}")
             refusal.add_note(
                 "Stopped, so that no more is sent to an endpoint that refuses everything; try it with: "
