@@ -1,10 +1,11 @@
 """How near ``--estimate`` comes to what a fit and a scoring run really take, with a given model.
 
-    python benchmarks/estimate.py scored.csv --lm local --journal run.sqlite --train 0.3 --test 40
-    python benchmarks/estimate.py scored.csv --evaluator hd-eval --journal run.sqlite
+    python benchmarks/estimate.py sfres=scored.csv --lm local --journal run.sqlite --train 0.08 --test 16
+    python benchmarks/estimate.py sfres=scored.csv --evaluator hd-eval --journal run.sqlite
 
 Estimates a fit with an empty journal, fits, estimates the scoring of held-out examples by the program, scores them, and
-prints estimate, real figure and ratio. A journal that is there already would hide what a run takes: name a new one.
+adds estimate, real figure and ratio to the results. A journal that is there already would hide what a run takes: name a
+new one.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, resolve
 from active_critic.records import Usage
 
 FIGURES = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "cost", "seconds")
+SHOWN = ("prompt_tokens", "completion_tokens", "seconds")
+SETTINGS = ("seed", "train", "test", "evaluator", "candidates", "batches", "explain")
 LATEST = 2000
 
 
@@ -34,12 +37,14 @@ def main() -> None:
     args = _arguments()
     if Path(args.journal).exists():
         raise SystemExit(f"{args.journal} is there already; name a new journal, so that every call is made")
-    train, rest = split(ac.read_examples(args.data, scale=args.scale), args.train, args.seed)
+    name, _, path = args.data.partition("=")
+    train, rest = split(ac.read_examples(path, scale=args.scale), args.train, args.seed)
     test = list(rest)[: args.test]
     with open_lm(args.lm, api_base=args.api_base, context=args.context) as lm, Journal(args.journal) as journal:
         lm.memory = journal
         _ = lm.capabilities  # not part of either figure
-        document: dict[str, Any] = {"model": lm.name, "train": len(train), "test": len(test), "settings": vars(args)}
+        document: dict[str, Any] = {"name": name, "model": lm.name, "train": len(train), "test": len(test)}
+        document["settings"] = {key: value for key, value in vars(args).items() if key in SETTINGS}
 
         own: dict[str, Any] = {}
         if args.evaluator.startswith("active-critic"):
@@ -62,9 +67,38 @@ def main() -> None:
         said = estimate(lm, score, journal.latest(LATEST))
         _, real = _measured(lm, score)
         document["score"] = _compared(said, real)
-    print(json.dumps(document, indent=1, default=str))
-    if args.out:
-        Path(args.out).write_text(json.dumps(document, indent=1, default=str) + "\n")
+    stem = Path(args.out)
+    runs = json.loads(stem.with_suffix(".json").read_text())["runs"] if stem.with_suffix(".json").is_file() else []
+    same = [run for run in runs if _which(run) != _which(document)]
+    runs = sorted([*same, document], key=_which)
+    stem.with_suffix(".json").write_text(json.dumps({"runs": runs}, indent=1) + "\n")
+    stem.with_suffix(".md").write_text(page(runs))
+    print(page([document]))
+
+
+def _which(run: dict[str, Any]) -> tuple[str, ...]:
+    return run["name"], run["model"], run["settings"]["evaluator"]
+
+
+def page(runs: list[dict[str, Any]]) -> str:
+    """The Markdown of some runs."""
+    columns = ["set", "model", "evaluator", "work", "calls", *(f"{name.replace('_', ' ')}" for name in SHOWN)]
+    lines = [
+        "What `--estimate` said beforehand / what the work took = their ratio.",
+        "",
+        f"| {' | '.join(columns)} |",
+        "|" + " --- |" * len(columns),
+    ]
+    for run in runs:
+        for work, count in (("fit", run["train"]), ("score", run["test"])):
+            if not run[work]["calls"]["real"]:
+                continue
+            cells = [*_which(run), f"{work}, {count} examples"]
+            for name in ("calls", *SHOWN):
+                one = run[work][name]
+                cells.append(f"{one['estimate']:,.0f} / {one['real']:,.0f} = {one['ratio']:.2f}")
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
 
 
 def _measured(lm: Any, work: Any) -> tuple[Any, dict[str, Any]]:
@@ -89,7 +123,7 @@ def _compared(said: Estimate, real: dict[str, Any]) -> dict[str, Any]:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", help="scored examples")
+    parser.add_argument("data", metavar="NAME=PATH", help="scored examples")
     parser.add_argument("--lm", default="local")
     parser.add_argument("--api-base")
     parser.add_argument("--context", type=int)
@@ -102,7 +136,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--batches", type=int, default=3)
     parser.add_argument("--explain", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", help="also write the figures here")
+    parser.add_argument("--out", default="benchmarks/results/estimate", help="without .json and .md")
     return parser.parse_args()
 
 
