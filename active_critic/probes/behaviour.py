@@ -28,6 +28,8 @@ from active_critic.stats import Interval, bootstrap, percentile_interval
 TOLERANCE = 0.05
 """Changes within this part of the scale count as none: 0.2 points of 1 to 5, below which the paper speaks of almost no
 degradation (section 5.1)."""
+FAINTEST = 0.1
+"""A fall by less than this part of the tolerance is none, however sure it is."""
 RESAMPLES = 1000
 
 Kind = Literal["aspect", "criterion"]
@@ -67,9 +69,10 @@ class Change:
         change: Mean score after minus before, in points of the user's scale (negative: it fell), or None.
         interval: Its 95 % bootstrap interval over documents, or None with fewer than two documents.
         outcome: Of what should fall: ``"falls"`` (interval below 0, and the mean falls by more than the tolerance),
-            ``"faint"`` (interval below 0, but no more than the tolerance), ``"still"`` (interval within the tolerance:
-            blind), ``"rises"`` (interval above 0) or ``"unclear"``. Of what should not move: ``"still"`` (interval
-            within the tolerance), ``"moves"`` (interval outside it) or ``"unclear"``. None where nothing is tested.
+            ``"faint"`` (interval below 0, but no more than the tolerance, and no less than ``FAINTEST`` of it),
+            ``"still"`` (any other interval within the tolerance: blind), ``"rises"`` (interval above 0) or
+            ``"unclear"``. Of what should not move: ``"still"`` (interval within the tolerance), ``"moves"`` (interval
+            outside it) or ``"unclear"``. None where nothing is tested.
         n, documents: Texts that were scored both ways, and their documents.
     """
 
@@ -385,6 +388,8 @@ def _outcome(
     within = -tolerance <= low and high <= tolerance
     if expected == "still":
         return "still" if within else "moves" if high < -tolerance or low > tolerance else "unclear"
+    if within and (low > 0 or abs(change) < FAINTEST * tolerance):
+        return "still"
     if high < 0:
         return "falls" if change <= -tolerance else "faint"
     if low > 0:

@@ -126,6 +126,12 @@ def test_without_criteria_the_overall_alone_is_tested() -> None:
     assert "only the overall score is tested" in line(found, "It gives no scores by criterion")
 
 
+@pytest.mark.parametrize(("change", "expected"), [(-0.001, "still"), (0.1, "still"), (0.3, "rises"), (-0.3, "falls")])
+def test_what_is_next_to_nothing_is_nothing_however_sure_it_is(change: float, expected: str) -> None:
+    found = probe(lambda r: {"overall": 3 + change * (len(r.split(".")) < 4)}, perturbations=["sentence-deletion"])
+    assert outcome(found, "overall quality", "sentence-deletion") == expected
+
+
 def test_small_changes_are_faint() -> None:
     found = probe(lambda r: {"overall": 3 - 0.1 * (len(r.split(".")) < 4)}, perturbations=["sentence-deletion"])
     assert found.tolerance == pytest.approx(0.2)
