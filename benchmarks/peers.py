@@ -36,6 +36,7 @@ import drawing
 from recording_proxy import RecordingProxy
 
 SCRIPTS = Path(__file__).parent / "peers"
+CONTEXT = 16384
 LONGEST = 24 * 3600.0
 """Seconds that one peer may take on one split."""
 WANTED = "How good is the response to its source, all in all, in the eyes of a careful human reader?"
@@ -106,6 +107,7 @@ def main() -> None:
                     with RecordingProxy(api_base, key, journal, whose) as proxy:
                         runs.append(ran(PEERS[peer], pythons[peer], proxy, model, data, split, args))
                 document["peers"][peer] = figures(PEERS[peer], runs, data, splits, args.seed)
+                document["peers"][peer]["context"] = args.context
                 stem.with_name(f"{stem.name}.json").write_text(json.dumps(document, indent=1) + "\n")
                 stem.with_name(f"{stem.name}.md").write_text(table(document))
             print(f"\n{table(document)}", flush=True)
@@ -246,6 +248,11 @@ def table(document: Mapping[str, Any]) -> str:
         for name, peer in document["peers"].items()
         if peer["unscored"]
     ]
+    said += [
+        f"- {name} ran with a context of {peer['context']:,} tokens, which ends a reply that it sets no bound to"
+        for name, peer in document["peers"].items()
+        if peer.get("context", CONTEXT) != CONTEXT
+    ]
     return "\n".join([*rows, "", *said, ""])
 
 
@@ -259,7 +266,7 @@ def _arguments() -> argparse.Namespace:
     parser = drawing.splitting(
         drawing.options(__doc__, lm="an embedded model (its own server is used), or the model of --api-base")
     )
-    parser.set_defaults(context=16384, journal="benchmarks/results/peers_journal.sqlite")
+    parser.set_defaults(context=CONTEXT, journal="benchmarks/results/peers_journal.sqlite")
     parser.add_argument("--cache", required=True, help="folder for the peers' environments, outside the repository")
     parser.add_argument("--peers", nargs="+", default=list(PEERS), choices=PEERS, metavar="NAME")
     parser.add_argument("--api-key-env", default="OPENAI_API_KEY", metavar="VARIABLE")
