@@ -16,6 +16,7 @@ from active_critic.lm.budget import Budget
 from active_critic.lm.client import PROVIDERS, LanguageModel
 from active_critic.lm.deadline import within
 from active_critic.lm.likelihood import echoing, forcing, templated
+from active_critic.lm.thinning import Thinning
 
 if TYPE_CHECKING:
     from dspy.lm15 import Request, Response
@@ -151,17 +152,19 @@ def _direct(model: str, key: str | None, api_base: str | None, timeout: float) -
     """
     from dataclasses import replace
 
+    from dspy._vendor.lm15.transports import StdlibTransport
     from dspy.clients.engines import LM15Engine
     from dspy.clients.engines.lm15_engine import timeouts_for
     from dspy.clients.errors import wrap_error
     from dspy.lm15 import RouterConfig
 
     provider = LM15Engine(RouterConfig(env={})).resolve(model).provider
+    usual = StdlibTransport(**RouterConfig(timeouts=timeouts_for(timeout)).transport_kwargs())
     engine = LM15Engine(
         RouterConfig(
             api_keys={provider: key} if key else None,
             base_urls={provider: api_base} if api_base else None,
-            timeouts=timeouts_for(timeout),
+            transport=Thinning(usual),
         )
     )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from active_critic.lm.thinning import matters
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
@@ -125,8 +126,8 @@ def tokens_from(given: Sequence[Any]) -> tuple[Token, ...]:
     for token in given:
         raw = token.bytes
         text = token.token if raw is None or max(raw, default=0) > 255 else decoder.decode(bytes(raw))
-        matters = not tokens or any(map(str.isdigit, text))
-        top = tuple((t.token, t.logprob) for t in token.top if math.isfinite(t.logprob)) if matters else ()
+        read = matters(text, not tokens)
+        top = tuple((t.token, t.logprob) for t in token.top if math.isfinite(t.logprob)) if read else ()
         tokens.append(Token(text, token.logprob if math.isfinite(token.logprob) else -1e9, top))
     return tuple(tokens)
 

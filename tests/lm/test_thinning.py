@@ -1,0 +1,87 @@
+"""Alternatives that nobody reads do not reach DSPy's client, and no reply is another for that."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from loopback import Loopback, Say
+
+from active_critic.lm import Reply, open_lm, opening
+from active_critic.lm.thinning import thinned
+from active_critic.records import Usage
+
+NEAR = {"4": -0.2, "5": -1.7, "x": -9.0}
+TOKENS = [(piece, -0.1, NEAR) for piece in ('{"', "score", '":', "4", ',"why":"', "fine", " at 1", '0"}')]
+
+
+def body(*pieces: str) -> bytes:
+    content = [
+        {"token": piece, "logprob": -0.1, "top_logprobs": [{"token": text, "logprob": p} for text, p in NEAR.items()]}
+        for piece in pieces
+    ]
+    return json.dumps({"id": "x", "choices": [{"logprobs": {"content": content}}], "other": [1, None]}).encode()
+
+
+def test_alternatives_stay_at_the_first_token_and_at_digits() -> None:
+    thin = json.loads(thinned(body("{", '"score":', "4", ",", " 10", "}")))
+    kept = [bool(token["top_logprobs"]) for token in thin["choices"][0]["logprobs"]["content"]]
+    assert kept == [True, False, True, False, True, False]
+
+
+def test_the_rest_of_a_body_is_as_it_was() -> None:
+    before = json.loads(body("a", "b"))
+    before["choices"][0]["logprobs"]["content"][1]["top_logprobs"] = []
+    assert json.loads(thinned(body("a", "b"))) == before
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b"",
+        b'no JSON: "top_logprobs"',
+        b'["top_logprobs"]',
+        b'{"top_logprobs": []}',
+        b'{"choices": null, "top_logprobs": 1}',
+        b'{"choices": ["top_logprobs"]}',
+        b'{"choices": [{"logprobs": {"content": ["top_logprobs"]}}]}',
+        b'{"choices": [{"logprobs": {"content": [{"token": "a"}, {"token": 3, "top_logprobs": []}]}}]}',
+        body("a", "b").replace(b"-0.1", b"NaN"),
+        body("a", "b")[:-20],
+    ],
+)
+def test_what_is_not_understood_is_passed_on_as_it_came(odd: bytes) -> None:
+    assert thinned(odd) == odd
+
+
+@pytest.mark.parametrize(
+    "say",
+    [
+        Say('{"score":4,"why":"fine at 10"}', tokens=TOKENS),
+        Say("né 4", tokens=[("n", -0.1, NEAR), ("\ufffd", -0.1, NEAR), ("\ufffd", -0.2, NEAR), (" 4", -0.3, NEAR)],
+            token_bytes=[b"n", b"\xc3", b"\xa9", b" 4"]),
+        Say("no tokens at all"),
+    ],
+)  # fmt: skip
+def test_a_reply_is_the_same_as_without(loopback: Loopback, monkeypatch: pytest.MonkeyPatch, say: Say) -> None:
+    def asked() -> Reply:
+        loopback.answer = lambda _: say
+        with open_lm("openai/x", api_base=loopback.api_base) as lm:
+            return replace(lm.ask([("user", "Hi")], max_tokens=9, top_logprobs=3), usage=Usage())
+
+    bodies: list[int] = []
+    thin = opening.Thinning
+
+    class Watching(thin):  # type: ignore[misc, valid-type]
+        def stream(self, request: Any) -> Any:
+            bodies.append(1)
+            return super().stream(request)
+
+    monkeypatch.setattr(opening, "Thinning", Watching)
+    with_it = asked()
+    monkeypatch.setattr(opening, "Thinning", lambda usual: usual)
+    assert asked() == with_it
+    assert bodies == [1]
+    assert bool(with_it.tokens) == bool(say.tokens)
