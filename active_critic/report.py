@@ -72,16 +72,17 @@ def usage_words(usage: Usage | Mapping[str, Any], *, short: bool = False) -> str
     replayed = figures["replayed"]
     if short:
         calls = f"{figures['calls']:,} calls"
-        return " ".join(part for part in (calls, f"{_count(read + written)} tok", cost) if part)
+        return " ".join(part for part in (calls, f"{count(read + written)} tok", cost) if part)
     parts = [f"{figures['calls']:,} call{'' if figures['calls'] == 1 else 's'}"]
     if replayed:
         parts.append(f"{replayed:,} from the journal")
     cached = f" ({figures['cached_tokens'] / read:.0%} from the prefix cache)" if figures["cached_tokens"] else ""
-    parts += [f"{_count(read)} tokens read{cached}", f"{_count(written)} written"]
+    parts += [f"{count(read)} tokens read{cached}", f"{count(written)} written"]
     return ", ".join(parts + ([cost] if cost else []))
 
 
-def _count(number: int) -> str:
+def count(number: float) -> str:
+    """A number of tokens for people: ``310k``."""
     if number < 10_000:
         return f"{number:,}"
     return f"{number / 1e3:.0f}k" if number < 1e6 else f"{number / 1e6:.1f}M"
@@ -209,9 +210,9 @@ def _usage_table(stages: Mapping[str, Mapping[str, Any]]) -> Table:
             Text(plain(stage)),
             f"{used['calls']:,}",
             f"{used['replayed']:,}",
-            _count(used["prompt_tokens"]),
-            _count(used["cached_tokens"]),
-            _count(used["completion_tokens"]),
+            count(used["prompt_tokens"]),
+            count(used["cached_tokens"]),
+            count(used["completion_tokens"]),
             f"{used['seconds']:,.0f}",
             "not known" if used["cost"] is None else f"${used['cost']:.4f}",
         )

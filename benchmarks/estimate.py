@@ -17,19 +17,19 @@ from pathlib import Path
 from typing import Any
 
 import active_critic as ac
+from active_critic.cli._estimate import LATEST, shares
 from active_critic.data import split
 from active_critic.evaluators import from_protocol
 from active_critic.evaluators.base import scale_of
 from active_critic.journal import Journal
 from active_critic.lm import open_lm
-from active_critic.lm.rehearsal import Estimate, estimate
+from active_critic.lm.rehearsal import TAKES, Estimate, estimate
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, resolve
 from active_critic.records import Usage
 
 FIGURES = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "cost", "seconds")
 SHOWN = ("prompt_tokens", "completion_tokens", "seconds")
 SETTINGS = ("seed", "train", "test", "evaluator", "candidates", "batches", "explain")
-LATEST = 2000
 
 
 def main() -> None:
@@ -56,7 +56,7 @@ def main() -> None:
         def fit(model: Any) -> Any:
             return factory(model).fit(train, scale=scale_of(train))
 
-        said = estimate(lm, fit, journal.latest(LATEST))
+        said = estimate(lm, fit, journal.latest(LATEST), takes=TAKES, scores=shares(train))
         critic, real = _measured(lm, fit)
         document["fit"] = _compared(said, real)
 
@@ -84,7 +84,8 @@ def page(runs: list[dict[str, Any]]) -> str:
     """The Markdown of some runs."""
     columns = ["set", "model", "evaluator", "work", "calls", *(f"{name.replace('_', ' ')}" for name in SHOWN)]
     lines = [
-        "What `--estimate` said beforehand / what the work took = their ratio.",
+        "What `--estimate` said beforehand, with its range where what is asked depends on the replies,",
+        "/ what the work took = ratio of the two.",
         "",
         f"| {' | '.join(columns)} |",
         "|" + " --- |" * len(columns),
@@ -96,7 +97,9 @@ def page(runs: list[dict[str, Any]]) -> str:
             cells = [*_which(run), f"{work}, {count} examples"]
             for name in ("calls", *SHOWN):
                 one = run[work][name]
-                cells.append(f"{one['estimate']:,.0f} / {one['real']:,.0f} = {one['ratio']:.2f}")
+                ends = run[work].get("ranges", {}).get(name)
+                between = "" if ends is None else f" ({ends[0]:,.0f} to {ends[1]:,.0f})"
+                cells.append(f"{one['estimate']:,.0f}{between} / {one['real']:,.0f} = {one['ratio']:.2f}")
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 
@@ -118,7 +121,7 @@ def _compared(said: Estimate, real: dict[str, Any]) -> dict[str, Any]:
         }
         for name in FIGURES
     }
-    return {**rows, "notes": figures["notes"]}
+    return {**rows, "ranges": figures["ranges"], "notes": figures["notes"]}
 
 
 def _arguments() -> argparse.Namespace:

@@ -10,6 +10,7 @@ import typer
 from active_critic.cli import _common as common
 
 if TYPE_CHECKING:
+    from active_critic.examples import Examples
     from active_critic.lm import LanguageModel
     from active_critic.lm.rehearsal import Estimate
 
@@ -17,7 +18,14 @@ LATEST = 2000
 """Calls in the journal that are looked at for the model's speed, the latest first."""
 
 
-def tell(model: LanguageModel, work: Callable[[LanguageModel], object], *, as_json: bool, quiet: bool) -> None:
+def tell(
+    model: LanguageModel,
+    work: Callable[[LanguageModel], object],
+    *,
+    as_json: bool,
+    quiet: bool,
+    data: Examples | None = None,
+) -> None:
     """Rehearse some work and print what it would take, on standard output.
 
     Args:
@@ -25,12 +33,17 @@ def tell(model: LanguageModel, work: Callable[[LanguageModel], object], *, as_js
         work: Does it with the model that it is given.
         as_json: Print one JSON document.
         quiet: Leave out what the figures rest on.
+        data: The scored examples, where it is a fit: what that asks depends on the replies, so there are several takes.
     """
-    from active_critic.lm.rehearsal import estimate
+    from active_critic.lm.rehearsal import TAKES, estimate
     from active_critic.writing import json_text
 
     latest = getattr(model.memory, "latest", None)
-    found = estimate(model, work, latest(LATEST) if latest is not None else [])
+    kept = latest(LATEST) if latest is not None else []
+    if data is None:
+        found = estimate(model, work, kept)
+    else:
+        found = estimate(model, work, kept, takes=TAKES, scores=shares(data))
     if as_json:
         typer.echo(json_text({"model": model.name, **found.to_dict()}))
         return
@@ -40,14 +53,36 @@ def tell(model: LanguageModel, work: Callable[[LanguageModel], object], *, as_js
     common.show_notes(found.notes, quiet=quiet)
 
 
+def shares(data: Examples) -> dict[str, float]:
+    """What people gave every response, from 0 to 1."""
+    from active_critic.evaluators.base import scale_of
+
+    scale = scale_of(data)
+    return {e.response: scale.to_percent(e.score) / 100 for e in data if e.score is not None}
+
+
 def words(found: Estimate, model: str) -> str:
-    """An estimate in a sentence."""
+    """An estimate in a sentence, and in another how far it may be off where that depends on the replies."""
     from dataclasses import replace
 
-    from active_critic.report import duration, usage_words
+    from active_critic.report import count, duration, usage_words
 
     paid = replace(found.usage, replayed=0)
     in_journal = f" (besides {found.usage.replayed:,} that are in the journal already)" if found.usage.replayed else ""
     took = "time not known" if found.seconds is None else f"about {duration(found.seconds)}"
     money = "" if found.usage.cost is not None else "; its price is not known"
-    return f"With {model} this would take {usage_words(paid)}{in_journal}; {took}{money}"
+    said = f"With {model} this would take {usage_words(paid)}{in_journal}; {took}{money}"
+    if not found.ranges:
+        return said
+    shown = {
+        "calls": lambda number: f"{number:,}",
+        "prompt_tokens": count,
+        "completion_tokens": count,
+        "cost": lambda money: f"${money:.4g}",
+        "seconds": duration,
+    }
+    units = {"calls": " calls", "prompt_tokens": " tokens read", "completion_tokens": " written"}
+    parts = [
+        f"{shown[name](low)} to {shown[name](high)}{units.get(name, '')}" for name, (low, high) in found.ranges.items()
+    ]
+    return f"{said}\nBy what the model says: {', '.join(parts)}"

@@ -198,7 +198,7 @@ def fit(
 
             if model is None:
                 raise typer.BadParameter(f"--estimate has no meaning for {evaluator}, which asks no model")
-            tell(model, lambda stand_in: make(stand_in, given).fit(data), as_json=as_json, quiet=quiet)
+            tell(model, lambda twin: make(twin, given).fit(data), as_json=as_json, quiet=quiet, data=data)
             return
         critic = make(model, given)
         with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import takewhile
 from operator import eq
@@ -45,6 +46,12 @@ REST, SHARE = 100, 0.85
 """Characters in any other field: this many, or this share of its bound where that is less."""
 COMPLETE = 0.4
 """How often they say that a thing is so."""
+TAKES = 12
+"""Times that work is rehearsed whose course depends on the replies, each time with other ones."""
+EXTREMES = {1: False, 2: True}
+"""Takes in which it rates as people did only where no demonstrations are shown, or only where some are."""
+PATIENCE = 10.0
+"""Seconds after which no further one is begun."""
 _TEXT = (
     "the response keeps to what the source says and answers it in plain words without repeating itself or leaving out "
     "what matters to whoever reads it"
@@ -60,11 +67,14 @@ class Estimate:
             US dollars, None where the price is not known; ``seconds`` is not used.
         seconds: How long it would take, or None where the model's speed is not known.
         notes: What the figures rest on.
+        ranges: The least and the most that one of several rehearsals took, of ``calls``, ``prompt_tokens``,
+            ``completion_tokens``, and ``cost`` and ``seconds`` where they are known. Empty where all took the same.
     """
 
     usage: Usage
     seconds: float | None
     notes: tuple[str, ...]
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The estimate as plain JSON values."""
@@ -76,13 +86,20 @@ class Estimate:
             "completion_tokens": self.usage.completion_tokens,
             "cost": self.usage.cost,
             "seconds": None if self.seconds is None else round(self.seconds, 1),
+            "ranges": {name: list(ends) for name, ends in self.ranges.items()},
             "notes": list(self.notes),
         }
 
 
-def rehearsal(lm: LanguageModel) -> LanguageModel:
-    """A stand-in for a model, with its identity and its limits; it makes no call, and has no memory yet."""
-    understudy = _Understudy(lm)
+def rehearsal(lm: LanguageModel, take: int = 0, scores: Mapping[str, float] | None = None) -> LanguageModel:
+    """A stand-in for a model, with its identity and its limits; it makes no call, and has no memory yet.
+
+    Args:
+        lm: The model.
+        take: Every number gives other replies.
+        scores: What people gave responses, from 0 to 1, for the takes of ``EXTREMES``.
+    """
+    understudy = _Understudy(lm, take, scores or {})
     return LanguageModel(
         lm.name,
         understudy.send,
@@ -96,25 +113,65 @@ def rehearsal(lm: LanguageModel) -> LanguageModel:
     )
 
 
-def estimate(lm: LanguageModel, work: Callable[[LanguageModel], object], kept: Sequence[tuple[str, str]]) -> Estimate:
+def estimate(
+    lm: LanguageModel,
+    work: Callable[[LanguageModel], object],
+    kept: Sequence[tuple[str, str]],
+    *,
+    takes: int = 1,
+    scores: Mapping[str, float] | None = None,
+) -> Estimate:
     """What a piece of work would take with a model, found by doing it with a stand-in.
 
     Args:
         lm: The model; no call is made to it. Its memory says what is paid for already.
         work: Does the work with the model that it is given.
         kept: Requests and replies of earlier calls, from the journal; those of this model say how fast it is.
+        takes: How often it is done at most, with other replies each time, where its course depends on them. The
+            estimate is the middle one by tokens, with the range of all.
+        scores: What people gave the responses, from 0 to 1: with it, prompts without demonstrations win one take, and
+            those with some another.
     """
-    twin = rehearsal(lm)
-    twin.memory = overlay = _Overlay(lm.memory)
-    work(twin)
-    usage = replace(twin.usage, seconds=0.0, replayed=len(overlay.found))
     speed = speed_of(lm, kept)
+    found: list[tuple[Usage, float | None]] = []
+    started = time.monotonic()
+    while len(found) < takes and (not found or time.monotonic() - started < PATIENCE):
+        twin = rehearsal(lm, len(found), scores)
+        twin.memory = overlay = _Overlay(lm.memory)
+        work(twin)
+        usage = replace(twin.usage, seconds=0.0, replayed=len(overlay.found))
+        found.append((usage, _seconds(usage, speed, lm.workers)))
+    found.sort(key=lambda one: (one[0].prompt_tokens + one[0].completion_tokens, one[0].calls))
+    usage, seconds = found[len(found) // 2]
+    ranges = _ranges(found)
     notes = ["replies are made up, as long as an embedded model's were found to be; a real one may write more or less"]
+    if ranges:
+        notes.append(f"what is asked depends on the replies: the ranges are those of {len(found)} rehearsals")
     if lm.count_tokens is None:
         notes.append(f"tokens are reckoned as {BYTES_PER_TOKEN:g} bytes of text each")
     if usage.calls and speed is not None:
         notes.append(f"time as {speed.origin}")
-    return Estimate(usage, _seconds(usage, speed, lm.workers), tuple(notes))
+    return Estimate(usage, seconds, tuple(notes), ranges)
+
+
+def _ranges(found: Sequence[tuple[Usage, float | None]]) -> dict[str, tuple[float, float]]:
+    """The least and the most of every figure that is known; empty where calls and tokens are always the same."""
+    figures = [
+        {
+            "calls": usage.calls,
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "cost": usage.cost,
+            "seconds": None if seconds is None else round(seconds, 1),
+        }
+        for usage, seconds in found
+    ]
+    if all(
+        (one["calls"], one["prompt_tokens"]) == (figures[0]["calls"], figures[0]["prompt_tokens"]) for one in figures
+    ):
+        return {}
+    known = {name: [v for one in figures if (v := one[name]) is not None] for name in figures[0]}
+    return {name: (min(values), max(values)) for name, values in known.items() if values}
 
 
 def _seconds(usage: Usage, speed: Speed | None, workers: int) -> float | None:
@@ -151,8 +208,11 @@ class _Overlay:
 class _Understudy:
     """Answers in place of a model."""
 
-    def __init__(self, lm: LanguageModel) -> None:
+    def __init__(self, lm: LanguageModel, take: int, scores: Mapping[str, float]) -> None:
         self.lm = lm
+        self.take = take
+        self.own = f"{take} " if take else ""
+        self.scores = scores
         self.count = lm.count_tokens or (lambda text: math.ceil(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN))
         # An embedded model keeps the last prompt, and reads what the next one shares with it no second time.
         self.caches = lm.weights is not None and lm.extensions.get("cache_prompt") is True
@@ -185,11 +245,11 @@ class _Understudy:
         turns += [("user" if m.role == "user" else "assistant", text_of(m)) for m in request.messages]
         prompt, read = self._read(turns)
         rated = RESPONSE.findall("\n".join(text for role, text in turns if role == "user"))
-        # Good responses are good whatever stands around them, and a little otherwise: as with a real model.
-        value = 1 + 4 * (0.7 * _share(rated[-1] if rated else "") + 0.3 * _share(prompt))
+        shown = any(role == "assistant" for role, _ in turns)
+        value = 1 + 4 * self._found(rated[-1] if rated else "", prompt, shown)
         form: Any = request.config.response_format
         if isinstance(form, Mapping) and "schema" in form:
-            text = json.dumps(_Plausible(form["schema"], value, prompt).fill(form["schema"]))
+            text = json.dumps(_Plausible(form["schema"], value, self.own + prompt).fill(form["schema"]))
         elif turns[-1][1].endswith(YES_OR_NO):
             return as_response(self.lm.name, replace(read, completion_tokens=1), *one_word((value - 1) / 4))
         else:
@@ -206,10 +266,23 @@ class _Understudy:
         usage = replace(read, completion_tokens=min(written, longest) if longest else written)
         return as_response(self.lm.name, usage, text, logprobs)
 
+    def _found(self, response: str, prompt: str, shown: bool) -> float:
+        """How good it finds a response, from 0 to 1: much the same whatever stands around it, as a real model does.
+
+        ``shown``: the prompt holds demonstrations.
+        """
+        doubt = 0.3
+        if self.take in EXTREMES and response in self.scores:
+            good = self.scores[response]
+            doubt = doubt if shown == EXTREMES[self.take] else 1.0
+        else:
+            good = _share(self.own + response)
+        return (1 - doubt) * good + doubt * _share(self.own + prompt)
+
     def weigh(self, turns: Sequence[Turn], text: str) -> Likelihood:
         _, read = self._read(turns)
         written = self.count(text)
-        logprobs = [-1.0 - _share(text)] * max(1, written)
+        logprobs = [-1.0 - _share(self.own + text)] * max(1, written)
         return Likelihood.of(logprobs, "forced", replace(read, completion_tokens=written))
 
 

@@ -90,6 +90,13 @@ def test_an_estimate_of_a_fit_makes_no_call_and_writes_nothing(run, examples) ->
     assert found["calls"] == pytest.approx(real["calls"], rel=0.2)
     assert found["prompt_tokens"] < 2 * real["prompt_tokens"]  # the scripted model writes much less than a real one
     assert found["cost"] is None
+    for name in ("calls", "prompt_tokens", "completion_tokens"):
+        low, high = found["ranges"][name]
+        assert low <= found[name] <= high
+    low, high = found["ranges"]["calls"]
+    assert low <= real["calls"] <= high
+    told = run("fit", examples, *options[:4], "--journal", "new", *FIT, "--estimate", "--quiet")
+    assert f"By what the model says: {low} to {high} calls, " in told.out
     rest = run("fit", examples, *options, "--estimate", "--json").document
     assert rest["calls"] == 0
     assert rest["in_journal"] == real["calls"]
@@ -102,6 +109,7 @@ def test_an_estimate_of_scoring_counts_what_is_paid_for_apart(run, program, exam
     told = run("score", program, examples, *options, "--estimate")
     assert told.code == 0, told.err
     assert "this would take 14 calls" in told.out
+    assert "By what the model says" not in told.out
     assert "besides 10 that are in the journal already" in told.out
     assert "its price is not known" in told.out
     three = run("score", program, examples, *options, "--estimate", "--json", "--repeat", 3).document

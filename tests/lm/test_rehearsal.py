@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import math
+from statistics import correlation
 
 import pytest
 from simulated import simulated_lm
@@ -8,6 +10,7 @@ from simulated import simulated_lm
 from active_critic.evaluators import EVALUATORS, ActiveCritic, ZeroShot
 from active_critic.journal import Journal
 from active_critic.lm import Capabilities, LanguageModel, scripted_lm
+from active_critic.lm.client import Turn
 from active_critic.lm.rehearsal import estimate, rehearsal
 from active_critic.lm.speed import MEASURED, Speed, fitted, speed_of
 from active_critic.records import Example, Usage
@@ -54,6 +57,58 @@ def test_it_makes_the_calls_of_the_real_thing() -> None:
     assert found.usage.calls == pytest.approx(
         real.usage.calls, abs=2
     )  # whether criteria are refined is the model's say
+
+
+def test_what_depends_on_the_replies_has_a_range_around_the_middle() -> None:
+    def asks_on(lm: LanguageModel) -> None:
+        said = lm.ask([("user", "Rate this response, 1 to 5.")], max_tokens=5).text
+        for number in range(int(said)):
+            lm.ask([("user", f"And number {number}?")], max_tokens=5)
+
+    takes = [rehearsal(embedded(), take) for take in range(5)]
+    for twin in takes:
+        asks_on(twin)
+    calls = sorted(twin.usage.calls for twin in takes)
+    assert calls[0] < calls[-1]
+    found = estimate(embedded(), asks_on, [], takes=5)
+    assert found.usage.calls == calls[2]
+    assert found.ranges["calls"] == (calls[0], calls[-1])
+    low, high = found.ranges["prompt_tokens"]
+    assert low <= found.usage.prompt_tokens <= high
+    assert low < high
+    assert any("5 rehearsals" in note for note in found.notes)
+    assert "cost" not in found.ranges
+    assert json.loads(json.dumps(found.to_dict()))["ranges"]["calls"] == [calls[0], calls[-1]]
+
+
+def test_a_take_each_has_demonstrations_win_or_lose() -> None:
+    scores = {f"text {i}": i / 20 for i in range(21)}
+
+    def agreement(take: int, *shown: Turn) -> float:
+        twin = rehearsal(embedded(), take, scores)
+        asked = [[*shown, ("user", f"<response>\n{text}\n</response>")] for text in scores]
+        tops = [twin.ask(turns, max_tokens=5, top_logprobs=5).tokens[0].top for turns in asked]
+        found = [sum(int(level) * math.exp(logprob) for level, logprob in top) for top in tops]
+        return correlation(found, list(scores.values()))
+
+    demo: tuple[Turn, Turn] = (("user", "<response>\nOther\n</response>"), ("assistant", "3"))
+    assert agreement(1) > 0.9 > 0.6 > agreement(1, *demo)
+    assert agreement(2, *demo) > 0.9 > 0.6 > agreement(2)
+
+
+def test_what_does_not_has_none() -> None:
+    def ask(lm: LanguageModel) -> None:
+        lm.ask([("user", "Rate this response, 1 to 5.")], max_tokens=5)
+
+    assert estimate(embedded(), ask, [], takes=4).ranges == {}
+    assert estimate(embedded(), ask, []).ranges == {}
+
+
+def test_no_further_rehearsal_is_begun_when_they_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("active_critic.lm.rehearsal.PATIENCE", 0.0)
+    held = []
+    estimate(embedded(), lambda lm: held.append(lm.ask([("user", "Hi")], max_tokens=5)), [], takes=4)
+    assert len(held) == 1
 
 
 def test_what_the_journal_has_is_counted_apart_and_nothing_is_added(tmp_path) -> None:
