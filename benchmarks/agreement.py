@@ -4,13 +4,15 @@
 
 The mean of the three coefficients a method and data set, their average over the sets, and the difference of that
 average between one method and every other, with a 95 % bootstrap interval: documents are drawn anew within each set,
-the same for both methods, and the average taken again. No model is asked.
+the same for both methods, and the average taken again. Comparisons of one set with several seeds count as one: its
+figure is their mean, and a document that several of them tested on is drawn for all. No model is asked.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +23,31 @@ from active_critic import stats
 RESAMPLES = 2_000
 
 
+Runs = dict[str, list[dict[str, Any]]]
+"""The comparisons of every set, by its name."""
+
+
 def main() -> None:
     args = _arguments()
-    found = [json.loads(Path(name).read_text()) for name in args.results]
+    found: Runs = {}
+    for name in args.results:
+        document = json.loads(Path(name).read_text())
+        found.setdefault(document["name"], []).append(document)
+    every = [document for runs in found.values() for document in runs]
     methods = [
         name
-        for name in {m["name"]: None for document in found for m in document["methods"]}
-        if all(_scored(document, name) for document in found)
+        for name in {m["name"]: None for document in every for m in document["methods"]}
+        if all(_scored(document, name) for document in every)
     ]
     rng = np.random.default_rng(args.seed)
     draws = [_averages(found, methods, None)]
     draws += [_averages(found, methods, rng) for _ in range(args.resamples)]
     averages = np.array(draws)
     document: dict[str, Any] = {
-        "sets": [{"name": d["name"], "model": d["model"], "splits": _sizes(d)} for d in found],
+        "sets": [
+            {"name": name, "model": runs[0]["model"], "seeds": _seeds(runs), "splits": [_sizes(d) for d in runs]}
+            for name, runs in found.items()
+        ],
         "ours": args.ours,
         "seed": args.seed,
         "resamples": args.resamples,
@@ -43,15 +56,19 @@ def main() -> None:
     ours = methods.index(args.ours)
     for index, name in enumerate(methods):
         ahead = averages[:, ours] - averages[:, index]
+        by_seed = {set_: [_of(d, name)["agreement"]["mean"] for d in runs] for set_, runs in found.items()}
         document["methods"][name] = {
-            "means": {d["name"]: _of(d, name)["agreement"]["mean"] for d in found},
+            "means": {set_: float(np.mean(means)) for set_, means in by_seed.items()},
+            "by_seed": by_seed,
             "average": averages[0, index],
             "average_interval": np.nanquantile(averages[1:, index], [0.025, 0.975]).tolist(),
             "ours_ahead": None if index == ours else ahead[0],
             "ours_ahead_interval": None if index == ours else np.nanquantile(ahead[1:], [0.025, 0.975]).tolist(),
-            "calls_a_verdict": _per_verdict(found, name, "calls"),
-            "tokens_a_verdict": _per_verdict(found, name, "prompt_tokens", "completion_tokens"),
-            "calls_of_the_fit": _of_the_fit(found, name),
+            "calls_a_verdict": _over(found, lambda d, name=name: _per_verdict(d, name, "calls")),
+            "tokens_a_verdict": _over(
+                found, lambda d, name=name: _per_verdict(d, name, "prompt_tokens", "completion_tokens")
+            ),
+            "calls_of_the_fit": _over(found, lambda d, name=name: _of(d, name)["fit"]["calls"]),
         }
     stem = Path(args.out)
     stem.with_suffix(".json").write_text(json.dumps(document, indent=1) + "\n")
@@ -76,29 +93,39 @@ def table(document: dict[str, Any]) -> str:
     )
     lines += ["", f"{means} over documents ({document['resamples']:,} resamples, seed {document['seed']})."]
     for entry in document["sets"]:
-        sizes = "; ".join(f"{train} fitted on, {test} tested" for train, test in entry["splits"])
-        lines.append(f"- {entry['name']}: {entry['model']}, {sizes}")
+        sizes = "; ".join(f"{train} fitted on, {test} tested" for splits in entry["splits"] for train, test in splits)
+        seeds = f"seed{'s' * (len(entry['seeds']) > 1)} {', '.join(map(str, entry['seeds']))}"
+        lines.append(f"- {entry['name']}: {entry['model']}, {seeds}: {sizes}")
     return "\n".join(lines) + "\n"
 
 
-def _averages(found: list[dict[str, Any]], methods: list[str], rng: Any) -> list[float]:
+def _averages(found: Runs, methods: list[str], rng: Any) -> list[float]:
     """The average over the sets of the mean of three coefficients, by method; of documents drawn anew, where asked."""
     figures = []
-    for document in found:
-        by_document: dict[Any, list[dict[str, Any]]] = {}
-        for row in document["predictions"]:
-            by_document.setdefault((row["repeat"], row["fold"], row["document"]), []).append(row)
+    for runs in found.values():
+        by_document: dict[Any, list[tuple[int, dict[str, Any]]]] = {}
+        for number, document in enumerate(runs):
+            for row in document["predictions"]:
+                key = (row["repeat"], row["fold"], row["document"])
+                by_document.setdefault(key, []).append((number, row))
         drawn = list(by_document.values())
         if rng is not None:
             drawn = [drawn[i] for i in rng.integers(0, len(drawn), len(drawn))]
-        rows = [row for part in drawn for row in part]
-        figures.append(
-            [_mean([(row[name], row["human"]) for row in rows if row[name] is not None]) for name in methods]
-        )
+        rows: list[list[dict[str, Any]]] = [[] for _ in runs]
+        for part in drawn:
+            for number, row in part:
+                rows[number].append(row)
+        by_run = [
+            [_mean([(row[name], row["human"]) for row in of if row[name] is not None]) for name in methods]
+            for of in rows
+        ]
+        figures.append(np.mean(np.array(by_run, dtype=float), axis=0))
     return np.mean(np.array(figures, dtype=float), axis=0).tolist()
 
 
 def _mean(pairs: list[tuple[float, float]]) -> float:
+    if not pairs:
+        return float("nan")
     predicted, human = zip(*pairs, strict=True)
     if len(set(predicted)) < 2 or len(set(human)) < 2:
         return float("nan")
@@ -117,13 +144,18 @@ def _sizes(document: dict[str, Any]) -> list[tuple[int, int]]:
     return [(len(split["train"]), len(split["test"])) for split in document["splits"]]
 
 
-def _per_verdict(found: list[dict[str, Any]], name: str, *what: str) -> float:
-    used = [sum(_of(d, name)["scoring"][w] for w in what) / max(1, _of(d, name)["agreement"]["n"]) for d in found]
-    return float(np.mean(used))
+def _seeds(runs: list[dict[str, Any]]) -> list[int]:
+    return [document["settings"]["seed"] for document in runs]
 
 
-def _of_the_fit(found: list[dict[str, Any]], name: str) -> float:
-    return float(np.mean([_of(d, name)["fit"]["calls"] for d in found]))
+def _over(found: Runs, figure: Callable[[dict[str, Any]], float]) -> float:
+    """The average over the sets of a figure that every comparison has."""
+    return float(np.mean([np.mean([figure(document) for document in runs]) for runs in found.values()]))
+
+
+def _per_verdict(document: dict[str, Any], name: str, *what: str) -> float:
+    method = _of(document, name)
+    return sum(method["scoring"][w] for w in what) / max(1, method["agreement"]["n"])
 
 
 def _brackets(entry: dict[str, Any], what: str) -> str:

@@ -69,7 +69,8 @@ def main() -> None:
                 journal=None,
                 progress=drawing.say,
             )
-            stem = Path(args.out) / f"{'ablation' if args.ablations else 'compare'}_{name}_{lm.name}"
+            seed = f"_seed{args.seed}" if args.seed else ""
+            stem = Path(args.out) / f"{'ablation' if args.ablations else 'compare'}_{name}_{lm.name}{seed}"
             stem.parent.mkdir(parents=True, exist_ok=True)
             document = {
                 "name": name,
