@@ -3,10 +3,11 @@
     python benchmarks/further_readings.py sfres=path/to/sfres.jsonl --documents 44
 
 The approval asked with four demonstrations before it (two that people liked, answered "yes", and two that they did
-not); the likelihood of a response on its own, and by how much the source raises it; and, with ``--criteria``, the
-approval with criteria in view, in their order and reversed. Each alone, and in the product's combination in the place
-of the reading that is nearest to it, over random splits of the documents (as in ``readings.py``). The documents are
-halved, and demonstrations for one half come from the other: no response is judged beside another one to its source.
+not); several questions of that kind, each about one thing, and the mean of their answers; the likelihood of a response
+on its own, and by how much the source raises it; and, with ``--criteria``, the approval with criteria in view, in their
+order and reversed. Each alone, and in the product's combination in the place of the reading that is nearest to it, over
+random splits of the documents (as in ``readings.py``). The documents are halved, and demonstrations for one half come
+from the other: no response is judged beside another one to its source.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from active_critic.approval import Approval, approval, approval_turns, read_approval
+from active_critic.approval import QUESTION, Approval, approval, approval_turns, read_approval
 from active_critic.examples import data_sha256, group_of, human_score
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.client import Turn
+from active_critic.lm.filling import YES_OR_NO
 from active_critic.records import Criterion, Example
 from active_critic.stats import q
 
@@ -35,6 +37,15 @@ import drawing
 import readings
 
 DEMOS = 4
+QUESTIONS = (
+    "Is the response written in fluent, natural language?",
+    "Does the response fit its source?",
+    "Does the response say all that it should?",
+    "Is the response free of mistakes and contradictions?",
+    "Is the response interesting or useful to whoever reads it?",
+    "Is the response free of repetition and of anything needless?",
+)
+"""Asked one at a time after the same texts, each answered with yes or no."""
 ALONE: list[Turn] = [("user", "Write a text.")]
 """What a response follows where no source is given."""
 
@@ -95,9 +106,18 @@ def take(examples: Sequence[Example], lm: LanguageModel, args: argparse.Namespac
             return read_approval(lm, [system, *shown[index], asked]).log_odds
 
         columns[place] = _centred(each(place, read), [id(shown[i]) for i in range(len(examples))])
-    columns["likelihood on its own"] = each(
-        "likelihood on its own", lambda i: lm.likelihood(ALONE, examples[i].response).weakest
-    )
+    if args.questions:
+        answers = np.zeros((len(QUESTIONS), len(examples)))
+        for done, index in enumerate(order):  # one example after the other, so that its texts are read once
+            drawing.say("questions", done, len(order))
+            answers[:, index] = [answered(lm, examples[index], question) for question in QUESTIONS]
+        for question, column in zip(QUESTIONS, answers, strict=True):
+            columns[f"approval, {question}"] = column.tolist()
+        columns[f"approval, mean of {len(QUESTIONS)} questions"] = answers.mean(axis=0).tolist()
+    if args.alone:
+        columns["likelihood on its own"] = each(
+            "likelihood on its own", lambda i: lm.likelihood(ALONE, examples[i].response).weakest
+        )
     if args.criteria:
         criteria = [
             Criterion(name=name, definition=text) for name, text in json.loads(Path(args.criteria).read_text()).items()
@@ -110,6 +130,12 @@ def take(examples: Sequence[Example], lm: LanguageModel, args: argparse.Namespac
 
             columns[f"approval, {label}"] = each(label, asked)
     return columns
+
+
+def answered(lm: LanguageModel, example: Example, question: str) -> float:
+    """The log-odds of yes for one question about a response."""
+    system, (role, text) = approval_turns((), example.source, example.response)
+    return read_approval(lm, [system, (role, text.removesuffix(QUESTION) + f"{question} {YES_OR_NO}")]).log_odds
 
 
 def demonstrations(examples: Sequence[Example], seed: int) -> dict[int, list[Turn]]:
@@ -180,6 +206,8 @@ def _arguments() -> argparse.Namespace:
     parser = drawing.options(__doc__)
     parser.add_argument("--criteria", help="JSON of criteria by name")
     parser.add_argument("--draws", type=int, default=2, help="draws of demonstrations")
+    parser.add_argument("--questions", action="store_true", help="ask several questions one at a time")
+    parser.add_argument("--no-alone", dest="alone", action="store_false", help="weigh no response on its own")
     parser.add_argument("--splits", type=int, default=40)
     parser.add_argument("--sizes", type=int, nargs="+", default=[5, 10, 20, 30, 50])
     parser.add_argument("--out", default="benchmarks/results/further_readings", help="without .json and .md")

@@ -49,7 +49,8 @@ def tell(
         return
     from active_critic.report import plain
 
-    common.console(stderr=False).print(plain(words(found, model.name)), soft_wrap=True)
+    for line in words(found, model.name):
+        common.console(stderr=False).print(plain(line), soft_wrap=True)
     common.show_notes(found.notes, quiet=quiet)
 
 
@@ -61,8 +62,8 @@ def shares(data: Examples) -> dict[str, float]:
     return {e.response: scale.to_percent(e.score) / 100 for e in data if e.score is not None}
 
 
-def words(found: Estimate, model: str) -> str:
-    """An estimate in a sentence, and in another how far it may be off where that depends on the replies."""
+def words(found: Estimate, model: str) -> list[str]:
+    """An estimate in a line, and in another one what it may be, where that depends on the replies."""
     from dataclasses import replace
 
     from active_critic.report import count, duration, usage_words
@@ -73,7 +74,7 @@ def words(found: Estimate, model: str) -> str:
     money = "" if found.usage.cost is not None else "; its price is not known"
     said = f"With {model} this would take {usage_words(paid)}{in_journal}; {took}{money}"
     if not found.ranges:
-        return said
+        return [said]
     shown = {
         "calls": lambda number: f"{number:,}",
         "prompt_tokens": count,
@@ -85,4 +86,4 @@ def words(found: Estimate, model: str) -> str:
     parts = [
         f"{shown[name](low)} to {shown[name](high)}{units.get(name, '')}" for name, (low, high) in found.ranges.items()
     ]
-    return f"{said}\nBy what the model says: {', '.join(parts)}"
+    return [said, f"By what the model says: {', '.join(parts)}"]
