@@ -18,8 +18,6 @@ from active_critic.reading import LOW_MASS
 from active_critic.records import Criterion, Usage
 
 QUESTION = f"Is this a good response? {YES_OR_NO}"
-ALTERNATIVES = 20
-"""Tokens whose probability is asked for: "yes" and "no" may be written in several ways."""
 LIMIT = 10.0
 """Log-odds beyond this, either way, count as this: no model is surer than that of anything."""
 
@@ -65,7 +63,7 @@ def approval(lm: LanguageModel, criteria: Sequence[Criterion], source: str, resp
 def read_approval(lm: LanguageModel, turns: Sequence[Turn]) -> Approval:
     """How sure the model is of its yes at the end of these turns; errors as for :func:`approval`."""
     temperature = 0.0 if lm.capabilities.temperature else None
-    reply = lm.ask(turns, max_tokens=1, top_logprobs=ALTERNATIVES, temperature=temperature)
+    reply = lm.ask(turns, max_tokens=1, top_logprobs=lm.capabilities.alternatives, temperature=temperature)
     said = {"yes": 0.0, "no": 0.0}
     for text, logprob in reply.tokens[0].top if reply.tokens else ():
         word = text.strip().strip(".,!").casefold()

@@ -96,7 +96,7 @@ def ask(
                 conversation,
                 max_tokens=sheet.max_tokens,
                 schema=sheet.schema if can.json_schema else None,
-                top_logprobs=min(20, len(reading.levels) + 3) if probabilities else None,
+                top_logprobs=min(can.alternatives, len(reading.levels) + 3) if probabilities else None,
                 temperature=temperature if can.temperature else None,
                 stop=() if can.json_schema else sheet.stop,
                 sample=sample,
@@ -105,6 +105,8 @@ def ask(
             if not reply.text.strip():
                 raise UnreadableReply("the reply is empty", reply="")
             form = read_form(reply, first=next(iter(sheet.schema["properties"])), shown=material)
+            if form.values == sheet.skeleton and _has_prose(sheet.skeleton):
+                raise UnreadableReply("it is the form as it was shown, not filled in", reply=reply.text)
             ratings = {name: read_rating(reply, form, path, reading) for name, path in sheet.ratings.items()}
             return Filled(reply, form, ratings, usage)
         except UnreadableReply as problem:
@@ -122,6 +124,11 @@ def ask(
             problem.usage = usage
             raise
     raise AssertionError("unreachable")
+
+
+def _has_prose(form: Mapping[str, Any]) -> bool:
+    """Whether a form has texts in it: one without may come back as it was shown because that is the answer."""
+    return any(isinstance(part, str) or (isinstance(part, Mapping) and _has_prose(part)) for part in form.values())
 
 
 def why_unscored(problem: ModelError, source: str, response: str) -> str:

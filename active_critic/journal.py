@@ -11,8 +11,10 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import ClassVar
 
 from active_critic.errors import JournalError
+from active_critic.locks import OneAtATime
 
 LONGEST_TURN = 900.0
 """Seconds for which another process is left alone with a question; after that it is asked here too."""
@@ -49,11 +51,11 @@ class Journal:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._lock = threading.Lock()
-        self._turns: int | None = None  # the file whose bytes stand for questions
+        self._turns: _Turns | None = None
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._db = self._opened()
-        except (sqlite3.Error, OSError) as problem:
+        except (sqlite3.Error, OSError, ValueError) as problem:  # ValueError: no path of any file
             raise self._error("opened", problem) from None
 
     def _opened(self) -> sqlite3.Connection:
@@ -119,12 +121,13 @@ class Journal:
 
     @contextmanager
     def asking(self, key: str) -> Iterator[None]:
-        """Hold a question while its reply is looked for and paid for; another process with the same question waits.
+        """Hold a question while its reply is looked for and paid for; whoever else has the same question waits.
 
-        What is held is a byte of ``JOURNAL-turns``, locked by the system, so it is let go however a process ends.
+        What is held is a byte of ``JOURNAL-turns``, locked by the system, so it is let go however a process ends. Of
+        the threads of this process, whichever journal object or model they use, one at a time asks for it.
 
         Raises:
-            JournalError: That file cannot be opened or locked.
+            JournalError: That file cannot be opened or locked, or the journal is closed.
         """
         if sys.platform == "win32":  # which has no locks of this kind
             yield
@@ -132,29 +135,35 @@ class Journal:
         import fcntl
 
         place = zlib.crc32(key.encode())
-        patience = time.monotonic() + LONGEST_TURN
         try:
             with self._lock:
+                self._db.total_changes  # noqa: B018  raises where the journal is closed
                 if self._turns is None:
-                    self._turns = os.open(f"{self.path.resolve()}-turns", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-                file = self._turns
-            # Not by a call that blocks: the system takes two processes that wait for each other's threads for a knot.
-            while not _locked(file, place) and time.monotonic() < patience:
-                time.sleep(_POLL)
-        except OSError as problem:
+                    self._turns = _Turns.of(f"{self.path.resolve()}-turns")
+                turns = self._turns
+        except (sqlite3.Error, OSError) as problem:
             raise self._error("shared with other processes", problem) from None
-        try:
-            yield
-        finally:
-            if self._turns == file:
-                fcntl.lockf(file, fcntl.LOCK_UN, 1, place)
+        with turns.threads(place):
+            patience = time.monotonic() + LONGEST_TURN
+            try:
+                # Not by a call that blocks: the system takes two processes that wait for each other's threads for a
+                # knot.
+                while not _locked(turns.file, place) and time.monotonic() < patience:
+                    time.sleep(_POLL)
+            except OSError as problem:
+                raise self._error("shared with other processes", problem) from None
+            try:
+                yield
+            finally:
+                if self._turns is turns:
+                    fcntl.lockf(turns.file, fcntl.LOCK_UN, 1, place)
 
     def close(self) -> None:
         """Close the file. Safe to call twice."""
         with self._lock:
             self._db.close()
             if self._turns is not None:
-                os.close(self._turns)
+                self._turns.leave()
                 self._turns = None
 
     def _error(self, what: str, problem: Exception) -> JournalError:
@@ -162,6 +171,42 @@ class Journal:
             f"the journal {self.path} cannot be {what} ({problem}); free some space or repair the folder's "
             "permissions, move a damaged file away, or name another one with --journal"
         )
+
+
+class _Turns:
+    """The file whose bytes stand for questions: opened once a process, for closing it anywhere lets go of all locks.
+
+    Attributes:
+        file: Its descriptor.
+        threads: Lets one thread at a time have a byte: the locks of the system are the whole process's.
+    """
+
+    _open: ClassVar[dict[str, _Turns]] = {}
+    _lock: ClassVar[threading.Lock] = threading.Lock()
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self.threads = OneAtATime()
+        self._journals = 0
+
+    @classmethod
+    def of(cls, path: str) -> _Turns:
+        """That of a journal, which has to ``leave`` it."""
+        with cls._lock:
+            if path not in cls._open:
+                cls._open[path] = cls(path)
+            found = cls._open[path]
+            found._journals += 1
+            return found
+
+    def leave(self) -> None:
+        """One journal fewer needs it."""
+        with self._lock:
+            self._journals -= 1
+            if not self._journals:
+                os.close(self.file)
+                del self._open[self.path]
 
 
 if sys.platform != "win32":

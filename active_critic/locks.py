@@ -1,8 +1,37 @@
-"""Locks on files, which the system takes back when a process ends, however it ends."""
+"""Locks: on files, which the system takes back when a process ends, however it ends; and between threads."""
 
 from __future__ import annotations
 
 import sys
+import threading
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+
+
+class OneAtATime:
+    """Lets the threads of this process have a thing one after the other, by its name; other things do not wait."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._turns: dict[Hashable, tuple[threading.Lock, int]] = {}  # with how many have or want it
+
+    @contextmanager
+    def __call__(self, name: Hashable) -> Iterator[None]:
+        """Have the thing of this name for the length of a ``with`` block."""
+        with self._lock:
+            turn, wanted = self._turns.get(name, (threading.Lock(), 0))
+            self._turns[name] = turn, wanted + 1
+        try:
+            with turn:
+                yield
+        finally:
+            with self._lock:
+                turn, wanted = self._turns[name]
+                if wanted == 1:
+                    del self._turns[name]
+                else:
+                    self._turns[name] = turn, wanted - 1
+
 
 if sys.platform == "win32":
 

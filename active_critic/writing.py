@@ -63,7 +63,8 @@ class RecordWriter:
     def __init__(self, path: str | Path, *, guarded: Collection[str] | None = None) -> None:
         self.path = Path(path)
         self.guarded = guarded
-        self.partial = self.path.with_name(self.path.name + ".partial")
+        self._end = self.path.resolve()  # behind a link, the file that it names
+        self.partial = self._end.with_name(self._end.name + ".partial")
         self.kind, self._gzipped = file_kind(self.path, WRITABLE)
         self.count = 0
         self._columns: list[str] = []
@@ -169,7 +170,7 @@ class RecordWriter:
             if sys.platform == "win32":  # which renames no open file
                 file.close()
             if finished:
-                self.partial.replace(self.path)
+                self.partial.replace(self._end)
 
 
 def json_text(value: Any) -> str:

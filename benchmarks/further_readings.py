@@ -163,6 +163,8 @@ def combined(known: combining.Readings, further: Mapping[str, Column], args: arg
     approval, likelihood = known.values["approval"], known.values["likelihood"]
     places: dict[str, dict[str, Any]] = {"the product": {}}
     for label, column in further.items():
+        if label.removeprefix("approval, ") in QUESTIONS:
+            continue  # their mean tells
         values = np.array(column)
         if label.startswith("approval"):
             places[f"{label}, for the approval"] = {"approval": values}

@@ -315,6 +315,16 @@ def test_the_file_appears_only_when_it_is_complete(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.jsonl"]
 
 
+def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
+    there, link = tmp_path / "there.jsonl", tmp_path / "link.jsonl"
+    there.write_text("old")
+    link.symlink_to(there)
+    with RecordWriter(link) as out:
+        out.write({"a": 1})
+    assert link.is_symlink()
+    assert there.read_text() == '{"a": 1}\n'
+
+
 def test_what_was_written_before_an_interruption_is_kept_and_named(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl.gz"
     writer = RecordWriter(path)

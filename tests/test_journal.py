@@ -6,11 +6,14 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from loopback import Fault, Loopback, Say
 
+from active_critic import errors
 from active_critic.errors import EndpointDown, JournalError
 from active_critic.journal import Journal, default_path
 from active_critic.lm import Capabilities, LanguageModel, open_lm, scripted_lm
@@ -155,7 +158,77 @@ def test_the_same_question_from_many_threads_is_paid_for_once(loopback: Loopback
     assert loopback.calls == 1
     assert lm.usage.calls == 1
     assert lm.usage.replayed == 7
-    assert lm._asking == {}
+    assert lm._asking._turns == {}
+
+
+def test_models_of_one_process_pay_once_for_a_question(loopback: Loopback, tmp_path: Path) -> None:
+    loopback.script(Say("4", slow=0.05))
+    with Journal(tmp_path / "j.sqlite") as one, Journal(tmp_path / "j.sqlite") as other:
+        models = [remote(loopback, journal) for journal in (one, one, other)]
+        with ThreadPoolExecutor(3) as pool:
+            assert list(pool.map(lambda lm: lm.ask(ASK, max_tokens=3).text, models)) == ["4"] * 3
+    assert loopback.calls == 1
+
+
+def test_whoever_waited_for_a_question_that_failed_is_not_overtaken(tmp_path: Path) -> None:
+    begun, sent = threading.Event(), []
+
+    def answer(_: object) -> str:
+        sent.append(1)
+        if len(sent) == 1:
+            begun.set()
+            time.sleep(0.1)
+            raise errors.RequestRefused("no")
+        time.sleep(0.2)
+        return "fine"
+
+    with Journal(tmp_path / "j.sqlite") as journal:
+        lm = scripted_lm(answer)
+        lm.memory = journal
+
+        def ask() -> str:
+            try:
+                return lm.ask(ASK, max_tokens=3).text
+            except errors.RequestRefused:
+                return "refused"
+
+        with ThreadPoolExecutor(3) as pool:
+            first = pool.submit(ask)
+            begun.wait()
+            second = pool.submit(ask)
+            first.result()
+            time.sleep(0.05)  # the second has its turn by now
+            assert [first.result(), pool.submit(ask).result(), second.result()] == ["refused", "fine", "fine"]
+    assert len(sent) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks of this kind")
+def test_closing_another_journal_of_the_same_file_lets_go_of_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "j.sqlite"
+    held = "import sys; from active_critic.journal import Journal, _locked, _Turns; import zlib; "
+    held += "t = _Turns.of(sys.argv[1] + '-turns'); print(_locked(t.file, zlib.crc32(b'k')))"
+
+    def free() -> str:
+        return subprocess.run([sys.executable, "-c", held, path], capture_output=True, text=True, check=True).stdout
+
+    with Journal(path) as one:
+        with one.asking("k"):
+            with Journal(path) as other, other.asking("another"):
+                pass
+            assert free() == "False\n"
+        assert free() == "True\n"
+
+
+def test_a_closed_journal_is_asked_for_nothing(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j.sqlite")
+    journal.close()
+    with pytest.raises(errors.JournalError), journal.asking("k"):
+        pass
+
+
+def test_what_is_no_path_is_a_clear_error() -> None:
+    with pytest.raises(errors.JournalError):
+        Journal("a\0b")
 
 
 def test_capabilities_are_asked_for_once_by_many_threads(loopback: Loopback) -> None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from active_critic.errors import BudgetSpent, DataError, ModelError
@@ -83,8 +84,8 @@ class Budget:
             kind, size = _UNITS[unit]
             if kind in limits:
                 raise DataError(f"the budget limits {_WORDS[kind]} twice; give one limit for each")
-            times = {"k": 1e3, "m": 1e6}.get((found["times"] or "").lower(), 1.0)
-            limits[kind] = float(found["number"].replace(",", "")) * times * size
+            times = {"k": 1000, "m": 1_000_000}.get((found["times"] or "").lower(), 1)
+            limits[kind] = float(Decimal(found["number"].replace(",", "")) * times) * size
             if kind in {"calls", "tokens"} and limits[kind] % 1:
                 raise DataError(f"{text!r} is no whole number of {kind}")
         return cls(
@@ -112,7 +113,8 @@ class Account:
 
     A call begins only where what is spent, what the calls under way may take at most, and what it may take itself at
     most stay within the budget together; while only the calls under way are in its way, it waits for them. So calls,
-    tokens and money are never exceeded (tokens and money of an attempt that failed are not known and count as none).
+    tokens and money are never exceeded (tokens and money of an attempt that failed are not known and count as none; a
+    reply of which the endpoint does not say what it took counts as the most that it may have taken).
     Time is looked at before a call begins: one that is under way is waited for.
 
     Args:
@@ -178,7 +180,10 @@ class Account:
 
         def tell(used: Usage) -> None:
             nonlocal taken
-            taken = used
+            # Some endpoints do not say what a reply took: then it counts as the most that it may have taken.
+            taken = used if used.prompt_tokens else most
+            if self.budget.cost is not None and taken.cost is None:
+                taken = replace(taken, cost=self._price(taken))
 
         try:
             yield tell

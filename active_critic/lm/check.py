@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from active_critic.errors import ModelError, RequestRefused, UnreadableReply
+from active_critic.lm.capabilities import FEW, MOST
 from active_critic.lm.client import Capabilities, LanguageModel, Reply, Turn
 
 _SCHEMA = {
@@ -45,7 +46,15 @@ def probe(lm: LanguageModel) -> Capabilities:
             notes.append(f"{what}: {refusal}")
             return None
 
-    rated = attempt("probabilities", lambda t: lm.ask(_RATING_PROMPT, max_tokens=4, top_logprobs=5, temperature=t))
+    def rate(alternatives: int) -> Reply | None:
+        return attempt(
+            "probabilities",
+            lambda t: lm.ask(_RATING_PROMPT, max_tokens=4, top_logprobs=alternatives, temperature=t),
+        )
+
+    rated, alternatives = rate(MOST), MOST
+    if rated is None:
+        rated, alternatives = rate(FEW), FEW
     if rated is None:  # chat itself must work; otherwise this raises what is wrong
         lm.ask(_RATING_PROMPT, max_tokens=4, temperature=temperature)
     formed = attempt("JSON schema", lambda t: lm.ask(_SCHEMA_PROMPT, max_tokens=40, schema=_SCHEMA, temperature=t))
@@ -53,7 +62,8 @@ def probe(lm: LanguageModel) -> Capabilities:
         json_schema=formed is not None and _follows(formed.text),
         probabilities=rated is not None and any(token.top for token in rated.tokens),
         temperature=temperature is not None,
-        notes=tuple(notes),
+        alternatives=alternatives,
+        notes=tuple(dict.fromkeys(notes)),
     )
 
 
@@ -126,7 +136,7 @@ def check(lm: LanguageModel) -> Findings:
         temperature = 0.0 if can.temperature else None
         mass = None
         if can.probabilities:
-            rated = lm.ask(_RATING_PROMPT, max_tokens=4, top_logprobs=10, temperature=temperature)
+            rated = lm.ask(_RATING_PROMPT, max_tokens=4, top_logprobs=can.alternatives, temperature=temperature)
             token = next((t for t in rated.tokens if t.top and t.text.strip().isdigit()), None)
             mass = sum(exp(p) for t, p in token.top if t.strip() in {"1", "2", "3", "4", "5"}) if token else None
         # The nonce keeps an earlier check from warming the cache for this one.

@@ -20,8 +20,9 @@ from active_critic.lm.likelihood import Likelihood, Weigh, refusal
 from active_critic.lm.memory import Memory as Memory
 from active_critic.lm.reply import Reply as Reply
 from active_critic.lm.reply import Token as Token
-from active_critic.lm.reply import as_response, reply_from, usage_of
+from active_critic.lm.reply import as_response, reply_from, text_of, usage_of
 from active_critic.lm.retrying import RETRIES, again
+from active_critic.locks import OneAtATime
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
@@ -32,11 +33,19 @@ Turn = tuple[Literal["system", "user", "assistant"], str]
 
 CHARS_PER_TOKEN = 3.0
 """A cautious figure for English, so that texts that are said to fit a context window do fit."""
+LONGEST_TOKEN = 8.0
+"""Bytes a token on average that no prompt of any length reaches: a longer one is not sent, lest it be cut unsaid."""
 MESSAGES = 128
 """Messages kept ready to be sent, the latest used ones; more than the demonstrations of any prompt."""
 
 Paid = TypeVar("Paid", Reply, Likelihood)
 Sent = TypeVar("Sent")
+
+
+def _bytes(request: Request) -> int:
+    """Bytes of a prompt."""
+    said = [request.system or "", *(text_of(message.parts) for message in request.messages)]
+    return sum(len(text.encode("utf-8", "replace")) for text in said)
 
 
 def _message(role: str, text: str) -> Message:
@@ -106,7 +115,7 @@ class LanguageModel:
         self._lock = threading.Lock()
         self._probing = threading.Lock()
         self._repeat = 0
-        self._asking: dict[str, threading.Lock] = {}
+        self._asking = OneAtATime()
         self._message = lru_cache(MESSAGES)(_message)  # instructions and demonstrations come again with every item
         self._dspy: Any = None
 
@@ -158,7 +167,7 @@ class LanguageModel:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the endpoint can do; found by asking on first use (one to four tiny calls, kept in the journal).
+        """What the endpoint can do; found by asking on first use (two to five tiny calls, kept in the journal).
 
         Raises:
             ModelError: The endpoint cannot be used at all.
@@ -297,6 +306,11 @@ class LanguageModel:
         return Request(model=self.name, system=system or None, messages=messages, config=Config(**config))
 
     def _ask(self, request: Request, sample: int = 0) -> Reply:
+        if self.context is not None and _bytes(request) > LONGEST_TOKEN * self.context:
+            raise errors.ContextOverflow(
+                f"{self.name}: the prompt has {_bytes(request):,} bytes, more than the context window of "
+                f"{self.context:,} tokens can hold"
+            )
         if self.extensions:
             extensions = {**(request.config.extensions or {}), **self.extensions}
             request = replace(request, config=replace(request.config, extensions=extensions))
@@ -310,25 +324,19 @@ class LanguageModel:
         if memory is None:
             return pay()
         key = memories.key_of(document)
-        with self._lock:
-            turn = self._asking.setdefault(key, threading.Lock())
-        try:
-            with turn, memories.alone(memory, key):  # the same question from two threads or processes is paid for once
-                kept = memory.recall(key)
-                if kept is not None:
-                    replayed = replace(memories.read_kept(kept, key, read), usage=Usage(replayed=1))
-                    self._count(replayed.usage)
-                    return replayed
+        with self._asking(key), memories.alone(memory, key):  # of two threads or processes with one question, one pays
+            kept = memory.recall(key)
+            if kept is not None:
+                replayed = replace(memories.read_kept(kept, key, read), usage=Usage(replayed=1))
+                self._count(replayed.usage)
+                return replayed
 
-                def pay_and_keep() -> Paid:
-                    paid = pay()
-                    memory.keep(key, document, paid.to_json())
-                    return paid
+            def pay_and_keep() -> Paid:
+                paid = pay()
+                memory.keep(key, document, paid.to_json())
+                return paid
 
-                return finished(pay_and_keep)
-        finally:
-            with self._lock:
-                self._asking.pop(key, None)
+            return finished(pay_and_keep)
 
     def _send_and_read(self, request: Request) -> Reply:
         response, usage = self._attempt(

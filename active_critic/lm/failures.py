@@ -39,12 +39,10 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
     if isinstance(failure, theirs.LMUnsupportedModelError) or failure.status == 404:
         return errors.UnknownModel(f"{name}: the endpoint has no such model ({said})")
     garbled = type(failure) is theirs.LMProviderError and failure.status in {None, 200}
-    # What DSPy's client says of a NaN or an infinity in what should be JSON.
-    garbled = garbled or (isinstance(failure, theirs.LMUnexpectedError) and "JSON-compatible" in said)
+    # What DSPy's client says of a reply that it stumbles over: a NaN in what should be JSON, a count that is no number.
+    garbled = garbled or isinstance(failure, theirs.LMUnexpectedError)
     if garbled or isinstance(failure, (theirs.LMTransportError, theirs.LMTimeoutError, theirs.LMServerError)):
         return errors.EndpointDown(f"{name}: the endpoint does not answer ({said})", retry_after=wait)
     if isinstance(failure, theirs.LMConfigurationError):
         return errors.UnknownModel(f"{name}: {said}")
-    if isinstance(failure, theirs.LMUnexpectedError):
-        return errors.ModelError(f"{name}: {said}")
     return errors.RequestRefused(f"{name}: the endpoint refused the request ({said})")

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
@@ -51,7 +52,7 @@ def open_lm(
         api_key_env: Name of the environment variable that holds the key. Default: the provider's own
             (``OPENAI_API_KEY``, ``ANTHROPIC_API_KEY``, ...). Keys are never taken as arguments.
         context: Context window in tokens: what the embedded server reserves (default 16,384), or what a remote
-            model has, if you want sources that do not fit to be reported before the call.
+            model has: what a fit shows of texts is cut to it, and a prompt that can by no means fit is not sent.
         strict: Bit-for-bit reproducible scores from an embedded model: no prefix cache, several times slower.
         workers: Calls in flight at once; default 8 for an endpoint, 1 for an embedded model.
         timeout: Seconds to wait for one reply; default 120 for an endpoint, 900 for an embedded model.
@@ -221,11 +222,11 @@ def _open_remote(
 ) -> LanguageModel:
     dspy = _import_dspy()
     prefix = name.split("/", 1)[0].upper() if "/" in name else "OPENAI"
-    api_base = api_base or os.environ.get(f"{prefix}_BASE_URL") or os.environ.get(f"{prefix}_API_BASE") or None
+    api_base = api_base or _base_in_environment(prefix)
     settings: dict[str, Any] = {"timeout": timeout}
     key = None
     if api_key_env is not None:
-        key = os.environ.get(api_key_env)
+        key = _key_in(api_key_env)
         if not key:
             raise AuthenticationFailed(f"the environment variable {api_key_env} holds no key; set it and try again")
     if api_base is not None:
@@ -234,10 +235,14 @@ def _open_remote(
         model, engine = _route(name, api_base is not None)
         if api_base is not None:
             # An endpoint of one's own often wants no key, but the client insists on sending something.
-            key = key or os.environ.get(f"{model.split('/', 1)[0].upper()}_API_KEY")
+            key = key or _key_in(f"{model.split('/', 1)[0].upper()}_API_KEY")
             settings["api_key"] = key or "none"
-        elif key is not None:
-            settings["api_key"] = key
+        else:
+            own = f"{prefix}_API_KEY"
+            if key is None and _key_in(own) != os.environ.get(own):
+                key = _key_in(own)  # the client would read it with its line end
+            if key is not None:
+                settings["api_key"] = key
         if engine == "lm15":
             send = _direct(model, settings.get("api_key"), api_base, timeout)
         else:
@@ -296,8 +301,14 @@ def _address(api_base: str) -> str:
     Raises:
         ModelError: It is not http(s), or carries a password or a query.
     """
-    parts = urlsplit(api_base.strip())
-    shown = _without_userinfo(api_base.strip())
+    try:
+        parts = urlsplit(api_base.strip())
+        shown = _without_userinfo(api_base.strip())
+    except ValueError as problem:
+        raise ModelError(
+            f"what was given as the address of an endpoint is none ({problem}); write for example "
+            "http://127.0.0.1:8080/v1"
+        ) from None
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ModelError(f"{shown!r} is not the address of an endpoint; write for example http://127.0.0.1:8080/v1")
     if parts.username is not None or parts.query or parts.fragment:
@@ -324,23 +335,42 @@ def _spare_loopback_the_proxy(host: str) -> None:
         os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(filter(None, (spared, host)))
 
 
+def _key_in(variable: str) -> str | None:
+    """The key in an environment variable, without the line end that comes with it out of some files.
+
+    Raises:
+        AuthenticationFailed: It holds what no key can hold.
+    """
+    key = os.environ.get(variable)
+    if key is None:
+        return None
+    key = key.strip()
+    if not (key.isascii() and key.isprintable()):
+        raise AuthenticationFailed(
+            f"the environment variable {variable} holds characters that no key can have (a line end or a letter beyond "
+            "ASCII); set it anew"
+        )
+    return key
+
+
 def _secrets(*more: str | None) -> tuple[str, ...]:
-    """What no message may show: every key in the environment, and these."""
+    """What no message may show: every key in the environment, and these, also as Python or JSON would write them."""
     endings = ("_API_KEY", "_TOKEN", "_SECRET_ACCESS_KEY")
-    known = [value for name, value in os.environ.items() if name.upper().endswith(endings)]
+    raw = [*more, *(value for name, value in os.environ.items() if name.upper().endswith(endings))]
+    known = {form for value in raw if value for form in (value, value.strip(), repr(value)[1:-1], dumps(value)[1:-1])}
     # The longest first, so that a key within another does not leave the rest of it standing; what is shorter than any
     # real key would blank parts of ordinary words.
-    return tuple(sorted((secret for secret in (*more, *known) if secret and len(secret) >= 6), key=len, reverse=True))
+    return tuple(sorted((secret for secret in known if len(secret) >= 6), key=lambda one: (-len(one), one)))
 
 
 def _wrap(inner: Any, workers: int) -> LanguageModel:
     dspy = _import_dspy()
     if not isinstance(inner, dspy.LM):
         raise UnknownModel(f"a model is a name, a dspy.LM or a LanguageModel, not {type(inner).__name__}")
-    base = inner.kwargs.get("api_base") or inner.kwargs.get("base_url")
+    provider, _, wire = inner.model.partition("/")
+    base = inner.kwargs.get("api_base") or inner.kwargs.get("base_url") or _base_in_environment(provider)
     if base:
         _spare_loopback_the_proxy(urlsplit(base).hostname or "")
-    provider, _, wire = inner.model.partition("/")
     key = inner.kwargs.get("api_key") or os.environ.get(f"{provider.upper()}_API_KEY")
     given = inner.kwargs.get("timeout")
     timeout = float(given) if isinstance(given, int | float) else DSPY_TIMEOUT
@@ -349,10 +379,35 @@ def _wrap(inner: Any, workers: int) -> LanguageModel:
         _sender(inner.copy(cache=False, num_retries=0), timeout),
         identity={"name": inner.model, "endpoint": _without_userinfo(base) if base else PROVIDERS},
         workers=workers,
+        extensions=_own_settings(inner.kwargs),
         price=_pricer(inner.model) if not base else None,
         secrets=_secrets(*_texts(inner.kwargs)),
         weigh=echoing(wire, base, key, timeout) if base else None,
     )
+
+
+def _base_in_environment(provider: str) -> str | None:
+    """The address of an endpoint that stands in the provider's own variable."""
+    names = (f"{provider.upper()}_BASE_URL", f"{provider.upper()}_API_BASE")
+    return next((address for name in names if (address := os.environ.get(name))), None)
+
+
+_OURS = frozenset({"temperature", "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs", "stop", "n"})
+"""Settings of a request that what is asked decides."""
+_CLIENTS = frozenset(
+    (
+        *("api_key", "api_base", "base_url", "api_version", "organization", "headers", "extra_headers", "timeout"),
+        *("client", "http_client", "cache", "caching", "rollout_id", "num_retries", "max_retries", "retry_strategy"),
+        *("stream", "stream_options", "response_format"),
+    )
+)
+"""Settings of a ``dspy.LM`` that say how it asks, not what."""
+
+
+def _own_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What else a ``dspy.LM`` was told to send with every request, such as ``reasoning_effort`` or ``extra_body``."""
+    own = {name: value for name, value in given.items() if value is not None and name not in _OURS | _CLIENTS}
+    return {**own, **(own.pop("extra_body", None) or {})}
 
 
 def _texts(settings: Mapping[str, Any]) -> Iterator[str]:
@@ -377,9 +432,15 @@ def _pricer(model: str) -> Any:
     provider, _, wire = model.partition("/")
 
     def price(response: Response) -> float | None:
+        from dataclasses import replace
+
         from dspy.clients.costs import estimate_cost
 
-        cost, _ = estimate_cost(response, provider=provider, requested_model=wire)
-        return None if cost is None else float(cost)
+        # By the name that the provider says, else by the one it was asked by: its list may have only that.
+        for named in (response, replace(response, model=wire)):
+            cost, _ = estimate_cost(named, provider=provider, requested_model=wire)
+            if cost is not None:
+                return float(cost)
+        return None
 
     return price

@@ -75,10 +75,13 @@ class Reply:
 def usage_of(response: Response, cost: float | None) -> Usage:
     """The tokens of what DSPy's client brought, and what they cost in US dollars."""
     used = response.usage
+    read, written, thought = used.input_tokens or 0, used.output_tokens or 0, used.reasoning_tokens or 0
+    # Some providers count what a model thinks apart from what it writes; the sum tells.
+    apart = used.total_tokens is not None and used.total_tokens >= read + written + thought
     return Usage(
-        prompt_tokens=used.input_tokens or 0,
+        prompt_tokens=read,
         cached_tokens=used.cache_read_tokens or 0,
-        completion_tokens=used.output_tokens or 0,
+        completion_tokens=written + (thought if apart else 0),
         cost=cost,
     )
 
@@ -107,12 +110,17 @@ def as_response(
 def reply_from(response: Response, usage: Usage) -> Reply:
     """What DSPy's client brought, as a reply that cost so much."""
     return Reply(
-        text=response.text or "\n".join(p.text for p in response.message.parts if p.type == "refusal"),
+        text=_whole(response.text or "\n".join(p.text for p in response.message.parts if p.type == "refusal")),
         finish_reason=response.finish_reason,
         tokens=tokens_from(response.logprobs or ()),
         usage=usage,
-        model=response.model,
+        model=_whole(response.model),
     )
+
+
+def _whole(text: str) -> str:
+    """The text with a question mark for each half of a surrogate pair, which no file can hold."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def tokens_from(given: Sequence[Any]) -> tuple[Token, ...]:
@@ -125,9 +133,9 @@ def tokens_from(given: Sequence[Any]) -> tuple[Token, ...]:
     tokens: list[Token] = []
     for token in given:
         raw = token.bytes
-        text = token.token if raw is None or max(raw, default=0) > 255 else decoder.decode(bytes(raw))
+        text = _whole(token.token) if raw is None or max(raw, default=0) > 255 else decoder.decode(bytes(raw))
         read = matters(text, not tokens)
-        top = tuple((t.token, t.logprob) for t in token.top if math.isfinite(t.logprob)) if read else ()
+        top = tuple((_whole(t.token), t.logprob) for t in token.top if math.isfinite(t.logprob)) if read else ()
         tokens.append(Token(text, token.logprob if math.isfinite(token.logprob) else -1e9, top))
     return tuple(tokens)
 

@@ -13,6 +13,8 @@ from typing import Any
 import orjson
 
 ALTERNATIVES = b'"top_logprobs"'
+NEVER = -9999.0
+"""The log-probability of what has none, as OpenAI writes it; others write null, at which DSPy's client stumbles."""
 
 
 def matters(token: str, first: bool) -> bool:
@@ -28,8 +30,10 @@ def thinned(body: bytes) -> bytes:
         document = orjson.loads(body)
         for choice in document["choices"]:
             for index, token in enumerate((choice.get("logprobs") or {}).get("content") or ()):
-                if not matters(token["token"], index == 0):
-                    token["top_logprobs"] = []
+                if token.get("logprob") is None:
+                    token["logprob"] = NEVER
+                read = token.get("top_logprobs") if matters(token["token"], index == 0) else None
+                token["top_logprobs"] = [other for other in read or () if other.get("logprob") is not None]
     except (ValueError, LookupError, TypeError, AttributeError):
         return body  # whatever is wrong with it, the client says so
     return orjson.dumps(document)

@@ -57,6 +57,7 @@ def ask_all(lm: LanguageModel, count: int, *, max_tokens: int = 5) -> list[str]:
         ("1 call", Budget(calls=1)),
         ("2k calls", Budget(calls=2000)),
         ("200k tokens", Budget(tokens=200_000)),
+        ("1.001k tokens", Budget(tokens=1001)),
         ("1.5M tokens", Budget(tokens=1_500_000)),
         ("200,000 tokens", Budget(tokens=200_000)),
         ("$2", Budget(cost=2.0)),

@@ -330,7 +330,7 @@ def theirs() -> Any:
         (lambda: theirs().LMConfigurationError("x"), errors.UnknownModel, False),
         (lambda: theirs().LMProviderError("x", status=200), errors.EndpointDown, True),
         (lambda: theirs().LMProviderError("x", status=418), errors.RequestRefused, False),
-        (lambda: theirs().LMUnexpectedError("x"), ModelError, False),
+        (lambda: theirs().LMUnexpectedError("x"), errors.EndpointDown, True),
         (lambda: ConnectionRefusedError("x"), errors.EndpointDown, True),
         (lambda: TimeoutError("x"), errors.EndpointDown, True),
     ],

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from loopback import Fault, Loopback, Say, serving
 
 from active_critic import errors
 from active_critic.journal import Journal
-from active_critic.lm import open_lm, scripted_lm
+from active_critic.lm import open_lm, opening, scripted_lm
 
 ASK = [("user", "How good?")]
 
@@ -134,6 +135,40 @@ def test_a_named_variable_without_a_key_is_a_clear_error(monkeypatch: pytest.Mon
         open_lm("openai/x", api_key_env="MY_KEY")
 
 
+@pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "MY_KEY"])
+def test_a_line_end_is_no_part_of_a_key(loopback: Loopback, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    monkeypatch.setenv(variable, "sk-secret-value\r\n")
+    lm = open_lm("openai/x", api_base=loopback.api_base, api_key_env=variable if variable == "MY_KEY" else None)
+    assert ask(lm) == "hello"
+    assert loopback.asked[0].headers["authorization"] == "Bearer sk-secret-value"
+
+
+def test_a_key_that_cannot_be_one_is_refused_and_not_shown(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in ("sk-sécret-value", "sk-secret\nvalue"):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        for address in (loopback.api_base, None):
+            with pytest.raises(errors.AuthenticationFailed, match="OPENAI_API_KEY") as caught:
+                open_lm("openai/x", api_base=address)
+            assert "cret" not in str(caught.value)
+
+
+def test_a_key_is_blanked_in_every_way_it_may_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTHER_API_KEY", 'sk-"se\\cret"\r')
+    hidden = opening._secrets("sk-mine-too ")
+    key = os.environ["OTHER_API_KEY"]
+    for said in (key, key.strip(), repr(key), json.dumps(key), "sk-mine-too"):
+        for secret in hidden:
+            said = said.replace(secret, "***")
+        assert "cret" not in said
+        assert "mine" not in said
+
+
+@pytest.mark.parametrize("address", ["http://[bad", "http://[::1"])
+def test_a_broken_address_is_a_clear_error(address: str) -> None:
+    with pytest.raises(errors.ModelError, match="address of an endpoint"):
+        open_lm("openai/x", api_base=address)
+
+
 def test_a_missing_key_is_a_clear_error() -> None:
     with pytest.raises(errors.AuthenticationFailed, match="OPENAI_API_KEY") as caught:
         ask(open_lm("openai/gpt-4.1-mini"))
@@ -166,6 +201,43 @@ def test_a_dspy_lm_is_accepted_and_left_as_it_was(loopback: Loopback, tmp_path: 
         ask(lm)
     assert loopback.calls == 2 + 4
     assert "sk-inner-secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"reasoning_effort": "low"}, {"extra_body": {"chat_template_kwargs": {"enable_thinking": False}}}, {"seed": 7}],
+)
+def test_what_a_dspy_lm_was_told_to_send_is_sent_and_is_part_of_what_is_asked(
+    loopback: Loopback, tmp_path: Any, settings: dict[str, Any]
+) -> None:
+    import dspy
+
+    loopback.answer = lambda body: Say(str(body.get("seed") or body.get("reasoning_effort")))
+    plain, told = (dspy.LM("openai/x", api_base=loopback.api_base, api_key="none", **own) for own in ({}, settings))
+    with Journal(tmp_path / "j.sqlite") as journal:
+        for inner in (plain, told, told):
+            lm = open_lm(inner)
+            lm.memory = journal
+            ask(lm)
+    first, second = (asked.body for asked in loopback.asked)
+    sent = settings.get("extra_body", settings)
+    assert {name: second.get(name) for name in sent} == sent
+    assert not sent.keys() & first.keys()
+    assert second["max_completion_tokens"] == 5
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # LiteLLM's own
+def test_the_address_of_a_dspy_lm_may_stand_in_the_environment(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dspy
+
+    monkeypatch.setenv("OPENAI_BASE_URL", loopback.api_base)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none-of-yours")
+    lm = open_lm(dspy.LM("openai/gpt-4.1-mini"))
+    assert ask(lm) == "hello"
+    assert lm.identity["endpoint"] == loopback.api_base
+    assert lm.usage.cost is None
 
 
 def test_userinfo_of_a_dspy_lm_is_not_in_its_identity() -> None:

@@ -1,0 +1,154 @@
+"""Replies that are odd in ways that real endpoints are: each costs what it costs, and none ends a run."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from dspy.lm15 import Message, Response
+from dspy.lm15 import Usage as DspyUsage
+from loopback import Loopback, Say, completion, refused
+
+from active_critic.asking import ask, rating_sheet
+from active_critic.errors import BudgetSpent, ContextOverflow, EndpointDown, UnreadableReply
+from active_critic.evaluators import ZeroShot
+from active_critic.journal import Journal
+from active_critic.lm import Budget, Capabilities, LanguageModel, open_lm, scripted_lm
+from active_critic.lm.reply import usage_of
+from active_critic.protocols import Reading
+from active_critic.records import Example, Usage
+
+LEVELS = Reading()
+EVERYTHING = Capabilities(json_schema=True, probabilities=True)
+FOUR = Say("4", tokens=[("4", -0.1, {"4": -0.1, "5": -2.3})])
+
+
+def remote(loopback: Loopback, **settings: Any) -> LanguageModel:
+    lm = open_lm("openai/x", api_base=loopback.api_base, **settings)
+    lm._wait = lambda _: None
+    lm._capabilities = EVERYTHING
+    return lm
+
+
+def raw(loopback: Loopback, change: Any, say: Say = FOUR) -> None:
+    """Have the endpoint answer with a document that was changed."""
+
+    def answer(body: dict[str, Any]) -> Any:
+        document = completion(say, body)
+        change(document)
+        return document
+
+    loopback.answer = answer
+
+
+def test_a_reply_that_does_not_say_what_it_took_counts_as_the_most_it_may_have_taken(loopback: Loopback) -> None:
+    raw(loopback, lambda document: document.pop("usage"))
+    lm = remote(loopback)
+    lm.budget = Budget(tokens=1000)
+
+    def ask_on() -> None:
+        for number in range(50):
+            lm.ask([("user", f"Question {number}")], max_tokens=100)
+
+    with pytest.raises(BudgetSpent):
+        ask_on()
+    assert 0 < loopback.calls < 10  # 100 written and some 80 read at most, each time
+    assert lm.usage.prompt_tokens == 0  # what is told is what the endpoint said
+
+
+@pytest.mark.parametrize(
+    ("used", "written"),
+    [
+        (DspyUsage(input_tokens=100, output_tokens=20, reasoning_tokens=3000, total_tokens=3120), 3020),  # Gemini
+        (DspyUsage(input_tokens=100, output_tokens=3020, reasoning_tokens=3000, total_tokens=3120), 3020),  # OpenAI
+        (DspyUsage(input_tokens=100, output_tokens=20), 20),
+    ],
+)
+def test_what_a_model_thought_is_counted_once(used: DspyUsage, written: int) -> None:
+    response = Response(id=None, model="m", message=Message.assistant("."), finish_reason="stop", usage=used)
+    assert usage_of(response, None) == Usage(prompt_tokens=100, completion_tokens=written)
+
+
+@pytest.mark.parametrize("name", ["anthropic/claude-sonnet-4-5", "openai/gpt-4.1-mini"])
+def test_money_can_be_limited_where_the_price_list_has_the_model_by_its_own_name(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(variable, "sk-none-of-yours")
+    lm = open_lm(name, budget="$2")
+    assert (lm.price_of(Usage(prompt_tokens=1000, completion_tokens=1000)) or 0) > 0
+
+
+def test_an_alternative_without_a_probability_is_none(loopback: Loopback) -> None:
+    def change(document: dict[str, Any]) -> None:
+        (token,) = document["choices"][0]["logprobs"]["content"]
+        token["top_logprobs"][1]["logprob"] = None
+
+    raw(loopback, change)
+    (token,) = remote(loopback).ask([("user", "?")], max_tokens=5, top_logprobs=2).tokens
+    assert token.top == (("4", -0.1),)
+
+
+def test_a_token_without_a_probability_has_none(loopback: Loopback) -> None:
+    raw(loopback, lambda d: d["choices"][0]["logprobs"]["content"][0].update(logprob=None))
+    (token,) = remote(loopback).ask([("user", "?")], max_tokens=5, top_logprobs=2).tokens
+    assert token.logprob < -1000
+
+
+@pytest.mark.parametrize("count", [-3, 2.5, "many"])
+def test_a_count_that_is_none_is_tried_again_and_then_told(loopback: Loopback, count: Any) -> None:
+    raw(loopback, lambda document: document["usage"].update(prompt_tokens=count))
+    with pytest.raises(EndpointDown):
+        remote(loopback).ask([("user", "?")], max_tokens=5)
+    assert loopback.calls == 4
+
+
+def test_half_a_character_is_kept_as_a_question_mark(loopback: Loopback, tmp_path: Any) -> None:
+    raw(loopback, lambda document: document["choices"][0]["message"].update(content="Fine \ud83d"))
+    lm = remote(loopback)
+    with Journal(tmp_path / "j.sqlite") as journal:
+        lm.memory = journal
+        assert [lm.ask([("user", "?")], max_tokens=5).text for _ in range(2)] == ["Fine ?"] * 2
+    assert loopback.calls == 1
+
+
+def test_an_endpoint_that_gives_few_alternatives_is_asked_for_few(loopback: Loopback) -> None:
+    def answer(body: dict[str, Any]) -> Any:
+        if body.get("top_logprobs", 0) > 5:
+            return refused("top_logprobs must be at most 5")
+        if "response_format" not in body:
+            return FOUR
+        (name,) = body["response_format"]["json_schema"]["schema"]["properties"]
+        parts = [(f'{{"{name}": ', -0.1, {}), ("4", -0.1, {"4": -0.2, "5": -1.7}), ("}", 0.0, {})]
+        return Say("".join(piece for piece, *_ in parts), tokens=parts)
+
+    loopback.answer = answer
+    lm = open_lm("openai/x", api_base=loopback.api_base)
+    lm._wait = lambda _: None
+    assert lm.capabilities.alternatives == 5
+    assert lm.capabilities.probabilities
+    fitted = ZeroShot(lm, journal=None).fit([Example("a", score=1), Example("b", score=5)], scale="1..5")
+    verdict = fitted.score("s", "r", explain=False)
+    assert verdict.read_from == "probabilities"
+    assert verdict.score is not None
+
+
+def test_a_form_that_comes_back_as_it_was_shown_is_no_rating() -> None:
+    sheet = rating_sheet(LEVELS, explain=True)
+    with pytest.raises(UnreadableReply, match="as it was shown"):
+        ask(scripted_lm(lambda _: json.dumps(sheet.skeleton)), [("user", "How good is it?")], sheet, LEVELS)
+    said = json.dumps({**sheet.skeleton, "reason": "It is middling."})
+    assert ask(scripted_lm(lambda _: said), [("user", "How good?")], sheet, LEVELS).ratings["rating"].value == 3
+    plain = rating_sheet(LEVELS)  # without a text in it, it may be the answer
+    assert (
+        ask(scripted_lm(lambda _: '{"rating": 3}'), [("user", "How good?")], plain, LEVELS).ratings["rating"].value == 3
+    )
+
+
+def test_a_prompt_that_cannot_fit_is_not_sent(loopback: Loopback) -> None:
+    lm = remote(loopback, context=100)
+    with pytest.raises(ContextOverflow, match="100 tokens"):
+        lm.ask([("user", "word " * 1000)], max_tokens=5)
+    assert loopback.calls == 0
+    assert lm.ask([("user", "word " * 60)], max_tokens=5).text == "hello"  # it may fit: the endpoint knows
