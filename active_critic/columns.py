@@ -8,11 +8,12 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from active_critic.errors import DataError
-from active_critic.files import NUMBER, BadRow, iter_records
+from active_critic.files import NUMBER, BadRow, folded, iter_records
 
 _MISSING = {"", "nan", "na", "n/a", "null", "none"}
 _SHOWN = 12
@@ -45,7 +46,7 @@ class Table:
         wanted: Names of columns. A dotted name leads into JSON objects (``scores.fluency``) and lists (``ratings.0``
             is the first place), also where a CSV cell holds one; a column whose own name has the dots comes first.
             One star stands for every name at its place (see ``matching``).
-        usual: Further columns that are kept where they are there.
+        usual: Further columns that are kept where they are there, also under a name that only looks alike.
 
     Raises:
         DataError: The file or one of its rows cannot be read.
@@ -65,7 +66,7 @@ class Table:
             row, record = item
             self.columns.update(dict.fromkeys(record))
             # Texts that nobody asks for are not kept: what matters is a few numbers a row.
-            kept = {c: v for c, v in record.items() if c in names or any(h == c or _under(h, c) for h in heads)}
+            kept = {c: v for c, v in record.items() if folded(c) in names or any(h == c or _under(h, c) for h in heads)}
             self.rows.append(row)
             self._records.append(kept)
 
@@ -175,7 +176,7 @@ class Table:
 def to_number(cell: Any) -> float | None:
     """A finite number, or None for anything else."""
     if isinstance(cell, bool) or not (
-        isinstance(cell, int | float) or (isinstance(cell, str) and NUMBER.fullmatch(cell))
+        isinstance(cell, int | float | Decimal) or (isinstance(cell, str) and NUMBER.fullmatch(cell))
     ):
         return None
     try:

@@ -28,7 +28,7 @@ from active_critic.examples import (
     repeated_rows,
     split,
 )
-from active_critic.files import NUMBER, BadRow, check_columns, iter_records
+from active_critic.files import NUMBER, BadRow, check_columns, folded, iter_records
 from active_critic.records import Example, Scale
 from active_critic.writing import RecordWriter, merge_record
 
@@ -37,6 +37,7 @@ __all__ = [
     "USUAL_SCALES",
     "BadRow",
     "Examples",
+    "Items",
     "RecordWriter",
     "check_examples",
     "data_sha256",
@@ -48,6 +49,7 @@ __all__ = [
     "merge_record",
     "read_examples",
     "split",
+    "unread_score",
 ]
 
 COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -79,6 +81,8 @@ USUAL_SCALES = tuple(
 """Scales that are inferred, narrowest first: the first that contains every score is taken."""
 
 _PEEK = 100
+_NAMES = ("group", "id", "system")
+"""Fields whose values are names."""
 
 _Record = dict[str, Any] | Example
 _Item = tuple[int, _Record] | BadRow
@@ -143,7 +147,24 @@ def read_examples(
     return Examples(tuple(examples), known, inferred, tuple(notes), MappingProxyType(chosen), path)
 
 
-def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> Iterator[Example | BadRow]:
+class Items(Iterator["Example | BadRow"]):
+    """Items to be scored, one at a time.
+
+    Attributes:
+        fields: The column of every field that has one.
+        notes: What the user should know of that.
+    """
+
+    def __init__(self, items: Iterator[Example | BadRow], fields: Mapping[str, str], notes: Iterable[str]) -> None:
+        self._items = items
+        self.fields = MappingProxyType(dict(fields))
+        self.notes = tuple(notes)
+
+    def __next__(self) -> Example | BadRow:
+        return next(self._items)
+
+
+def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> Items:
     """Items to be scored, one at a time, in constant memory (only ``.json`` is read whole).
 
     Every row of the input comes out once and in order: one that cannot be used as a ``BadRow``. A score is read where
@@ -161,11 +182,15 @@ def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> It
     path, stream = _items(source)
     head = list(itertools.islice(stream, _PEEK))
     readable = [item for item in head if not isinstance(item, BadRow)]
-    chosen = _resolve(readable, fields or {}, scored=False, path=path)[0] if readable else dict(fields or {})
-    return (
+    chosen, notes = dict(fields or {}), list[str]()
+    if readable:
+        whole = len(head) < _PEEK
+        chosen, notes = _resolve(readable, fields or {}, scored=False, path=path, whole=whole)
+    examples = (
         item if isinstance(item, BadRow) else _example(*item, chosen, scored=False)
         for item in itertools.chain(head, stream)
     )
+    return Items(examples, chosen, notes)
 
 
 def _items(source: Any) -> tuple[str | None, Iterator[_Item]]:
@@ -210,7 +235,33 @@ def _listed(names: Iterable[str]) -> str:
 def _holds_text(rows: Sequence[tuple[int, _Record]], column: str) -> bool:
     """Whether a column holds what a response may have been made from: more than a word, or a conversation."""
     values = (record.get(column) for _, record in rows[:20] if isinstance(record, dict))
-    return any(isinstance(value, list) or (isinstance(value, str) and len(value.split()) > 2) for value in values)
+    return any(
+        _conversation(value) is not None if isinstance(value, list) else len(str(value).split()) > 2
+        for value in values
+        if isinstance(value, str | list)
+    )
+
+
+def _conversation(cell: Any) -> str | None:
+    """The text of a list of messages, as chat APIs write them; None where it is no such list."""
+    if not isinstance(cell, list) or not cell:
+        return None
+    said = []
+    for message in cell:
+        content = message.get("content") if isinstance(message, Mapping) else None
+        if isinstance(content, list):  # in parts, of which pictures and the like say nothing here
+            content = "\n".join(str(part["text"]) for part in content if isinstance(part, Mapping) and "text" in part)
+        if not isinstance(content, str):
+            return None
+        said.append((str(message.get("role") or "").strip(), content))
+    if len(said) == 1:
+        return said[0][1]
+    return "\n\n".join(f"{role}: {content}" if role else content for role, content in said)
+
+
+def _names_things(rows: Sequence[tuple[int, _Record]], column: str) -> bool:
+    """Whether a column may hold names: no lists and no objects."""
+    return not any(isinstance(record.get(column), list | Mapping) for _, record in rows if isinstance(record, dict))
 
 
 def _near(name: str, names: Iterable[str]) -> str:
@@ -219,34 +270,56 @@ def _near(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {folded[found[0]]!r}?" if found else ""
 
 
-def _folded(column: str) -> str:
-    return column.strip().casefold().replace(" ", "_").replace("-", "_")
-
-
 def _resolve(
-    rows: Sequence[tuple[int, _Record]], asked: Mapping[str, str], *, scored: bool, path: str | None
+    rows: Sequence[tuple[int, _Record]],
+    asked: Mapping[str, str],
+    *,
+    scored: bool,
+    path: str | None,
+    whole: bool = True,
 ) -> tuple[dict[str, str], list[str]]:
-    """The column of every field that has one, and what to tell the user about the choice."""
+    """The column of every field that has one, and what to tell the user about the choice.
+
+    ``whole``: these are all rows that there are; else a column that is asked for may come later.
+    """
     columns = list(dict.fromkeys(name for _, record in rows if isinstance(record, dict) for name in record))
+    # A blank around a name gets lost on the way here.
+    bare = {name: [column for column in columns if column.strip() == name] for name in asked.values()}
+    asked = {
+        name: bare[column][0] if column not in columns and len(bare[column]) == 1 else column
+        for name, column in asked.items()
+    }
     for name, column in asked.items():
         if name not in COLUMNS:
             raise DataError(f"{name!r} is not a field; fields are {_listed(COLUMNS)}{_near(name, COLUMNS)}", path=path)
-        if column not in columns:
+        if column not in columns and whole:
             there = f"the columns are {_listed(columns)}{_near(column, columns)}"
             raise DataError(f"there is no column {column!r} to take the {name} from; {there}", path=path)
     chosen: dict[str, str] = dict(asked)
     if all(isinstance(record, Example) for _, record in rows):
         return chosen, []
     notes = []
+    columns_of_verdicts = {"unscored", "read_from"}
     free: dict[str, list[str]] = {}
     # An exact name comes before one that only looks alike.
-    for column in sorted(set(columns) - set(asked.values()), key=lambda column: (column != _folded(column), column)):
-        free.setdefault(_folded(column), []).append(column)
+    for column in sorted(set(columns) - set(asked.values()), key=lambda column: (column != folded(column), column)):
+        free.setdefault(folded(column), []).append(column)
     for name in COLUMNS:
         if name in asked:
             continue
         taken = set(chosen.values())
         found = [column for candidate in COLUMNS[name] for column in free.get(candidate, ()) if column not in taken]
+        if name == "score" and "score" in found and columns_of_verdicts <= set(columns):
+            # Scored by a program before: that is no human's word, and what was there has another name.
+            found = [column for column in ("input_score", *found) if column in columns and column != "score"]
+            notes.append(
+                "the column 'score' stands beside those of a program's verdicts and is not taken for people's; "
+                "--fields score=score if it is"
+            )
+        odd = [column for column in found if name in _NAMES and not _names_things(rows, column)]
+        if odd:
+            notes.append(f"the {name} is not read from {odd[0]!r}, which holds lists or objects")
+            found = [column for column in found if column not in odd]
         chosen.update({name: found[0]} if found else {})
         if len(found) > 1 and (scored or name != "score"):
             others = " or ".join(repr(other) for other in found[1:])
@@ -289,8 +362,10 @@ def _text(cell: Any) -> str | None:
     Raises:
         ValueError: It is no text, or contains what is no character.
     """
+    cell = _conversation(cell) or cell
     if isinstance(cell, bool) or not isinstance(cell, str | int | float | None):
-        raise ValueError(f"expected a text, not {type(cell).__name__} ({str(cell)[:40]!r})")
+        remedy = "make it one; of lists, only those of messages with role and content can be read"
+        raise ValueError(f"expected a text, not {type(cell).__name__} ({str(cell)[:40]!r}); {remedy}")
     if isinstance(cell, float):
         cell = int(cell) if cell.is_integer() else cell if cell == cell else None
     text = "" if cell is None else str(cell)
@@ -322,6 +397,17 @@ def _number(cell: Any) -> float | None:
     if not math.isfinite(number):
         raise ValueError("the score is not a finite number; correct it or drop the row")
     return number
+
+
+def unread_score(examples: Examples) -> DataError | None:
+    """What is wrong with the first score that stands there and is no number, where scores need not be there."""
+    column = examples.fields.get("score", "score")
+    for example in examples:
+        try:
+            _number(example.record.get(column))
+        except ValueError as problem:
+            return DataError(str(problem), path=examples.path, row=example.row, column=column)
+    return None
 
 
 def _aspects(record: Mapping[str, Any]) -> dict[str, float]:

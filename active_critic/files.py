@@ -11,6 +11,7 @@ import io
 import json
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,8 @@ NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 SEPARATORS = {",", ";", "\t", "|"}
 """What cells are separated by in files that pass for CSV."""
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_SHOWN = 5
+"""Repeated columns that an error names at most."""
 _WRAPPERS = ("data", "examples", "items")
 
 
@@ -135,10 +138,9 @@ def check_columns(columns: Iterable[str], path: str | None) -> None:
     Raises:
         DataError: Naming the columns that are repeated.
     """
-    names = list(columns)
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    repeated = sorted(name for name, times in Counter(columns).items() if times > 1)
     if repeated:
-        listed = ", ".join(repr(name) for name in repeated)
+        listed = ", ".join(repr(name[:40]) for name in repeated[:_SHOWN]) + " and more" * (len(repeated) > _SHOWN)
         raise DataError(f"the header names {listed} more than once; give every column its own name", path=path)
 
 
@@ -189,11 +191,21 @@ def _cells(row: int, header: list[str], cells: list[str]) -> Row | BadRow:
     return BadRow(row, problem, shown, column)
 
 
-def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def folded(column: str) -> str:
+    """A column's name as usual names are compared: case, blanks and hyphens do not matter."""
+    return column.strip().casefold().replace(" ", "_").replace("-", "_")
+
+
+def no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object from its fields, each of which stands there once; for ``json.loads``.
+
+    Raises:
+        ValueError: One is there twice.
+    """
     record = dict(pairs)
     if len(record) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the field {next(name for name in names if names.count(name) > 1)!r} is there twice")
+        name = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
+        raise ValueError(f"the field {name!r} is there twice")
     return record
 
 
@@ -202,7 +214,7 @@ def _parsed(text: str) -> tuple[Any, str | None]:
     if problem:
         return None, problem
     try:
-        return json.loads(text, object_pairs_hook=_no_repeats), None
+        return json.loads(text, object_pairs_hook=no_repeats), None
     except json.JSONDecodeError as error:
         line = f"line {error.lineno}, " if error.lineno > 1 else ""
         return None, f"{error.msg} ({line}character {error.colno})"
@@ -215,6 +227,8 @@ def _json_lines(text: Iterable[str]) -> Iterator[Row | BadRow]:
         if line.isspace():
             continue
         value, problem = _parsed(line.rstrip("\r\n"))
+        if number == 1 and (isinstance(value, list) or (problem and line.strip() == "[")):
+            problem = "this is the beginning of an array; let the file's name end in .json if it is one"
         if problem:
             yield BadRow(number, f"line {number} is broken JSON: {problem}; correct or remove the line")
         elif isinstance(value, dict):

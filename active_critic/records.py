@@ -18,6 +18,10 @@ ScoredBy = Literal["probabilities", "text", "samples", "likelihood", "surface", 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
+NARROWEST = 0.01
+"""A scale spans this at least, so that scores, which are rounded to four decimals, can tell texts apart."""
+
+
 class Record(BaseModel):
     """Base of the immutable, strictly checked parts of a program document."""
 
@@ -39,6 +43,8 @@ class Scale(Record):
     def _ordered(self) -> Scale:
         if not self.low < self.high:
             raise ValueError(f"a scale runs from low to high, not {self.low:g}..{self.high:g}")
+        if self.high - self.low < NARROWEST:
+            raise ValueError(f"{self.low:g}..{self.high:g} is too narrow: scores have four decimals; multiply them")
         return self
 
     @classmethod
@@ -55,6 +61,8 @@ class Scale(Record):
             bounds = (math.nan, math.nan)
         if not dots or not all(map(math.isfinite, bounds)) or not bounds[0] < bounds[1]:
             raise DataError(f"{text!r} is not a scale; write LOW..HIGH, for example 1..5")
+        if bounds[1] - bounds[0] < NARROWEST:
+            raise DataError(f"the scale {text} is too narrow: scores have four decimals; multiply them, by 1000 say")
         return cls(low=bounds[0], high=bounds[1])
 
     def __str__(self) -> str:

@@ -12,6 +12,7 @@ import orjson
 from pydantic import ValidationError
 
 from active_critic.errors import OutputError, ProtocolError
+from active_critic.files import no_repeats
 from active_critic.protocols import FORMAT_VERSION, Protocol
 
 _Document = TypeVar("_Document", bound=Protocol)
@@ -76,7 +77,7 @@ def read(path: str | Path) -> dict[str, Any]:
             raise ProtocolError(f"{path}: not a file")
         if path.stat().st_size > LARGEST:
             raise ProtocolError(f"{path}: larger than {LARGEST // 2**20} MiB; that is no program")
-        document = json.loads(path.read_bytes(), object_pairs_hook=_no_repeats, parse_constant=_no_number)
+        document = json.loads(path.read_bytes(), object_pairs_hook=no_repeats, parse_constant=_no_number)
     except OSError as problem:
         raise ProtocolError(f"{path}: the program cannot be read ({problem.strerror or problem})") from None
     except UnicodeDecodeError:
@@ -122,11 +123,3 @@ def parse(document: Any, kind: type[_Document], where: str = "the program") -> _
 
 def _no_number(name: str) -> float:
     raise ValueError(f"{name} is not a JSON number")
-
-
-def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the field {next(n for n in names if names.count(n) > 1)!r} is given twice")
-    return found

@@ -3,6 +3,7 @@
 import gzip
 import json
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -372,3 +373,76 @@ def test_an_aspect_takes_the_place_of_the_score_on_its_own_scale() -> None:
     assert any("1 examples have no score for the aspect 'Tone'" in note for note in data.notes)
     with pytest.raises(DataError, match="'Style'; the aspects there are: Facts, Tone"):
         for_aspect(data, "Style")
+
+
+# --- conversations, and what is no name -------------------------------------------------------------------------------
+
+CHAT = [{"role": "user", "content": "Where is it?"}, {"role": "assistant", "content": "Here."}]
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        (CHAT, "user: Where is it?\n\nassistant: Here."),
+        (CHAT[:1], "Where is it?"),
+        ([{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url"}]}], "a"),
+        ([{"content": "a"}, {"content": "b"}], "a\n\nb"),
+    ],
+)
+def test_a_list_of_messages_is_read_as_a_text(cell: Any, text: str) -> None:
+    (example,) = iter_examples([{"response": "r", "prompt": cell}])
+    assert isinstance(example, Example)
+    assert example.source == text
+
+
+@pytest.mark.parametrize("cell", [[1, 10], [{"role": "user"}], [{"content": 4}], {"role": "user"}, ["a"]])
+def test_another_list_is_no_text(cell: Any) -> None:
+    (row,) = iter_examples([{"response": "r", "prompt": cell}])
+    assert isinstance(row, BadRow)
+    assert "messages with role and content" in row.reason
+    assert not any("prompt" in note for note in iter_examples([{"response": "r", "other": cell}]).notes[1:])
+
+
+def test_a_column_of_objects_names_nothing_unless_it_is_asked_for() -> None:
+    rows = [{"response": "r", "model": {"name": "gpt"}, "id": "a"}]
+    items = iter_examples(rows)
+    assert any("the system is not read from 'model', which holds lists or objects" in note for note in items.notes)
+    assert next(items).system is None  # type: ignore[union-attr]
+    assert isinstance(next(iter_examples(rows, fields={"system": "model"})), BadRow)
+
+
+def test_a_column_that_is_asked_for_may_come_late(tmp_path: Path) -> None:
+    late = [{"response": f"r{i}", **({"rating": 3} if i > 150 else {})} for i in range(160)]
+    items = list(iter_examples(jsonl(tmp_path, late), fields={"score": "rating"}))
+    assert [item.score for item in items if isinstance(item, Example)] == [None] * 151 + [3.0] * 9
+    with pytest.raises(DataError, match="there is no column 'rating'"):
+        iter_examples(jsonl(tmp_path, late[:90]), fields={"score": "rating"})
+
+
+def test_an_array_in_json_lines_is_told_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    for text in ('[{"response": "r"}]', '[\n{"response": "r"}\n]'):
+        path.write_text(text)
+        first = next(iter(iter_examples(path)))
+        assert isinstance(first, BadRow)
+        assert "name end in .json" in first.reason
+
+
+def test_many_columns_are_checked_in_no_time(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(",".join(["response", *(f"c{i}" for i in range(60_000))]) + "\n" + "r\n")
+    started = time.process_time()
+    assert len(list(iter_examples(path))) == 1
+    assert time.process_time() - started < 5
+    path.write_text(",".join(f"c{i}" for i in [*range(50)] * 2) + "\nr\n")
+    with pytest.raises(DataError, match="and more more than once") as caught:
+        iter_examples(path)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("bounds", [(0, 0.001), (1, 1.005)])
+def test_a_scale_too_narrow_for_four_decimals_is_refused(bounds: tuple[float, float]) -> None:
+    with pytest.raises(DataError, match="too narrow"):
+        Scale.parse(f"{bounds[0]}..{bounds[1]}")
+    with pytest.raises(ValueError, match="too narrow"):
+        Scale(low=bounds[0], high=bounds[1])

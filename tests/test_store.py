@@ -20,7 +20,7 @@ from active_critic import store
 from active_critic.errors import OutputError, ProtocolError
 from active_critic.evaluators import json_schema
 from active_critic.protocols import CriticProtocol, Demo, Provenance, Reading
-from active_critic.records import Criterion, Scale
+from active_critic.records import NARROWEST, Criterion, Scale
 
 text = st.text(max_size=40)
 finite = st.floats(allow_nan=False, allow_infinity=False, width=32)
@@ -56,7 +56,9 @@ protocols = st.builds(
     mode=st.sampled_from(["coarse", "fine"]),
     task_description=text,
     criteria=criteria,
-    scale=st.tuples(finite, finite).filter(lambda b: b[0] < b[1]).map(lambda b: Scale(low=b[0], high=b[1])),
+    scale=st.tuples(finite, finite)
+    .filter(lambda b: b[1] - b[0] >= NARROWEST)
+    .map(lambda b: Scale(low=b[0], high=b[1])),
     reading=st.builds(
         Reading,
         low=st.integers(0, 4),
@@ -206,7 +208,7 @@ def test_a_number_that_is_none_is_refused(tmp_path: Path, literal: str) -> None:
 def test_a_repeated_field_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     path.write_text(json.dumps(document()).replace('"mode": "fine"', '"mode": "fine", "mode": "coarse"'))
-    refuse(path, "'mode' is given twice")
+    refuse(path, "'mode' is there twice")
 
 
 def test_repeated_criteria_are_refused(tmp_path: Path) -> None:

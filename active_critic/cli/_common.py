@@ -167,6 +167,20 @@ def _is_program(path: Path) -> bool:
     return isinstance(document, dict) and "format_version" in document
 
 
+def journal_file(journal: str | None) -> Path | None:
+    """The file that ``--journal`` names, or None."""
+    return None if journal is None or journal.strip().lower() == "none" else Path(journal)
+
+
+def print_json(document: Any) -> None:
+    """Print one JSON document on standard output, in UTF-8 whatever the terminal's encoding."""
+    from active_critic.writing import json_text
+
+    sys.stdout.flush()
+    sys.stdout.buffer.write(f"{json_text(document)}\n".encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
 def check_writable(out: Path) -> bool:
     """Make sure that the program can be written before anything is paid for; whether one is there already.
 
@@ -228,15 +242,18 @@ def opened_for(
     from active_critic.evaluators.base import NO_MODEL
 
     if fitted_with.model == NO_MODEL:
-        if how.get("budget"):
-            raise typer.BadParameter("--budget has no meaning for this program, which asks no model")
+        given = {"--budget": how.get("budget"), "--lm": lm, "--api-base": how["options"]["api_base"]}
+        for option in (option for option, value in given.items() if value):
+            raise typer.BadParameter(f"{option} has no meaning for this program, which asks no model")
         return nullcontext()
     return opened(session, lm or fitted_with.model, fitted_with=None if lm else fitted_with, **how)
 
 
-def scoring(program: Path, api_base: str | None, api_key_env: str | None) -> str:
+def scoring(program: Path, fields: Mapping[str, str], api_base: str | None, api_key_env: str | None) -> str:
     """The command that scores with a program just fitted: it says again what a program does not keep."""
     said = ["active-critic", "score", str(program), "ITEMS"]
+    judged = [f"{name}={column}" for name, column in fields.items() if name in {"response", "source", "reference"}]
+    said += ["--fields", ",".join(judged)] if judged else []
     said += ["--api-base", api_base] if api_base else []
     said += ["--api-key-env", api_key_env] if api_key_env else []
     return shlex.join(said)
@@ -282,7 +299,7 @@ def opened(
     except DataError as problem:
         raise typer.BadParameter(f"--budget: {problem}") from None
     memory = None
-    if journal is None or journal.strip().lower() != "none":
+    if journal is None or journal_file(journal) is not None:
         memory = Journal(journal or default_path())
         session.journal = memory.path
     session.opened = True

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import typer
-
 from active_critic.cli import _common as common
 
 if TYPE_CHECKING:
@@ -36,7 +34,6 @@ def tell(
         data: The scored examples, where it is a fit: what that asks depends on the replies, so there are several takes.
     """
     from active_critic.lm.rehearsal import TAKES, estimate
-    from active_critic.writing import json_text
 
     latest = getattr(model.memory, "latest", None)
     kept = latest(LATEST) if latest is not None else []
@@ -45,7 +42,7 @@ def tell(
     else:
         found = estimate(model, work, kept, takes=TAKES, scores=shares(data))
     if as_json:
-        typer.echo(json_text({"model": model.name, **found.to_dict()}))
+        common.print_json({"model": model.name, **found.to_dict()})
         return
     from active_critic.report import plain
 

@@ -40,6 +40,7 @@ def read_criteria(given: str | None) -> tuple[Criterion, ...] | None:
     from pydantic import ValidationError
 
     from active_critic.errors import DataError
+    from active_critic.files import no_repeats
     from active_critic.records import Criterion
 
     if given.startswith("@"):
@@ -50,7 +51,7 @@ def read_criteria(given: str | None) -> tuple[Criterion, ...] | None:
             raise DataError("this program has no criteria to pin", path=given[1:])
         return pinned
     try:
-        document = json.loads(_read(Path(given)))
+        document = json.loads(_read(Path(given)), object_pairs_hook=no_repeats)
     except (ValueError, RecursionError) as problem:
         raise DataError(f"not JSON: {problem}", path=given) from None
     if isinstance(document, dict):
@@ -75,7 +76,7 @@ def _read(path: Path) -> str:
     from active_critic.errors import DataError
 
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else str(problem)
         raise DataError(f"cannot be read: {reason}", path=str(path)) from None

@@ -6,7 +6,7 @@ import re
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from active_critic.data import COLUMNS, data_sha256, example_key, group_of
+from active_critic.data import data_sha256, example_key, group_of
 from active_critic.files import BadRow
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Tally:
 
     Args:
         protocol: The program that scores.
-        fields: Column by field as the user gave them.
+        fields: Column by field.
     """
 
     def __init__(self, protocol: Protocol, fields: Mapping[str, str]) -> None:
@@ -40,8 +40,7 @@ class Tally:
         self._read_from: dict[str, int] = {}
         self._reasons: dict[str, dict[str, Any]] = {}
         self._demos = protocol.shown
-        self._fields = fields
-        self._column: str | None = None
+        self._column = fields.get("score", "score")
         self._pairs: list[tuple[float, float, str]] = []
         self._random = Random(0)  # noqa: S311
         self._shown = self._with_human = 0
@@ -85,7 +84,6 @@ class Tally:
         if example.score is None:
             return
         self._with_human += 1
-        self._column = self._column or self._score_column(example)
         if example_key(example) in self._demos:
             self._shown += 1
             return
@@ -94,12 +92,6 @@ class Tally:
             self._pairs.append(pair)
         elif (place := self._random.randrange(self._with_human - self._shown)) < MOST_COMPARED:
             self._pairs[place] = pair  # every item so far is as likely to be among them
-
-    def _score_column(self, example: Example) -> str:
-        if "score" in self._fields:
-            return self._fields["score"]
-        folded = {name.strip().casefold().replace(" ", "_").replace("-", "_"): name for name in example.record}
-        return next((folded[name] for name in COLUMNS["score"] if name in folded), "score")
 
     def summary(self) -> dict[str, Any]:
         """The counts as plain JSON values."""

@@ -113,9 +113,7 @@ def agreement(
         "notes": job.notes,
     }
     if as_json:
-        from active_critic.writing import json_text
-
-        typer.echo(json_text(document))
+        common.print_json(document)
         return
     from active_critic.cli._agreement_view import agreement_account
 
@@ -146,6 +144,8 @@ class _Job:
         from active_critic.errors import DataError
 
         column = asked or self._usual("group", taken)
+        if column is not None and asked is None and not self._names(column):
+            column = None
         if column is not None:
             names = self.table.names(column)
             if None in names:
@@ -154,6 +154,8 @@ class _Job:
                 raise DataError(f"no document is named; {remedy}", path=self.table.path, row=row, column=column)
         else:
             column = self._usual("source", taken)
+            if column is not None and not self._names(column):
+                column = None
             if column is None:
                 self.notes.append(
                     "no column names the document (--group), so every row counts as a document of its own"
@@ -171,13 +173,27 @@ class _Job:
     def find_systems(self, asked: str | None, taken: set[str]) -> None:
         """The system of every row, where there is a column for it."""
         column = asked or self._usual("system", taken)
-        if column is not None:
+        if column is not None and (asked is not None or self._names(column)):
             self.systems, self.system_column = self.table.names(column), column
 
-    def _usual(self, kind: str, taken: set[str]) -> str | None:
-        from active_critic.data import COLUMNS
+    def _names(self, column: str) -> bool:
+        """Whether a column that nobody asked for can be used: it holds names."""
+        from active_critic.errors import DataError
 
-        return next((name for name in COLUMNS[kind] if name in self.table.columns and name not in taken), None)
+        try:
+            self.table.names(column)
+        except DataError:
+            self.notes.append(f"the column {column!r} holds lists or objects and is not used")
+            return False
+        return True
+
+    def _usual(self, kind: str, taken: set[str]) -> str | None:
+        """The column of a usual name, an exact one before one that only looks alike."""
+        from active_critic.data import COLUMNS
+        from active_critic.files import folded
+
+        columns = sorted(set(self.table.columns) - taken, key=lambda column: (column != folded(column), column))
+        return next((column for name in COLUMNS[kind] for column in columns if folded(column) == name), None)
 
     def measure(self, human: str, columns: Sequence[str], level: Level, aspect: str | None, *, only: bool) -> None:
         """One human column at one level; what cannot be measured is an error if it is all that was asked for."""

@@ -158,9 +158,7 @@ def compare(
             for record in found.predictions():
                 score_file.write(record)
     if as_json:
-        from active_critic.writing import json_text
-
-        typer.echo(json_text(found.to_dict()))
+        common.print_json(found.to_dict())
     else:
         common.show_notes([note for note in found.notes if note not in {*data.notes, *notes}], quiet=quiet)
         from active_critic.cli._compare_view import comparison_account
@@ -182,7 +180,7 @@ def result_file(path: Path) -> RecordWriter:
 
 def is_whole(writer: RecordWriter) -> bool:
     """Whether the file takes everything as one document, and not a row a method."""
-    return writer.path.name.removesuffix(".gz").endswith(".json")
+    return writer.path.name.lower().removesuffix(".gz").endswith(".json")
 
 
 def parse_settings(given: Sequence[str] | None, *, of: str | None = None) -> dict[str, dict[str, Any]]:

@@ -84,7 +84,6 @@ def curve(
     from active_critic.meta_evaluation.curves import curve as curve_of
     from active_critic.meta_evaluation.curves import draw
     from active_critic.records import Usage
-    from active_critic.writing import json_text
 
     try:
         possible, _, notes = draw(data, **how)
@@ -124,7 +123,7 @@ def curve(
 
             picture.append(curve_svg(found))
     if as_json:
-        typer.echo(json_text(found.to_dict()))
+        common.print_json(found.to_dict())
     else:
         from active_critic.cli._curve_view import curve_account
 

@@ -33,7 +33,7 @@ def list_sets(
         import json
 
         found = [_as_json(card, cache) for card in cards]
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(found, indent=2))
         return
 
     from rich.table import Table
@@ -82,7 +82,7 @@ def describe(
     if as_json:
         import json
 
-        typer.echo(json.dumps(_as_json(card, cache), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(_as_json(card, cache), indent=2))
         return
 
     from rich.table import Table
@@ -125,7 +125,7 @@ def get(
     card = card_of(name)
     target = out or Path(f"{card.name}.jsonl")
     common.refuse_same(target, source)
-    writer = RecordWriter(target)
+    writer = RecordWriter(target, guarded=())  # an apostrophe would make a text another one
     if target.is_dir():
         raise OutputError(f"{target} is a folder; name a file in it with --out")
     if target.exists() and not force:

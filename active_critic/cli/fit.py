@@ -32,6 +32,7 @@ _OPTIONS = {
     "use_likelihood": "use_likelihood",
     "use_surface": "use_surface",
     "no_report": "report",
+    "seed": "seed",
 }
 """Options, and the parameter of an evaluator without which they have no meaning."""
 
@@ -89,7 +90,9 @@ def fit(
     rest: Annotated[
         Path | None, typer.Option(metavar="FILE", help="With --train: where the rows that were held back go.")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the split, batches, sets, folds and resampling.")] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Of the split, batches, sets, folds and resampling.")
+    ] = 0,
     task: Annotated[
         str | None, typer.Option(metavar="TEXT|@FILE", help="Your own task description; else inferred.")
     ] = None,
@@ -132,8 +135,8 @@ def fit(
     from active_critic.evaluators.base import scale_of
     from active_critic.records import Scale
 
-    common.refuse_same(out, examples, rest)
-    common.refuse_same(rest, examples)
+    common.refuse_same(out, examples, rest, common.journal_file(journal))
+    common.refuse_same(rest, examples, common.journal_file(journal))
     common.refuse_program(rest)
     if rest is not None and train is None:
         raise typer.BadParameter("--rest needs --train, which says how much is held back")
@@ -211,8 +214,6 @@ def fit(
     report = dict(program.provenance.report)
     notes = list(dict.fromkeys([*notes, *program.provenance.notes, *report.get("notes", ())]))
     if as_json:
-        from active_critic.writing import json_text
-
         document = {
             "program": str(out),
             "signature": critic.signature,
@@ -225,9 +226,9 @@ def fit(
             "usage": usage.to_dict(),
             "notes": notes,
         }
-        typer.echo(json_text(document))
+        common.print_json(document)
         return
-    score_with = common.scoring(out, api_base if model else None, api_key_env if model else None)
+    score_with = common.scoring(out, columns, api_base if model else None, api_key_env if model else None)
     if evaluator == OURS:
         show_fit(program, report, signature=critic.signature, out=out, score_with=score_with)
         return
@@ -276,7 +277,10 @@ def _maker(ctx: typer.Context, name: str, settings: list[str] | None) -> _Maker:
         raise typer.BadParameter(str(problem)) from None
     for option, parameter in _OPTIONS.items():
         source = ctx.get_parameter_source(option)
-        if source is not None and source.name == "COMMANDLINE" and parameter not in known.parameters:
+        typed = source is not None and source.name == "COMMANDLINE"
+        if typed and parameter in given and option != "sampling":
+            raise typer.BadParameter(f"--{option.replace('_', '-')} and --set {parameter}=... say the same; give one")
+        if typed and parameter not in known.parameters and option != "seed":  # the split has one, too
             own = ", ".join(known.parameters)
             there = f"it has {own} (--set PARAMETER=VALUE)" if own else "it has none"
             if option in known.parameters:
@@ -344,7 +348,7 @@ def _write_rows(path: Path, held_back: Examples) -> None:
 
     # Rows of JSON Lines may differ in their columns; a header holds them all.
     columns = dict.fromkeys(name for example in held_back for name in example.record)
-    with RecordWriter(path) as writer:
+    with RecordWriter(path, guarded=()) as writer:  # an apostrophe would make a text another one
         fill = dict.fromkeys(columns) if writer.kind in {".csv", ".tsv"} else {}
         for example in held_back:
             writer.write({**fill, **example.record})

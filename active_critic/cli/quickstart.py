@@ -41,7 +41,7 @@ def quickstart(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="PROGRAM.json", help="Where the program goes.")] = Path(
         "quickstart.json"
     ),
-    seed: Annotated[int, typer.Option(metavar="N", help="Another seed, another split and search.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Another seed, another split and search.")] = 0,
     journal: common.JournalPath = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")] = False,
     quiet: common.Quiet = False,
@@ -99,9 +99,7 @@ def quickstart(
         "notes": [CAVEAT],
     }
     if as_json:
-        from active_critic.writing import json_text
-
-        typer.echo(json_text(result))
+        common.print_json(result)
         return
     _print(result, shown, explained, critic.fitted)
 

@@ -73,18 +73,21 @@ def score(
 
     if as_json and out is None and not estimate:
         raise typer.BadParameter("--json prints the summary where the verdicts go; name a file for these with --out")
-    common.refuse_same(out, items, program)
+    common.refuse_same(out, items, program, common.journal_file(journal))
     common.refuse_program(out)
     columns = common.parse_fields(fields)
     protocol = load_protocol(program)
     if protocol.provenance.model == NO_MODEL and (repeat > 1 or estimate):
         option = "--estimate" if estimate else "--repeat"
         raise typer.BadParameter(f"{option} has no meaning for this program, which asks no model")
-    stream: Iterable[Example | BadRow] = itertools.islice(iter_examples(items, fields=columns), limit)
     sink = _sink(out)
-    watched = not quiet and sys.stderr.isatty()
+    if sink.needs_header and items.exists() and not (items.is_file() or items.is_dir()):
+        raise typer.BadParameter(f"{items} can be read only once, and {out} needs a header first; write .jsonl instead")
+    found = iter_examples(items, fields=columns)
+    stream: Iterable[Example | BadRow] = itertools.islice(found, limit)
+    watched = not quiet and sys.stderr.isatty() and items.is_file()
     header, total = _survey(items, limit) if watched or sink.needs_header else ((), 0)
-    tally = Tally(protocol, columns)
+    tally = Tally(protocol, found.fields)
     options = common.model_options(api_base, api_key_env, context, strict, workers)
     started = time.monotonic()
     with ExitStack() as stack:
@@ -92,7 +95,7 @@ def score(
             stack.enter_context(sink)  # an output that cannot be written is found before anything is paid for
         how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
         model = stack.enter_context(common.opened_for(ctx.obj, protocol.provenance, lm, **how))
-        notes = [] if model is None else _model_notes(protocol, model)
+        notes = [*found.notes, *(() if model is None else _model_notes(protocol, model))]
         common.show_notes(notes, quiet=quiet)
         again = _Again(repeat, explain=not no_explain)
         if estimate and model is not None:
@@ -113,9 +116,7 @@ def score(
         "notes": notes,
     }
     if as_json:
-        from active_critic.writing import json_text
-
-        typer.echo(json_text(summary))
+        common.print_json(summary)
     elif not quiet:
         from active_critic.report import score_summary
 

@@ -33,7 +33,7 @@ def show(
         raise typer.BadParameter("--json and --prompt do not go together")
     protocol = load_protocol(program)
     if as_json:
-        typer.echo(json.dumps(protocol.model_dump(mode="json"), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(protocol.model_dump(mode="json"), indent=2))
         return
 
     from active_critic.report import plain, program_account

@@ -54,12 +54,12 @@ def suggest(
 
     The pool is scored with the program, and those are chosen that are least like what is labelled or chosen already.
     """
-    from active_critic.data import read_examples
+    from active_critic.data import read_examples, unread_score
     from active_critic.evaluators import from_protocol, load_protocol
     from active_critic.evaluators.base import NO_MODEL
     from active_critic.records import Usage
     from active_critic.suggesting import Pool
-    from active_critic.writing import RecordWriter, json_text
+    from active_critic.writing import RecordWriter
 
     common.refuse_same(out, pool, program, labelled)
     common.refuse_program(out)
@@ -70,8 +70,11 @@ def suggest(
     # A score is what the pool lacks, so that its column need not be there.
     unscored = {name: column for name, column in columns.items() if name != "score"}
     data = read_examples(pool, fields=unscored, scored=False)
-    known = read_examples(labelled, fields=columns, scored=False) if labelled else ()
-    texts = Pool.of(data, n, labelled=known, shown=protocol.shown, seed=seed)
+    known = read_examples(labelled, fields=columns, scored=False) if labelled else None
+    if known is not None and (unread := unread_score(known)) is not None:
+        raise unread
+    common.show_notes([*data.notes, *(known.notes if known is not None else ())], quiet=quiet)
+    texts = Pool.of(data, n, labelled=known or (), shown=protocol.shown, seed=seed)
 
     from active_critic.cli._progress import Display
 
@@ -107,7 +110,7 @@ def suggest(
             "seconds": round(time.monotonic() - started, 3),
             "suggestions": rows,
         }
-        typer.echo(json_text(document))
+        common.print_json(document)
     else:
         _show(found)
         if not quiet:

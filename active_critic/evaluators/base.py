@@ -175,6 +175,9 @@ class Evaluator(ABC):
             ModelError: The language model cannot be used.
         """
         self.check()
+        seed = getattr(self, "seed", 0)
+        if seed < 0:
+            raise FitError(f"a seed is a whole number from 0 on, not {seed}")
         learns = self.learns_from_examples
         data = read_examples(examples, fields=fields, scale=scale, scored=learns or scale is None)
         notes = [*data.notes, *(check_examples(data) if learns else ())]

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -315,3 +317,24 @@ def test_names_cannot_drive_the_terminal(run, tmp_path) -> None:
 def test_examples_with_texts_are_read_as_they_are(run, tmp_path) -> None:
     data = [{**row, "mine": i % 3} for i, row in enumerate(rows())]
     assert go(run, write(tmp_path / "d.jsonl", data), *QUICK, human="rating", predicted="mine").code == 0
+
+
+def test_columns_that_look_usual_are_used_and_those_that_name_nothing_are_not(run: Any, tmp_path: Path) -> None:
+    made = [{"human": i % 4, "auto": i % 3, "Doc ID": f"d{i // 4}", "model": {"name": "m"}} for i in range(24)]
+    done = go(run, write(tmp_path / "t.jsonl", made), *QUICK, "--json", human="human", predicted="auto")
+    assert done.code == 0, done.err
+    assert done.document["group"] == "Doc ID"
+    assert done.document["results"][0]["columns"][0]["figures"]["groups"] == 6
+    assert done.document["system"] is None
+    assert any("'model' holds lists or objects" in note for note in done.document["notes"])
+
+
+def test_decimals_are_numbers(run: Any, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    numbers = [decimal.Decimal(f"{i % 4}.50") for i in range(12)]
+    pq.write_table(pa.table({"human": numbers, "auto": [float(n) for n in numbers]}), tmp_path / "t.parquet")
+    done = go(run, tmp_path / "t.parquet", *QUICK, "--json", human="human", predicted="auto")
+    assert done.code == 0, done.err
+    assert done.document["results"][0]["columns"][0]["figures"]["pearson"] == pytest.approx(1)

@@ -340,7 +340,7 @@ SECURITY = (
         "security/test_outputs.py::test_formulas_of_the_model_do_not_run_and_the_users_texts_stay_as_they_are",
     ),
     Local(
-        "a formula in any other table (`compare`, `agreement`, `datasets get`)",
+        "a formula in any other table (`compare`, `agreement`)",
         "gets a leading apostrophe",
         "",
         "security/test_outputs.py::test_a_table_of_ours_holds_no_formula",

@@ -1,0 +1,150 @@
+"""What is read from which column is said, and no output of ours changes a text or passes for people's scores."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest_cli import FIT, opener, refuse, rows, write
+
+
+def renamed(**more: Any) -> list[dict[str, Any]]:
+    """Examples whose source has a name that is not recognised."""
+    return [{"ticket": row.pop("source"), "output": row.pop("response"), **row} for row in (r | more for r in rows(12))]
+
+
+@pytest.fixture
+def surface(run: Any, tmp_path: Path) -> Path:
+    path = tmp_path / "s.json"
+    items = write(tmp_path / "named.jsonl", rows(12))
+    assert run("fit", items, "--evaluator", "surface", "--scale", "1..5", "-o", path, opener=refuse).code == 0
+    return path
+
+
+def test_score_says_which_columns_it_reads_and_that_none_is_the_source(run: Any, surface: Path, tmp_path: Path) -> None:
+    items = write(tmp_path / "i.jsonl", renamed())
+    done = run("score", surface, items, "-o", "v.jsonl", "--json")
+    assert done.code == 0, done.err
+    said = [note for note in done.document["notes"] if "columns" in note or "source" in note]
+    assert any("columns used: response=output" in note for note in said)
+    assert any("no column is recognised as the source; --fields source=NAME for 'ticket'" in note for note in said)
+    assert "--fields source=NAME for 'ticket'" in done.err
+    named = run("score", surface, items, "-o", "w.jsonl", "--json", "--fields", "source=ticket")
+    assert "source=ticket" in " ".join(named.document["notes"])
+
+
+def test_the_command_that_a_fit_ends_with_names_what_is_judged(run: Any, tmp_path: Path) -> None:
+    items = write(tmp_path / "i.jsonl", renamed())
+    fields = "response=output,source=ticket,score=rating,group=doc_id"
+    done = run("fit", items, "--fields", fields, "--scale", "1..5", "-o", "p.json", *FIT)
+    assert done.code == 0, done.err
+    assert "active-critic score p.json ITEMS --fields response=output,source=ticket" in " ".join(done.out.split())
+
+
+def test_suggest_says_which_columns_it_reads(run: Any, surface: Path, tmp_path: Path) -> None:
+    done = run("suggest", surface, write(tmp_path / "i.jsonl", renamed()), "-n", 2)
+    assert "no column is recognised as the source" in done.err
+
+
+def test_a_labelled_score_that_is_none_is_named(run: Any, surface: Path, tmp_path: Path) -> None:
+    pool, labelled = write(tmp_path / "i.jsonl", rows(12)), rows(4)
+    labelled[1]["rating"], labelled[2]["rating"] = "", "4/5"
+    done = run("suggest", surface, pool, "-n", 2, "--labelled", write(tmp_path / "l.jsonl", labelled))
+    assert done.code == 3
+    assert "l.jsonl, row 3, column 'rating': the score '4/5' is not a number" in done.err
+
+
+def test_what_is_held_back_is_written_as_it_was_read(run: Any, tmp_path: Path) -> None:
+    made = rows(12)
+    for row, start in zip(made, ["- ", "@anna ", "=1+1 ", "+1 "] * 3, strict=True):
+        row["response"] = start + row["response"]
+    items = write(tmp_path / "i.jsonl", made)
+    done = run(
+        *("fit", items, "--evaluator", "surface", "--scale", "1..5", "-o", "p.json", "--train", 0.5),
+        *("--rest", "rest.csv"),
+        opener=refuse,
+    )
+    assert done.code == 0, done.err
+    with Path("rest.csv").open(newline="") as file:
+        held_back = {row["response"] for row in csv.DictReader(file)}
+    assert held_back
+    assert held_back <= {row["response"] for row in made}
+
+
+def test_verdicts_are_not_taken_for_human_scores(run: Any, surface: Path, tmp_path: Path) -> None:
+    items = write(tmp_path / "i.jsonl", rows(12))
+    assert run("score", surface, items, "-o", "judged.jsonl").code == 0
+    again = run("score", surface, "judged.jsonl", "-o", "twice.jsonl", "--json").document
+    assert again["agreement"]["column"] == "rating"
+    assert "is not taken for people's" in " ".join(again["notes"])
+    mine = run("score", surface, "judged.jsonl", "-o", "thrice.jsonl", "--json", "--fields", "score=score").document
+    assert mine["agreement"]["column"] == "score"
+    bare = write(tmp_path / "b.jsonl", [{k: v for k, v in row.items() if k != "rating"} for row in rows(12)])
+    assert run("score", surface, bare, "-o", "judged.jsonl").code == 0
+    refit = run("fit", "judged.jsonl", "--evaluator", "surface", "-o", "q.json", opener=refuse)
+    assert refit.code == 3
+    assert "no column is recognised as the score" in refit.err
+
+
+def test_a_human_score_that_verdicts_displaced_is_found_again(run: Any, surface: Path, tmp_path: Path) -> None:
+    made = [{**row, "score": row.pop("rating")} for row in rows(12)]
+    assert run("score", surface, write(tmp_path / "i.jsonl", made), "-o", "judged.jsonl").code == 0
+    again = run("score", surface, "judged.jsonl", "-o", "twice.jsonl", "--json").document
+    assert again["agreement"]["column"] == "input_score"
+
+
+def test_a_seed_below_zero_is_refused_before_anything_is_paid_for(run: Any, examples: Path) -> None:
+    assert run("fit", examples, "-o", "q.json", "--seed", -1, opener=refuse).code == 2
+    done = run("fit", examples, "-o", "q.json", "--set", "seed=-1", *FIT)
+    assert done.code == 6
+    assert "a seed is a whole number from 0 on, not -1" in done.err
+
+
+def test_an_option_and_a_setting_of_the_same_meaning_are_refused(run: Any, examples: Path) -> None:
+    for option in (["--demos", 2, "--set", "demos=3"], ["--seed", 1, "--set", "seed=2"]):
+        done = run("fit", examples, "-o", "q.json", *option, opener=refuse)
+        assert done.code == 2
+        assert "say the same" in done.err
+
+
+@pytest.mark.parametrize("option", [["--lm", "openai/x"], ["--api-base", "http://127.0.0.1:9/v1"]])
+def test_a_model_for_a_program_that_asks_none_is_refused(run: Any, surface: Path, tmp_path: Path, option: Any) -> None:
+    items = write(tmp_path / "i.jsonl", rows(3))
+    done = run("score", surface, items, "-o", "v.jsonl", *option, opener=refuse)
+    assert done.code == 2
+    assert f"{option[0]} has no meaning for this program" in done.err
+
+
+def test_a_column_whose_name_has_a_blank_around_it_can_be_named(run: Any, surface: Path, tmp_path: Path) -> None:
+    path = tmp_path / "i.csv"
+    path.write_text("my output, my source\nGood.,Why?\n")
+    done = run("score", surface, path, "-o", "v.jsonl", "--fields", "response=my output,source=my source")
+    assert done.code == 0, done.err
+
+
+def test_an_output_does_not_replace_the_journal(run: Any, program: Path, examples: Path) -> None:
+    done = run("score", program, examples, "-o", "j.jsonl", "--journal", "j.jsonl", opener=opener())
+    assert done.code == 2
+    assert "would be written over" in done.err
+
+
+def test_a_pipe_cannot_be_read_twice(run: Any, surface: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "i.jsonl")
+    done = run("score", surface, tmp_path / "i.jsonl", "-o", "v.csv")
+    assert done.code == 2
+    assert "can be read only once" in done.err
+
+
+def test_json_is_utf_8_whatever_the_terminal_takes(surface: Path, tmp_path: Path) -> None:
+    items = write(tmp_path / "i.jsonl", rows(3))
+    code = "import sys; from active_critic.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "score", surface, items, "-o", tmp_path / "p😀é.jsonl", "--json"]
+    environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
+    done = subprocess.run(command, capture_output=True, check=True, env=environment)
+    assert json.loads(done.stdout.decode("utf-8"))["output"].endswith("p😀é.jsonl")
