@@ -92,7 +92,7 @@ def read_examples(
     source: Any,
     *,
     fields: Mapping[str, str] | None = None,
-    scale: Scale | str | None = None,
+    scale: Scale | str | tuple[float, float] | None = None,
     scored: bool = True,
 ) -> Examples:
     """Read examples and check every row.
@@ -101,8 +101,9 @@ def read_examples(
         source: A path (``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.ndjson``, each also ``.gz``, or ``.parquet``), a
             pandas DataFrame, a Hugging Face ``Dataset``, or an iterable of mappings or ``Example``.
         fields: Column by field (``{"score": "overall"}``); other fields are found by ``COLUMNS``.
-        scale: The scale of the scores (``"1..5"``). Without it, a column ``scale`` that is the same in all rows
-            counts, else the narrowest of ``USUAL_SCALES`` that contains every score is taken, and the notes say so.
+        scale: The scale of the scores (``"1..5"``, or its two ends). Without it, a column ``scale`` that is the same in
+            all rows counts, else the narrowest of ``USUAL_SCALES`` that contains every score is taken, and said in the
+            notes.
         scored: Whether every example must have a score. False for items that are to be scored: a missing or broken
             score is then None, and no scale is inferred.
 
@@ -110,6 +111,8 @@ def read_examples(
         DataError: Naming file, row and column, and the remedy.
         MissingExtra: A Parquet file, and pyarrow is not installed.
     """
+    if isinstance(scale, tuple):
+        scale = "..".join(map(str, scale))
     given = Scale.parse(scale) if isinstance(scale, str) else scale
     path, stream = _items(source)
     rows: list[tuple[int, _Record]] = []

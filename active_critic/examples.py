@@ -181,8 +181,10 @@ def split(examples: Examples, train: float, seed: int) -> tuple[Examples, Exampl
         seed: Another seed, another split.
 
     Raises:
-        DataError: ``train`` is no such fraction, or there is only one document.
+        DataError: ``train`` is no such fraction, there is only one document, or these are not ``Examples``.
     """
+    if not isinstance(examples, Examples):
+        raise DataError(f"what is split are Examples, as read_examples gives them, not {type(examples).__name__}")
     if not 0 < train < 1:
         raise DataError(f"the part for training is a fraction between 0 and 1, not {train:g}", path=examples.path)
     groups = _by_group(examples, seed)

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal, Self
 import orjson
 
 from active_critic import store
-from active_critic.data import read_examples
-from active_critic.errors import FitError, UnknownModel
+from active_critic.data import iter_examples, read_examples
+from active_critic.errors import DataError, FitError, UnknownModel
 from active_critic.evaluators.judging import Judge, Run
 from active_critic.examples import Examples, by_content, check_examples, data_sha256
 from active_critic.files import BadRow
@@ -158,7 +158,7 @@ class Evaluator(ABC):
         examples: Any,
         *,
         fields: Mapping[str, str] | None = None,
-        scale: Scale | str | None = None,
+        scale: Scale | str | tuple[float, float] | None = None,
         progress: Progress | None = None,
     ) -> Self:
         """Learn from scored examples.
@@ -259,30 +259,38 @@ class Evaluator(ABC):
             source: What it was made from.
             explain: Also explain; the ratings are the same either way.
             reference: A reference text, for evaluators that compare with one.
+
+        Raises:
+            DataError: One of them is no text.
         """
+        for name, text in (("response", response), ("source", source), ("reference", reference or "")):
+            if not isinstance(text, str):
+                raise DataError(f"the {name} is a text, not {type(text).__name__}")
         example = Example(response=response, source=source, reference=reference)
         return next(self.score_many([example], explain=explain))
 
     def score_many(
-        self, items: Iterable[Example | BadRow], *, explain: bool = True, progress: Progress | None = None
+        self, items: Iterable[Example | BadRow] | Any, *, explain: bool = True, progress: Progress | None = None
     ) -> Iterator[Verdict]:
         """Score many texts, as a stream: one verdict an item, in the order of the items, whatever happens to one.
 
         Items are read ahead in windows of 256, inside which those that share a source are scored one after the other.
 
         Args:
-            items: The texts. Rows that could not be read give an unscored verdict with the reason.
+            items: The texts, or whatever ``iter_examples`` reads: a path, a DataFrame, mappings. Rows that could not be
+                read give an unscored verdict with the reason.
             explain: Also explain; the ratings are the same either way.
             progress: See :data:`Progress`.
 
         Raises:
+            DataError: They cannot be read at all.
             ModelError: The endpoint does not answer at all, or failed five times in a row, or its first twenty replies
                 cannot be read, not one; a note says how to go on.
         """
         judge = self.judge()
         run = Run(judge, explain)
         done = 0
-        stream = iter(items)
+        stream = _items(items)
         with ThreadPoolExecutor(max(1, self._workers)) as pool:
             try:
                 while window := list(itertools.islice(stream, WINDOW)):
@@ -303,6 +311,16 @@ class Evaluator(ABC):
     @property
     def _workers(self) -> int:
         return self.model.workers
+
+
+def _items(given: Any) -> Iterator[Example | BadRow]:
+    """What is to be scored, as it is or read."""
+    if isinstance(given, str | Path) or hasattr(given, "itertuples"):
+        return iter_examples(given)
+    stream = iter(given)
+    head = list(itertools.islice(stream, 1))
+    whole = itertools.chain(head, stream)
+    return whole if not head or isinstance(head[0], Example | BadRow) else iter_examples(whole)
 
 
 def _source(entry: Example | BadRow) -> str:

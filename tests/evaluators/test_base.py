@@ -14,6 +14,7 @@ import pytest
 
 from active_critic.errors import (
     AuthenticationFailed,
+    DataError,
     EndpointDown,
     FitError,
     ModelError,
@@ -22,7 +23,8 @@ from active_critic.errors import (
     RequestRefused,
     UnreadableReply,
 )
-from active_critic.evaluators import ActiveCritic, Evaluator, ZeroShot, from_protocol, load
+from active_critic.evaluators import ActiveCritic, Evaluator, Surface, ZeroShot, from_protocol, load
+from active_critic.examples import split
 from active_critic.files import BadRow
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, Turn, scripted_lm
@@ -372,3 +374,35 @@ def test_a_journal_that_the_caller_gave_the_model_stays_the_callers(tmp_path: Pa
         assert lm.memory is journal
         assert len(journal) == 1
     assert not (tmp_path / "other.sqlite").exists()
+
+
+# --- what may be scored ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def floor() -> Surface:
+    made = [{"response": "word " * (i % 5 + 1), "source": f"s{i}", "score": 1 + i % 5} for i in range(20)]
+    return Surface(journal=None).fit(made, scale=(1, 5))
+
+
+def test_mappings_a_file_and_a_frame_are_scored_as_examples_are(floor: Surface, tmp_path: Path) -> None:
+    made = [{"input": "s", "output": f"Text {'word ' * i}"} for i in range(3)]
+    path = tmp_path / "i.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in made))
+    pd = pytest.importorskip("pandas")
+    expected = [v.score for v in floor.score_many([Example(row["output"], row["input"]) for row in made])]
+    for items in (made, iter(made), path, str(path), pd.DataFrame(made)):
+        assert [v.score for v in floor.score_many(items)] == expected
+    assert list(floor.score_many([])) == []
+
+
+def test_what_is_no_text_is_a_clear_error(floor: Surface) -> None:
+    with pytest.raises(DataError, match="the response is a text, not NoneType"):
+        floor.score(None)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="the source is a text, not int"):
+        floor.score("a", 5)  # type: ignore[arg-type]
+
+
+def test_only_examples_are_split() -> None:
+    with pytest.raises(DataError, match="not list"):
+        split([Example("a", score=1)], 0.5, 0)  # type: ignore[arg-type]
