@@ -5,7 +5,8 @@
 The mean of the three coefficients a method and data set, their average over the sets, and the difference of that
 average between one method and every other, with a 95 % bootstrap interval: documents are drawn anew within each set,
 the same for both methods, and the average taken again. Comparisons of one set with several seeds count as one: its
-figure is their mean, and a document that several of them tested on is drawn for all. No model is asked.
+figure is their mean, and a document that several of them tested on is drawn for all. Comparisons of one set with the
+same seed and splits are one comparison, of all their methods. No model is asked.
 """
 
 from __future__ import annotations
@@ -32,7 +33,12 @@ def main() -> None:
     found: Runs = {}
     for name in args.results:
         document = json.loads(Path(name).read_text())
-        found.setdefault(document["name"], []).append(document)
+        runs = found.setdefault(document["name"], [])
+        same = [other for other in runs if other["splits"] == document["splits"]]
+        if same:
+            _join(same[0], document)
+        else:
+            runs.append(document)
     every = [document for runs in found.values() for document in runs]
     methods = [
         name
@@ -74,6 +80,20 @@ def main() -> None:
     stem.with_suffix(".json").write_text(json.dumps(document, indent=1) + "\n")
     stem.with_suffix(".md").write_text(table(document))
     print(table(document))
+
+
+def _join(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """Add the methods of another comparison on the same splits."""
+    there = {method["name"] for method in one["methods"]}
+    added = [method for method in other["methods"] if method["name"] not in there]
+    one["methods"] += added
+    rows = {_place(row): row for row in other["predictions"]}
+    for row in one["predictions"]:
+        row |= {method["name"]: rows[_place(row)][method["name"]] for method in added}
+
+
+def _place(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["repeat"], row["fold"], row["example"]
 
 
 def table(document: dict[str, Any]) -> str:
