@@ -8,12 +8,21 @@ from __future__ import annotations
 import functools
 import random
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError
-from pydantic import AfterValidator, BaseModel, Field, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 from active_critic.errors import UnreadableReply
 from active_critic.lm.client import CHARS_PER_TOKEN, LanguageModel
@@ -36,8 +45,17 @@ QUALITIES = (
 """Said when criteria have to be asked for again: small models take topics for criteria, and repeat themselves."""
 
 _QUOTED = AfterValidator(quote)  # what the model writes goes back into prompts, and may repeat what an example says
-_Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=3, max_length=300), _QUOTED]
-_Paragraph = Annotated[str, StringConstraints(strip_whitespace=True, max_length=500), _QUOTED]
+_LINE, _PARAGRAPH = 300, 500
+"""Characters of what a model notes; what is longer is asked for again, and then cut: no fit ends over a sentence."""
+_AGAIN: ContextVar[bool] = ContextVar("again", default=False)
+
+
+def _cut(length: int) -> BeforeValidator:
+    return BeforeValidator(lambda text: text.strip()[:length] if _AGAIN.get() and isinstance(text, str) else text)
+
+
+_Line = Annotated[str, _cut(_LINE), StringConstraints(strip_whitespace=True, min_length=3, max_length=_LINE), _QUOTED]
+_Paragraph = Annotated[str, _cut(_PARAGRAPH), StringConstraints(strip_whitespace=True, max_length=_PARAGRAPH), _QUOTED]
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -366,7 +384,8 @@ class Asker:
             ModelError: The endpoint cannot be used.
         """
         complaint = ""
-        for _ in (1, 2):
+        for again in (False, True):
+            token = _AGAIN.set(again)
             asked = signature.with_instructions(signature.instructions + complaint)
             try:
                 here = dspy.context(lm=self.lm.dspy, adapter=self.adapter, disable_history=True)
@@ -381,6 +400,8 @@ class Asker:
                 )
                 if issubclass(kind, _Named):
                     complaint += QUALITIES
+            finally:
+                _AGAIN.reset(token)
         raise UnreadableReply(
             f"{self.lm.name} did not answer in the form asked for ({signature.__name__}), nor when asked again: {why}. "
             f"It said: {reply[:500]!r}. Try a larger model, or give your own --task and --criteria.",

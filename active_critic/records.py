@@ -73,7 +73,8 @@ class Scale(Record):
 
     def to_percent(self, score: float) -> float:
         """A score on this scale as a number from 0 (worst) to 100 (best)."""
-        return 100.0 * (score - self.low) / (self.high - self.low)
+        percent = 100.0 * (score - self.low) / (self.high - self.low)
+        return min(100.0, percent) if score <= self.high else percent  # rounding may lead a little beyond the end
 
     def from_percent(self, percent: float) -> float:
         """A number from 0 to 100 as a score on this scale."""

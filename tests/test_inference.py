@@ -375,3 +375,19 @@ def test_texts_in_examples_cannot_leave_their_marks() -> None:
             assert text.count("</response>") == text.count("</source>") == 5
             assert "<|" not in text
             assert "[[ ## notes" not in text
+
+
+def test_what_the_model_notes_at_too_great_length_is_cut_and_ends_no_fit() -> None:
+    def long(kind: str, _: str) -> str | None:
+        if kind in {"observe", "check"}:
+            return json.dumps({"notes": {"observations": "Seen. " * 200, "complete": True}})
+        if kind == "summary":
+            parts = dict.fromkeys(("task_type", "evaluated", "relation"), "It goes on and on. " * 40)
+            return json.dumps({"summary": parts})
+        return None
+
+    model = Model(answer=long)
+    found = infer(examples(30), model.lm, scale=SCALE)
+    assert model.counts["summary"] == 2
+    assert model.counts["observe"] == 10
+    assert max(map(len, found.task_description.split("What is judged"))) < 700

@@ -13,6 +13,7 @@ from simulated import simulated_lm
 from active_critic import scoring
 from active_critic.evaluators import Surface, from_protocol
 from active_critic.evaluators.base import WINDOW
+from active_critic.examples import example_key
 from active_critic.journal import Journal
 from active_critic.lm import scripted_lm
 from active_critic.protocols import CriticProtocol, Demo, Provenance
@@ -53,6 +54,22 @@ def test_a_kept_head_serves_no_other_demonstrations() -> None:
     assert len(without) == len(with_one) - 2
     assert "Nowhere." in changed[1]
     assert "There." in with_one[1]
+
+
+def test_an_item_that_is_a_demonstration_is_not_shown_to_itself() -> None:
+    seen: list[Any] = []
+    made = Example(response="There.", source="Where?")
+    demos = (
+        Demo(source="Where?", response="There.", score=50.0, example_id=example_key(made), group="g"),
+        Demo(source="When?", response="Now.", score=75.0, example_id="other", group="g"),
+    )
+    critic = from_protocol(program(mode="coarse", demos=demos), simulated_lm(seen=seen), journal=None)
+    assert critic.score("There.", "Where?").score is not None
+    assert critic.score("Elsewhere.", "Where?").score is not None
+    shown = [["".join(text for role, text in turns[1:-1] if role == "user")] for turns in seen]
+    assert "There." not in shown[0][0]
+    assert "Now." in shown[0][0]
+    assert "There." in shown[1][0]
 
 
 def test_the_key_of_a_request_is_what_it_has_always_been(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from active_critic.records import CriterionVerdict, Example, Verdict
+from active_critic.records import CriterionVerdict, Example, Scale, Verdict
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,10 @@ def test_a_verdict_has_a_score_or_a_reason() -> None:
 def test_examples_are_equal_by_what_they_hold() -> None:
     assert Example("a", "b", 1.0) == Example("a", "b", 1.0)
     assert Example("a", "b", 1.0) != Example("a", "b", 2.0)
+
+
+@pytest.mark.parametrize("text", ["-4.9..-2", "-4.8..0.6", "0..0.69", "0..5.27", "1..5"])
+def test_the_best_score_is_exactly_a_hundred_percent(text: str) -> None:
+    scale = Scale.parse(text)
+    assert scale.to_percent(scale.high) == 100
+    assert scale.to_percent(scale.high + 1) > 100

@@ -9,6 +9,7 @@ from typing import TypeVar
 from active_critic.errors import FitError
 from active_critic.evaluators.base import Progress
 from active_critic.lm import LanguageModel
+from active_critic.quoting import quote
 from active_critic.records import Criterion
 
 _Job = TypeVar("_Job")
@@ -81,7 +82,8 @@ def given_criteria(criteria: Sequence[Criterion] | Mapping[str, str] | None) -> 
         if criterion.name.casefold() in seen:
             raise FitError(f"the criterion {criterion.name!r} is given twice; names must differ in more than case")
         seen.add(criterion.name.casefold())
-    return list(criteria)
+    # A name stands in forms and demonstrations, where nothing may look like a mark of ours.
+    return [criterion.model_copy(update={"name": quote(criterion.name)}) for criterion in criteria]
 
 
 def check_names(criteria: Iterable[Criterion]) -> None:

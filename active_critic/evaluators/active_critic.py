@@ -173,7 +173,12 @@ class ActiveCritic(Evaluator):
         stopped: str | None = compiled.search.stopped
         if stopped is not None:
             notes.append(stopped)
-        elif len(found) < self.candidates:
+        elif len(several) > len(found):
+            notes.append(
+                f"of the rating levels given, only the first {len(found)} were tried: the search had {len(found)} "
+                f"candidate{'s' * (len(found) > 1)} to try them on"
+            )
+        elif len(found) < self.candidates and compiled.search.size:
             notes.append(
                 f"{len(found)} candidates were tried, not {self.candidates}: {len(data)} examples give no more "
                 f"different sets of {compiled.search.size} demonstrations"

@@ -12,6 +12,7 @@ from active_critic.evaluators._readings import READINGS, further_reading, is_cop
 from active_critic.evaluators.gpt_score import weighing_turns
 from active_critic.evaluators.judging import Judge
 from active_critic.evaluators.surface import SurfaceFloor
+from active_critic.examples import example_key
 from active_critic.lm.client import Turn
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood
 from active_critic.records import Example, Verdict
@@ -51,7 +52,8 @@ class CriticJudge(Judge):
         if question == "approval":
             return approval_turns(self.scorer.protocol.criteria, example.source, example.response)
         protocol = self.scorer.protocol
-        turns: list[Turn] = [("system", instructions(protocol)), *demo_turns(protocol, self.scorer.rate.demos)]
+        demos = [demo for demo in self.scorer.rate.demos if demo.example_id != example_key(example)]
+        turns: list[Turn] = [("system", instructions(protocol)), *demo_turns(protocol, demos)]
         turns.append(("user", item(example.source, example.response, protocol)))
         if protocol.mode == "fine":
             turns += [("assistant", "(ratings of the criteria)"), ("user", OVERALL_QUESTION)]
@@ -61,7 +63,9 @@ class CriticJudge(Judge):
         """The scorer's verdict, or another reading of the response."""
         if question in self.further:
             return further_reading(question, self.scorer.lm, self.scorer.protocol.criteria, example)
-        return self.scorer.rated(example.source, example.response, explain=explain)
+        # What stands among the demonstrations with its human score would be read off the prompt.
+        itself = (example_key(example), None)
+        return self.scorer.rated(example.source, example.response, explain=explain, without=itself)
 
     def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
         """The same; combined with the other readings where the program says so."""

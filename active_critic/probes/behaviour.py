@@ -335,7 +335,7 @@ class _Measured:
             every = [*self._before, *(v for column in self._after.values() for v in column)]
             values = [value for v in every if (value := self._value(v, kind, name)) is not None]
             if len(values) > 1 and max(values) - min(values) <= 1e-12 * max(1.0, abs(values[0])):
-                found.append(name)
+                found.append(f"{name} (criterion)" if kind == "criterion" and name == OVERALL else name)
         return tuple(dict.fromkeys(found))
 
     def changes(self, names: Sequence[str]) -> tuple[Change, ...]:
