@@ -9,13 +9,13 @@ from __future__ import annotations
 import difflib
 import itertools
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from active_critic.cells import aspects_in, conversation, number_in, plain_value, text_in
 from active_critic.errors import DataError
 from active_critic.examples import (
     Examples,
@@ -28,7 +28,7 @@ from active_critic.examples import (
     repeated_rows,
     split,
 )
-from active_critic.files import NUMBER, BadRow, check_columns, folded, iter_records
+from active_critic.files import BadRow, check_columns, folded, iter_records
 from active_critic.records import Example, Scale
 from active_critic.writing import RecordWriter, merge_record
 
@@ -205,7 +205,7 @@ def _items(source: Any) -> tuple[str | None, Iterator[_Item]]:
         columns = [str(column) for column in source.columns]
         check_columns(columns, None)
         source = (
-            {column: _plain(value, missing=True) for column, value in zip(columns, cells, strict=True)}
+            {column: plain_value(value, missing=True) for column, value in zip(columns, cells, strict=True)}
             for cells in source.itertuples(index=False, name=None)
         )
     if not isinstance(source, Iterable):
@@ -218,16 +218,8 @@ def _item(row: int, item: Any) -> _Item:
     if isinstance(item, Example):
         return item.row or row, item
     if isinstance(item, Mapping):
-        return row, {str(name): _plain(value) for name, value in item.items()}
+        return row, {str(name): plain_value(value) for name, value in item.items()}
     return BadRow(row, f"an example is a mapping or an Example, not {type(item).__name__}")
-
-
-def _plain(value: Any, *, missing: bool = False) -> Any:
-    """NumPy's values as Python's own; with ``missing``, the ways in which pandas says so as None."""
-    value = value.tolist() if hasattr(value, "tolist") else value
-    if missing and (type(value).__name__ in {"NAType", "NaTType"} or (isinstance(value, float) and math.isnan(value))):
-        return None
-    return value
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -239,27 +231,10 @@ def _holds_text(rows: Sequence[tuple[int, _Record]], column: str) -> bool:
     """Whether a column holds what a response may have been made from: more than a word, or a conversation."""
     values = (record.get(column) for _, record in rows[:20] if isinstance(record, dict))
     return any(
-        _conversation(value) is not None if isinstance(value, list) else len(str(value).split()) > 2
+        conversation(value) is not None if isinstance(value, list) else len(str(value).split()) > 2
         for value in values
         if isinstance(value, str | list)
     )
-
-
-def _conversation(cell: Any) -> str | None:
-    """The text of a list of messages, as chat APIs write them; None where it is no such list."""
-    if not isinstance(cell, list) or not cell:
-        return None
-    said = []
-    for message in cell:
-        content = message.get("content") if isinstance(message, Mapping) else None
-        if isinstance(content, list):  # in parts, of which pictures and the like say nothing here
-            content = "\n".join(str(part["text"]) for part in content if isinstance(part, Mapping) and "text" in part)
-        if not isinstance(content, str):
-            return None
-        said.append((str(message.get("role") or "").strip(), content))
-    if len(said) == 1:
-        return said[0][1]
-    return "\n\n".join(f"{role}: {content}" if role else content for role, content in said)
 
 
 def _names_things(rows: Sequence[tuple[int, _Record]], column: str) -> bool:
@@ -347,7 +322,7 @@ def _example(row: int, record: _Record, fields: Mapping[str, str], *, scored: bo
     for name in COLUMNS:
         cell = getattr(made, name) if made else kept.get(fields[name]) if name in fields else None
         try:
-            values[name] = (_number if name == "score" else _text)(cell)
+            values[name] = (number_in if name == "score" else text_in)(cell)
         except ValueError as problem:
             if scored or name != "score":
                 return BadRow(row, str(problem), kept, fields.get(name, name))
@@ -356,50 +331,7 @@ def _example(row: int, record: _Record, fields: Mapping[str, str], *, scored: bo
         reason = "the text to be judged is empty; fill it in or drop the row"
         return BadRow(row, reason, kept, fields.get("response", "response"))
     values["source"] = values["source"] or ""
-    return Example(**values, aspects=made.aspects if made else _aspects(kept), record=kept, row=row)
-
-
-def _text(cell: Any) -> str | None:
-    """A cell as text, None when blank.
-
-    Raises:
-        ValueError: It is no text, or contains what is no character.
-    """
-    cell = _conversation(cell) or cell
-    if isinstance(cell, bool) or not isinstance(cell, str | int | float | None):
-        remedy = "make it one; of lists, only those of messages with role and content can be read"
-        raise ValueError(f"expected a text, not {type(cell).__name__} ({str(cell)[:40]!r}); {remedy}")
-    if isinstance(cell, float):
-        cell = int(cell) if cell.is_integer() else cell if cell == cell else None
-    text = "" if cell is None else str(cell)
-    if "\0" in text:
-        raise ValueError("contains a NUL character; the data may be damaged")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError("contains half of a surrogate pair, which is no character; the data may be damaged") from None
-    return text if text.strip() else None
-
-
-def _number(cell: Any) -> float | None:
-    """A cell as a score, None when missing.
-
-    Raises:
-        ValueError: It is not a finite number.
-    """
-    if cell is None or (isinstance(cell, str) and not cell.strip()):
-        return None
-    if isinstance(cell, bool) or not (isinstance(cell, int | float) or NUMBER.fullmatch(str(cell))):
-        if str(cell).strip().casefold().lstrip("+-") not in {"nan", "inf", "infinity"}:
-            raise ValueError(f"the score {str(cell)[:40]!r} is not a number; correct it or drop the row")
-        cell = math.nan
-    try:
-        number = float(cell)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError("the score is not a finite number; correct it or drop the row")
-    return number
+    return Example(**values, aspects=made.aspects if made else aspects_in(kept), record=kept, row=row)
 
 
 def unread_score(examples: Examples) -> DataError | None:
@@ -407,31 +339,10 @@ def unread_score(examples: Examples) -> DataError | None:
     column = examples.fields.get("score", "score")
     for example in examples:
         try:
-            _number(example.record.get(column))
+            number_in(example.record.get(column))
         except ValueError as problem:
             return DataError(str(problem), path=examples.path, row=example.row, column=column)
     return None
-
-
-def _aspects(record: Mapping[str, Any]) -> dict[str, float]:
-    """Further human scores: an object in the column ``scores``, and columns ``aspect_*``; what is no number is none."""
-    scores = record.get("scores")
-    if isinstance(scores, str) and scores.lstrip().startswith("{"):
-        try:
-            scores = json.loads(scores)
-        except (ValueError, RecursionError):
-            scores = None
-    found = dict(scores) if isinstance(scores, Mapping) else {}
-    found |= {name.removeprefix("aspect_"): cell for name, cell in record.items() if name.startswith("aspect_")}
-    numbers: dict[str, float] = {}
-    for name, cell in found.items():
-        try:
-            number = _number(cell)
-        except ValueError:
-            continue
-        if number is not None:
-            numbers[str(name)] = number
-    return numbers
 
 
 def for_aspect(examples: Examples, aspect: str) -> Examples:

@@ -1,0 +1,100 @@
+"""What stands in a cell of the user's data: a text, a score, further scores of aspects."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from active_critic.files import NUMBER
+
+
+def plain_value(value: Any, *, missing: bool = False) -> Any:
+    """NumPy's values as Python's own; with ``missing``, the ways in which pandas says so as None."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if missing and (type(value).__name__ in {"NAType", "NaTType"} or (isinstance(value, float) and math.isnan(value))):
+        return None
+    return value
+
+
+def conversation(cell: Any) -> str | None:
+    """The text of a list of messages, as chat APIs write them; None where it is no such list."""
+    if not isinstance(cell, list) or not cell:
+        return None
+    said = []
+    for message in cell:
+        content = message.get("content") if isinstance(message, Mapping) else None
+        if isinstance(content, list):  # in parts, of which pictures and the like say nothing here
+            content = "\n".join(str(part["text"]) for part in content if isinstance(part, Mapping) and "text" in part)
+        if not isinstance(content, str):
+            return None
+        said.append((str(message.get("role") or "").strip(), content))
+    if len(said) == 1:
+        return said[0][1]
+    return "\n\n".join(f"{role}: {content}" if role else content for role, content in said)
+
+
+def text_in(cell: Any) -> str | None:
+    """A cell as text, None when blank.
+
+    Raises:
+        ValueError: It is no text, or contains what is no character.
+    """
+    said = conversation(cell)
+    cell = cell if said is None else said
+    if isinstance(cell, bool) or not isinstance(cell, str | int | float | None):
+        remedy = "make it one; of lists, only those of messages with role and content can be read"
+        raise ValueError(f"expected a text, not {type(cell).__name__} ({str(cell)[:40]!r}); {remedy}")
+    if isinstance(cell, float):
+        cell = int(cell) if cell.is_integer() else cell if cell == cell else None
+    text = "" if cell is None else str(cell)
+    if "\0" in text:
+        raise ValueError("contains a NUL character; the data may be damaged")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("contains half of a surrogate pair, which is no character; the data may be damaged") from None
+    return text if text.strip() else None
+
+
+def number_in(cell: Any) -> float | None:
+    """A cell as a score, None when missing.
+
+    Raises:
+        ValueError: It is not a finite number.
+    """
+    if cell is None or (isinstance(cell, str) and not cell.strip()):
+        return None
+    if isinstance(cell, bool) or not (isinstance(cell, int | float) or NUMBER.fullmatch(str(cell))):
+        if str(cell).strip().casefold().lstrip("+-") not in {"nan", "inf", "infinity"}:
+            raise ValueError(f"the score {str(cell)[:40]!r} is not a number; correct it or drop the row")
+        cell = math.nan
+    try:
+        number = float(cell)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError("the score is not a finite number; correct it or drop the row")
+    return number
+
+
+def aspects_in(record: Mapping[str, Any]) -> dict[str, float]:
+    """Further human scores: an object in the column ``scores``, and columns ``aspect_*``; what is no number is none."""
+    scores = record.get("scores")
+    if isinstance(scores, str) and scores.lstrip().startswith("{"):
+        try:
+            scores = json.loads(scores)
+        except (ValueError, RecursionError):
+            scores = None
+    found = dict(scores) if isinstance(scores, Mapping) else {}
+    found |= {name.removeprefix("aspect_"): cell for name, cell in record.items() if name.startswith("aspect_")}
+    numbers: dict[str, float] = {}
+    for name, cell in found.items():
+        try:
+            number = number_in(cell)
+        except ValueError:
+            continue
+        if number is not None:
+            numbers[str(name)] = number
+    return numbers
