@@ -407,7 +407,8 @@ _CLIENTS = frozenset(
 def _own_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """What else a ``dspy.LM`` was told to send with every request, such as ``reasoning_effort`` or ``extra_body``."""
     own = {name: value for name, value in given.items() if value is not None and name not in _OURS | _CLIENTS}
-    return {**own, **(own.pop("extra_body", None) or {})}
+    body = own.pop("extra_body", None) or {}
+    return {**own, **body}
 
 
 def _texts(settings: Mapping[str, Any]) -> Iterator[str]:

@@ -224,6 +224,7 @@ def test_what_a_dspy_lm_was_told_to_send_is_sent_and_is_part_of_what_is_asked(
     assert {name: second.get(name) for name in sent} == sent
     assert not sent.keys() & first.keys()
     assert second["max_completion_tokens"] == 5
+    assert second.keys() - first.keys() == sent.keys()
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # LiteLLM's own
