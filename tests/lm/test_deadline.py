@@ -4,11 +4,21 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from contextvars import ContextVar
 
 import pytest
 
 from active_critic.lm.deadline import finished, within
+
+
+@pytest.fixture
+def _ctrl_c() -> Iterator[None]:
+    """Ctrl-C works, also where the tests were started with it ignored, as in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
 
 SAID: ContextVar[str] = ContextVar("said", default="")
 
@@ -36,6 +46,7 @@ def test_what_takes_too_long_is_left_behind() -> None:
     over.set()
 
 
+@pytest.mark.usefixtures("_ctrl_c")
 def test_work_is_finished_though_ctrl_c_was_pressed_and_what_comes_after_is_not_done() -> None:
     SAID.set("here")
     assert finished(SAID.get) == "here"
@@ -53,6 +64,7 @@ def test_work_is_finished_though_ctrl_c_was_pressed_and_what_comes_after_is_not_
     assert did == ["kept"]
 
 
+@pytest.mark.usefixtures("_ctrl_c")
 def test_a_second_ctrl_c_leaves_work_behind() -> None:
     over = threading.Event()
 
