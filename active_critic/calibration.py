@@ -122,7 +122,7 @@ class Calibration(Record):
         if self.step is not None:
             low = min(score, math.ceil(low / self.step - 1e-9) * self.step)
             high = max(score, math.floor(high / self.step + 1e-9) * self.step)
-        return round(max(scale.low, low), 4), round(min(scale.high, high), 4)
+        return scale.rounded(low), scale.rounded(high)
 
     @property
     def shares(self) -> dict[str, float]:

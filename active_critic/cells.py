@@ -9,6 +9,9 @@ from typing import Any
 
 from active_critic.files import NUMBER
 
+NO_NAME = frozenset({"nan", "n/a", "<na>", "null", "none"})
+"""What programs write where there is no name."""
+
 
 def plain_value(value: Any, *, missing: bool = False) -> Any:
     """NumPy's values as Python's own; with ``missing``, the ways in which pandas says so as None."""
@@ -56,6 +59,16 @@ def text_in(cell: Any) -> str | None:
     except UnicodeEncodeError:
         raise ValueError("contains half of a surrogate pair, which is no character; the data may be damaged") from None
     return text if text.strip() else None
+
+
+def name_in(cell: Any) -> str | None:
+    """A cell as a name, None when blank or when it says that there is none (NaN, null).
+
+    Raises:
+        ValueError: As for ``text_in``.
+    """
+    text = text_in(cell)
+    return None if text is None or text.strip().casefold() in NO_NAME else text
 
 
 def number_in(cell: Any) -> float | None:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import difflib
 import itertools
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from active_critic.cells import aspects_in, conversation, number_in, plain_value, text_in
+from active_critic.cells import aspects_in, conversation, name_in, number_in, plain_value, text_in
 from active_critic.errors import DataError
 from active_critic.examples import (
     Examples,
@@ -29,7 +28,8 @@ from active_critic.examples import (
     split,
 )
 from active_critic.files import BadRow, check_columns, folded, iter_records
-from active_critic.records import Example, Scale
+from active_critic.records import Example, Scale, Verdict
+from active_critic.scales import USUAL_SCALES, infer_scale, own_scale
 from active_critic.writing import RecordWriter, merge_record
 
 __all__ = [
@@ -71,18 +71,10 @@ COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Column names recognised for each field, preferred first; case, blanks and hyphens do not matter."""
 
-USUAL_SCALES = tuple(
-    Scale(low=low, high=high)
-    for low, high in sorted(
-        [(0, 1), (1, 3), (1, 4), (1, 5), (1, 6), (1, 7), (0, 5), (1, 10), (0, 10), (0, 100), (-1, 1)],
-        key=lambda bounds: (bounds[1] - bounds[0], -bounds[0]),
-    )
-)
-"""Scales that are inferred, narrowest first: the first that contains every score is taken."""
-
 _PEEK = 100
 _NAMES = ("group", "id", "system")
 """Fields whose values are names."""
+_READERS = {"score": number_in, "group": name_in}
 
 _Record = dict[str, Any] | Example
 _Item = tuple[int, _Record] | BadRow
@@ -101,9 +93,9 @@ def read_examples(
         source: A path (``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.ndjson``, each also ``.gz``, or ``.parquet``), a
             pandas DataFrame, a Hugging Face ``Dataset``, or an iterable of mappings or ``Example``.
         fields: Column by field (``{"score": "overall"}``); other fields are found by ``COLUMNS``.
-        scale: The scale of the scores (``"1..5"``, or its two ends). Without it, a column ``scale`` that is the same in
-            all rows counts, else the narrowest of ``USUAL_SCALES`` that contains every score is taken, and said in the
-            notes.
+        scale: The scale of the scores (``"1..5"``, or its two ends). Without it, a column ``scale`` counts where all
+            rows that name one name the same, else the narrowest of ``USUAL_SCALES`` that contains every score; the
+            notes say which.
         scored: Whether every example must have a score. False for items that are to be scored: a missing or broken
             score is then None, and no scale is inferred.
 
@@ -134,12 +126,13 @@ def read_examples(
     if scored and missing:
         remedy = "drop them, or leave them out here and use them as items to score"
         raise DataError(f"{describe_rows(missing)}: the score is missing; {remedy}", path=path, column=column)
-    known = given or _own_scale(source, examples, chosen, scored=scored, path=path)
-    if known is not None and given is None and not isinstance(source, Examples):
-        notes.append(f"scale {known} taken from the file")
+    known = source.scale if given is None and isinstance(source, Examples) else given
+    if known is None and not isinstance(source, Examples):
+        known, said = own_scale(examples, chosen, scored=scored, path=path)
+        notes.extend(said)
     inferred = scored and known is None
     if inferred:
-        known = _infer_scale(examples, path, column)
+        known = infer_scale(examples, path, column)
         notes.append(f"scale {known} inferred from the scores; pass --scale LOW..HIGH if that is wrong")
     if scored and known is not None:
         for example in examples:
@@ -307,6 +300,9 @@ def _resolve(
             needed = f"no column is recognised as the {name}; say which it is with --fields {name}=NAME"
             raise DataError(f"{needed}. The columns are {_listed(columns)}", path=path)
     unread = [column for column in columns if column not in chosen.values() and _holds_text(rows, column)]
+    if columns_of_verdicts <= set(columns):
+        own = Verdict(unscored="").to_dict()
+        unread = [column for column in unread if column not in own]
     if "source" not in chosen and unread:
         others = " or ".join(repr(other) for other in unread)
         notes.append(f"no column is recognised as the source; --fields source=NAME for {others}")
@@ -322,7 +318,7 @@ def _example(row: int, record: _Record, fields: Mapping[str, str], *, scored: bo
     for name in COLUMNS:
         cell = getattr(made, name) if made else kept.get(fields[name]) if name in fields else None
         try:
-            values[name] = (number_in if name == "score" else text_in)(cell)
+            values[name] = _READERS.get(name, text_in)(cell)
         except ValueError as problem:
             if scored or name != "score":
                 return BadRow(row, str(problem), kept, fields.get(name, name))
@@ -364,45 +360,8 @@ def for_aspect(examples: Examples, aspect: str) -> Examples:
             f"no example has a human score for the aspect {aspect!r}; {known}; {remedy}", path=examples.path
         )
     scored = [replace(e, score=e.aspects[column]) for e in examples if column in e.aspects]
-    scale = _infer_scale(scored, examples.path, column)
+    scale = infer_scale(scored, examples.path, column)
     notes = [f"the scale of the aspect {column!r} is taken to be {scale}"]
     if len(scored) < len(examples):
         notes.append(f"{len(examples) - len(scored)} examples have no score for the aspect {column!r} and do not count")
     return replace(examples, items=tuple(scored), scale=scale, scale_inferred=True, notes=(*examples.notes, *notes))
-
-
-def _own_scale(
-    source: Any, examples: Sequence[Example], fields: Mapping[str, str], *, scored: bool, path: str | None
-) -> Scale | None:
-    """The scale that came with the examples, or None."""
-    if isinstance(source, Examples):
-        return source.scale
-    stated = (
-        {json.dumps(e.record.get("scale"), default=str) for e in examples} if "scale" not in fields.values() else {}
-    )
-    scales = {_stated_scale(json.loads(text)) for text in stated}
-    if scored and len(scales - {None}) > 1:
-        both = " and ".join(sorted(str(scale) for scale in scales if scale)[:2])
-        raise DataError(f"rows have different scales ({both}); fit them apart", path=path, column="scale")
-    return scales.pop() if len(scales) == 1 else None
-
-
-def _stated_scale(cell: Any) -> Scale | None:
-    try:
-        if isinstance(cell, str) and cell.lstrip().startswith("["):
-            cell = json.loads(cell)
-        if isinstance(cell, str):
-            return Scale.parse(cell)
-        low, high = cell
-        return Scale(low=low, high=high)
-    except (DataError, TypeError, ValueError):
-        return None
-
-
-def _infer_scale(examples: Sequence[Example], path: str | None, column: str) -> Scale:
-    scores = [example.score for example in examples if example.score is not None]
-    low, high = min(scores), max(scores)
-    for scale in USUAL_SCALES:
-        if low in scale and high in scale:
-            return scale
-    raise DataError(f"no usual scale holds scores from {low:g} to {high:g}; pass --scale", path=path, column=column)

@@ -73,9 +73,8 @@ def by_content(examples: Examples) -> Examples:
 
     def content(index: int) -> tuple[str, str]:
         example = examples[index]
-        return example_key(example), _digest(
-            repr(example.score), group_of(example), repr(sorted(example.aspects.items()))
-        )
+        others = repr(example.score), group_of(example), repr(sorted(example.aspects.items()))
+        return example_key(example), _digest(*others, example.reference or "")
 
     return examples.take(sorted(range(len(examples)), key=content))
 

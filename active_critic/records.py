@@ -80,6 +80,10 @@ class Scale(Record):
         """A number from 0 to 100 as a score on this scale."""
         return self.low + (self.high - self.low) * percent / 100.0
 
+    def rounded(self, score: float) -> float:
+        """A score as verdicts hold it: with four decimals, and within the ends, which may have more."""
+        return min(max(round(score, 4), self.low), self.high)
+
 
 class Criterion(Record):
     """One thing the people who scored cared about.

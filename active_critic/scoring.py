@@ -207,7 +207,8 @@ class _Conversation:
         )
 
     def _on_scale(self, rating: float) -> float:
-        return round(self.protocol.scale.from_percent(self.reading.to_percent(rating)), 4)
+        scale = self.protocol.scale
+        return scale.rounded(scale.from_percent(self.reading.to_percent(rating)))
 
     def _ask(self, turns: list[Turn], sheet: Sheet) -> Filled:
         try:

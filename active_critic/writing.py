@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from active_critic.errors import OutputError
+from active_critic.errors import DataError, OutputError
 from active_critic.files import DELIMITERS, NUMBER, file_kind
 from active_critic.locks import try_lock
 
@@ -55,9 +55,8 @@ class RecordWriter:
             is written as it is, so that it can be read back.
 
     Raises:
-        DataError: The suffix is not one of the above.
-        OutputError: The file cannot be written, another run is writing it, or a record has a column that the header
-            lacks.
+        OutputError: The suffix is not one of the above, the file cannot be written, another run is writing it, or a
+            record has a column that the header lacks.
     """
 
     def __init__(self, path: str | Path, *, guarded: Collection[str] | None = None) -> None:
@@ -65,7 +64,10 @@ class RecordWriter:
         self.guarded = guarded
         self._end = self.path.resolve()  # behind a link, the file that it names
         self.partial = self._end.with_name(self._end.name + ".partial")
-        self.kind, self._gzipped = file_kind(self.path, WRITABLE)
+        try:
+            self.kind, self._gzipped = file_kind(self.path, WRITABLE)
+        except DataError as error:
+            raise OutputError(str(error)) from None
         self.count = 0
         self._columns: list[str] = []
 

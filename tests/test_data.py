@@ -195,15 +195,20 @@ def test_a_given_scale_is_used_and_held_to() -> None:
         read_examples(GOOD, scale="four")
 
 
-def test_a_scale_column_counts_when_it_is_the_same_everywhere(tmp_path: Path) -> None:
+def test_a_scale_column_counts_when_all_rows_that_name_one_name_the_same(tmp_path: Path) -> None:
     stated = [{**record, "scale": [0, 50]} for record in GOOD]
     examples = read_examples(jsonl(tmp_path, stated))
     assert (str(examples.scale), examples.scale_inferred) == ("0..50", False)
     assert "scale 0..50 taken from the file" in examples.notes
     assert str(read_examples(stated, scale="1..5").scale) == "1..5"
     assert str(read_examples([{**record, "scale": "0..50"} for record in GOOD]).scale) == "0..50"
-    assert str(read_examples([{**record, "scale": "large"} for record in GOOD]).scale) == "1..5"
-    assert str(read_examples([*stated[1:], GOOD[0]]).scale) == "1..5"
+    odd = read_examples([{**record, "scale": "1-5"} for record in GOOD])
+    assert (str(odd.scale), odd.scale_inferred) == ("1..5", True)
+    assert "the column 'scale' holds \"1-5\", which is not LOW..HIGH, and is not read" in odd.notes
+    some = read_examples([*stated[1:], GOOD[0]])
+    assert str(some.scale) == "0..50"
+    assert "scale 0..50 taken from the file; rows that name none: 1" in some.notes
+    assert "scale" not in " ".join(read_examples([*stated, {**GOOD[0], "scale": [0, 60]}], scored=False).notes)
     with pytest.raises(DataError, match=r"different scales \(0\.\.50 and 0\.\.60\)"):
         read_examples([*stated, {**GOOD[0], "scale": [0, 60]}])
 
@@ -446,3 +451,16 @@ def test_a_scale_too_narrow_for_four_decimals_is_refused(bounds: tuple[float, fl
         Scale.parse(f"{bounds[0]}..{bounds[1]}")
     with pytest.raises(ValueError, match="too narrow"):
         Scale(low=bounds[0], high=bounds[1])
+
+
+def test_a_group_that_says_there_is_none_is_no_document() -> None:
+    rows = [{**record, "group": said} for record, said in zip(GOOD, ("NaN", "n/a", "null", "None", "d1"), strict=True)]
+    assert [example.group for example in read_examples(rows)] == [None, None, None, None, "d1"]
+
+
+def test_a_missing_source_is_not_sought_in_the_columns_of_verdicts() -> None:
+    verdict = {"unscored": None, "read_from": "text", "explanation": "it is all very good indeed"}
+    rows = [{"response": "a b c", "story": "once upon a time", "score": 2.0, "input_score": 3.0, **verdict}] * 5
+    (note,) = [note for note in read_examples(rows).notes if "the source" in note]
+    assert "'story'" in note
+    assert "explanation" not in note

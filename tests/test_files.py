@@ -404,7 +404,7 @@ def test_places_that_cannot_be_written_are_told_before_any_work(tmp_path: Path) 
     (tmp_path / "x.csv").mkdir()
     with pytest.raises(OutputError, match="is a folder"), RecordWriter(tmp_path / "x.csv"):
         pass
-    with pytest.raises(DataError, match=r"must end in \.csv, \.tsv, \.json, \.jsonl, \.ndjson \("):
+    with pytest.raises(OutputError, match=r"must end in \.csv, \.tsv, \.json, \.jsonl, \.ndjson \("):
         RecordWriter(tmp_path / "x.parquet")
 
 

@@ -245,6 +245,10 @@ def opened_for(
         given = {"--budget": how.get("budget"), "--lm": lm, "--api-base": how["options"]["api_base"]}
         for option in (option for option, value in given.items() if value):
             raise typer.BadParameter(f"{option} has no meaning for this program, which asks no model")
+        unused = {"--journal": how.get("journal"), "--context": how["options"]["context"]}
+        unused |= {"--strict": how["options"]["strict"], "--workers": how["options"]["workers"]}
+        if names := [option for option, value in unused.items() if value]:
+            show_notes([f"{' and '.join(names)}: not used by this program, which asks no model"], quiet=how["quiet"])
         return nullcontext()
     return opened(session, lm or fitted_with.model, fitted_with=None if lm else fitted_with, **how)
 

@@ -188,7 +188,7 @@ class AutoCalibrateJudge(Judge):
         )
 
     def _on_scale(self, percent: float) -> float:
-        return round(self.protocol.scale.from_percent(percent), 4)
+        return self.protocol.scale.rounded(self.protocol.scale.from_percent(percent))
 
 
 def _reason(filled: Filled) -> str | None:

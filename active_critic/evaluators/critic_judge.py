@@ -79,7 +79,7 @@ class CriticJudge(Judge):
         combined = calibration.apply(readings_of(calibration, verdict.score, values, self._floor, example), scale)
         return replace(
             verdict,
-            score=round(combined.score, 4),
+            score=scale.rounded(combined.score),
             interval=combined.interval,
             parts={name: round(points, 4) for name, points in combined.added.items()},
             read_from=verdict.read_from if len(combined.added) == 1 else "combination",

@@ -216,9 +216,9 @@ class GEvalJudge(Judge):
         notes = [note for one in rated.values() for note in one.notes]
         notes += reading_notes(reading, {name: one.rating for name, one in rated.items()})
         return Verdict(
-            score=round(scale.from_percent(sum(percent.values()) / len(percent)), 4),
+            score=scale.rounded(scale.from_percent(sum(percent.values()) / len(percent))),
             criteria=tuple(
-                CriterionVerdict(name, round(scale.from_percent(percent[name]), 4), one.reason)
+                CriterionVerdict(name, scale.rounded(scale.from_percent(percent[name])), one.reason)
                 for name, one in rated.items()
             ),
             read_from=next(way for way in _WAYS if way in ways),

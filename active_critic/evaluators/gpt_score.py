@@ -122,7 +122,7 @@ class GPTScoreJudge(Judge):
 
     def _score(self, mean: float) -> float:
         line, scale = self.protocol.line, self.protocol.scale
-        return round(min(max(line.at + line.slope * mean, scale.low), scale.high), 4)
+        return scale.rounded(line.at + line.slope * mean)
 
 
 def weighing_turns(example: Example, task_description: str = "", criterion: Criterion | None = None) -> list[Turn]:

@@ -75,17 +75,17 @@ class HDEvalJudge(Judge):
         layers: list[Rated] = [answers[question] for question in self.questions]
         explain = layers[0].explain
         ratings = {name: rating for layer in layers for name, rating in layer.ratings.items()}
-        given = {name: on_scale(program.scale, program.reading, rating.value) for name, rating in ratings.items()}
+        scale = program.scale
+        given = {name: on_scale(scale, program.reading, rating.value) for name, rating in ratings.items()}
         points = {c.name: _points(c, given[c.name]) for c in program.criteria}
         total = program.intercept + sum(points.values())
-        score = min(max(total, program.scale.low), program.scale.high)
         notes = asking.reading_notes(program.reading, ratings)
-        if abs(total - score) > 1e-9:
-            notes.append(f"the regression gave {total:.3f}, outside the scale {program.scale}; clipped")
+        if not scale.low - 1e-9 <= total <= scale.high + 1e-9:
+            notes.append(f"the regression gave {total:.3f}, outside the scale {scale}; clipped")
         return Verdict(
-            score=round(score, 4),
+            score=scale.rounded(total),
             criteria=tuple(
-                CriterionVerdict(c.name, round(given[c.name], 4), _reason(c, points[c.name]) if explain else None)
+                CriterionVerdict(c.name, scale.rounded(given[c.name]), _reason(c, points[c.name]) if explain else None)
                 for c in program.criteria
             ),
             explanation=_explanation(program, given, points) if explain else None,

@@ -178,13 +178,14 @@ class ICEJudge(Judge):
         protocol = self.protocol
         ratings = {name: answers[name].filled.ratings["rating"] for name in self.questions}
         percent = {name: protocol.reading.to_percent(rating.value) for name, rating in ratings.items()}
-        scores = {name: round(protocol.scale.from_percent(value), 4) for name, value in percent.items()}
+        scale = protocol.scale
+        scores = {name: scale.rounded(scale.from_percent(value)) for name, value in percent.items()}
         aspects = tuple(CriterionVerdict(name, scores[name]) for name in self.questions if name != OVERALL)
         mean = sum(percent.values()) / len(percent)
         notes = [note for name in self.questions for note in answers[name].notes]
         read_from = {rating.read_from for rating in ratings.values()}
         return Verdict(
-            score=round(protocol.scale.from_percent(mean), 4),
+            score=scale.rounded(scale.from_percent(mean)),
             criteria=aspects,
             read_from="text" if "text" in read_from else "probabilities",
             notes=(*notes, *reading_notes(protocol.reading, ratings)),

@@ -281,6 +281,7 @@ class SurfaceJudge(Judge):
 
     def __init__(self, protocol: SurfaceProtocol) -> None:
         self._floor = protocol.floor()
+        self._scale = protocol.scale
 
     def answer(self, question: str, example: Example, *, explain: bool) -> Verdict:
         """The verdict."""
@@ -289,7 +290,7 @@ class SurfaceJudge(Judge):
         told = sorted(self._floor.contributions(example).items(), key=lambda pair: -abs(pair[1]))[:WEIGHTIEST]
         weighty = ", ".join(f"{name} {points:+.2f}" for name, points in told if round(points, 2))
         return Verdict(
-            score=round(score, 4),
+            score=self._scale.rounded(score),
             explanation=f"Computed from the surface alone, in points: {weighty or '0'}." if explain else None,
             read_from="surface",
         )

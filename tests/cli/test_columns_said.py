@@ -121,6 +121,21 @@ def test_a_model_for_a_program_that_asks_none_is_refused(run: Any, surface: Path
     assert f"{option[0]} has no meaning for this program" in done.err
 
 
+def test_options_that_a_program_without_a_model_does_not_use_are_named(run: Any, surface: Path, tmp_path: Path) -> None:
+    items = write(tmp_path / "i.jsonl", rows(3))
+    done = run("score", surface, items, "-o", "v.jsonl", "--journal", "j.sqlite", "--workers", 2, opener=refuse)
+    assert done.code == 0
+    assert "--journal and --workers: not used by this program, which asks no model" in " ".join(done.err.split())
+
+
+def test_an_output_with_an_unknown_ending_is_no_fault_of_the_data(run: Any, surface: Path, tmp_path: Path) -> None:
+    items = write(tmp_path / "i.jsonl", rows(3))
+    done = run("score", surface, items, "-o", "v.xlsx", opener=refuse)
+    assert done.code == 5
+    assert "v.xlsx" in done.err
+    assert "must end in .csv" in " ".join(done.err.split())
+
+
 def test_a_column_whose_name_has_a_blank_around_it_can_be_named(run: Any, surface: Path, tmp_path: Path) -> None:
     path = tmp_path / "i.csv"
     path.write_text("my output, my source\nGood.,Why?\n")
