@@ -257,12 +257,17 @@ def infer(
             task_batches += 1
             say(f"reading batch {task_batches} of {len(dealt)} for the task")
             notes = ask(
-                ObserveTask, "notes", TaskNotes, examples=shown(number), earlier_observations=_joined(observations)
+                ObserveTask, "notes", TaskNotes, examples=shown(number), earlier_observations=_latest(observations)
             )
-            observations.append(notes.observations)
+            if not (notes.complete and observations):  # that nothing is new is no observation
+                observations += [notes.observations] if notes.observations else []
             streak = streak + 1 if notes.complete else 0
             if streak == STOP_AFTER:
                 break
+        if not observations:
+            remarks.append(f"{lm.name} noted nothing about the examples: the task description is its guess; see it")
+        while sum(map(len, observations)) > texts.room:
+            del observations[len(observations) // 2]
         task_description = ask(SummariseTask, "summary", TaskSummary, observations=_joined(observations)).text()
     if criteria is None:
         criteria_batches = 1
@@ -289,7 +294,7 @@ def infer(
                 task=task_description,
                 examples=shown(number),
                 criteria=_listed(found),
-                earlier_observations=_joined(observations),
+                earlier_observations=_latest(observations),
             )
             if notes.complete:
                 streak += 1
@@ -342,7 +347,8 @@ class Shortener:
     """
 
     def __init__(self, context: int, count: int = BATCH_SIZE) -> None:
-        self.share = int(context * CHARS_PER_TOKEN / 2 / count)
+        self.room = int(context * CHARS_PER_TOKEN / 2)
+        self.share = self.room // count
         self.shortened = 0
 
     def _fit(self, text: str, longest: int) -> str:
@@ -419,7 +425,11 @@ def _reason(problem: Exception) -> str:
 
 
 def _joined(observations: Sequence[str]) -> str:
-    return "\n".join(f"- {text}" for text in observations[-STOP_AFTER:] if text) or "(none yet)"
+    return "\n".join(f"- {text}" for text in observations) or "(none yet)"
+
+
+def _latest(observations: Sequence[str]) -> str:
+    return _joined([text for text in observations if text][-STOP_AFTER:])
 
 
 def _listed(criteria: Sequence[NamedCriterion]) -> str:

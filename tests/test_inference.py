@@ -172,6 +172,53 @@ def test_observations_accumulate_and_the_criteria_are_refined_by_new_ones() -> N
 OWN = (Criterion(name="Only this", definition="Whatever I say it is."),)
 
 
+def summarised(model: Model) -> str:
+    return next(last for kind, last in model.asked if kind == "summary")
+
+
+def test_the_task_is_summarised_from_every_observation_that_said_something() -> None:
+    model = Model()
+    infer(examples(60), model.lm, scale=SCALE, criteria=[Criterion(name="A", definition="Given.")])
+    assert [f"Seen {number}." in summarised(model) for number in range(1, 13)] == [True] * 12
+
+
+def test_that_nothing_is_new_is_no_observation() -> None:
+    notes = iter(["They are replies to customers.", *[""] * 3, "Nothing new.", "Nothing new.", "All said."])
+
+    def answer(kind: str, text: str) -> str | None:
+        if kind != "observe":
+            return None
+        said = next(notes)
+        return json.dumps({"notes": {"observations": said, "complete": not said.startswith("They")}})
+
+    model = Model(answer=answer)
+    found = infer(examples(60), model.lm, scale=SCALE, criteria=[Criterion(name="A", definition="Given.")])
+    assert found.task_batches == 6
+    assert "- They are replies to customers." in summarised(model)
+    assert "Nothing new" not in summarised(model)
+    assert not found.remarks
+
+
+def test_a_task_that_nothing_was_noted_of_is_said_to_be_a_guess() -> None:
+    silent = json.dumps({"notes": {"observations": "", "complete": True}})
+    model = Model(answer=lambda kind, text: silent if kind == "observe" else None)
+    found = infer(examples(60), model.lm, scale=SCALE, criteria=[Criterion(name="A", definition="Given.")])
+    assert any("noted nothing" in remark for remark in found.remarks)
+
+
+def test_more_observations_than_fit_lose_some_from_the_middle() -> None:
+    def answer(kind: str, text: str) -> str | None:
+        number = len(model.asked)
+        return json.dumps({"notes": {"observations": f"{number}: {'x' * 400}", "complete": False}}) * (kind == "observe")
+
+    model = Model(answer=lambda kind, text: answer(kind, text) or None, context=2048)
+    infer(examples(125), model.lm, scale=SCALE, criteria=[Criterion(name="A", definition="Given.")])
+    kept = re.findall(r"- (\d+): x", summarised(model))
+    assert (kept[0], kept[-1]) == ("1", "25")
+    assert 5 < len(kept) < 25
+    assert len(kept) * 400 <= 2048 * CHARS_PER_TOKEN / 2
+
+
 def test_a_given_task_is_kept_and_only_criteria_are_asked_for() -> None:
     model = Model()
     found = infer(examples(10), model.lm, scale=SCALE, task_description="Rate my poems.")
