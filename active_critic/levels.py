@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from active_critic.correlation import TOLERANCE, Floats, Indices, Resampled, coefficients, rowwise_coefficients
 
@@ -28,13 +29,17 @@ class Measure:
 
     Attributes:
         units: What the coefficients are over: see ``Agreement``.
+        defined: At document level, in which documents they are, shape (documents,).
     """
+
+    defined: NDArray[np.bool_]
 
     def __init__(self, level: Level, x: Floats, y: Floats, group: Indices, system: Indices, documents: int = 0) -> None:
         self._level, self._x, self._y, self._group, self._system = level, x, y, group, system
         if level == "document":
             self._within = _within(x, y, group, documents)
-            self.units = int(np.sum(~np.isnan(self._within[:, 3])))
+            self.defined = ~np.isnan(self._within[:, 3])
+            self.units = int(np.sum(self.defined))
         elif level == "system":
             self.units = len(np.unique(system))
         else:
@@ -46,7 +51,7 @@ class Measure:
         if len(self._x) < 2 or not len(weights):
             return np.full((len(weights), 4), np.nan)
         if self._level == "document":
-            total = weights @ ~np.isnan(self._within[:, 3])
+            total = weights @ self.defined
             with np.errstate(invalid="ignore"):
                 return np.asarray((weights @ np.nan_to_num(self._within)) / np.where(total > 0, total, np.nan)[:, None])
         if self._level == "system":

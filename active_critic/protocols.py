@@ -96,6 +96,8 @@ class Provenance(Record):
         seed: Seed of splits, sampling and search.
         data_sha256: Hash over the training examples' texts and scores.
         n_train: Training examples used.
+        fitted_on: The first half of the key of each training text (``examples.example_key``), so that scoring can tell
+            them from others.
         versions: Package versions by name.
         settings: The evaluator's parameters.
         notes: What the fit had to tell its user.
@@ -108,6 +110,7 @@ class Provenance(Record):
     seed: int = 0
     data_sha256: str = ""
     n_train: int = 0
+    fitted_on: tuple[str, ...] = ()
     versions: dict[str, str] = Field(default_factory=dict)
     settings: dict[str, Any] = Field(default_factory=dict)
     notes: tuple[str, ...] = ()

@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from active_critic.bootstrap import Interval, bootstrap, percentile_interval
 from active_critic.correlation import Floats, Indices, tied
 from active_critic.errors import DataError
 from active_critic.levels import Level, Measure, averaged
-from active_critic.stats import Interval, bootstrap, percentile_interval
 
 Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
 Ratings = Sequence[Sequence[float | None]] | Floats
@@ -102,7 +102,8 @@ def _table(ratings: Ratings) -> Floats:
 class Ceiling:
     """How well one annotator agrees with the mean of the others, on average over the annotators.
 
-    An evaluator that does as well against the mean of all has reached what one more person would.
+    A lower bound of what one more person would reach against the mean of *all*, which has less noise than that of the
+    others: an evaluator that is below it agrees less than a person does; one that reaches it need not agree as much.
 
     Attributes:
         pearson, spearman, kendall: Means over the annotators for whom they are defined, -1 to 1; None for none.
@@ -188,7 +189,9 @@ def human_ceiling(
     points = [None if np.isnan(value) else float(value) for value in average(whole)[0]]
     each = [float(measure(whole)[0, 3]) for measure in measures]
     drawn = bootstrap(average, n_groups, resamples, np.random.default_rng(seed), int(there.sum()))
-    intervals = [None if points[i] is None else percentile_interval(drawn[:, i], confidence) for i in range(4)]
+    intervals = [
+        None if points[i] is None else percentile_interval(drawn[:, i], confidence, n_groups) for i in range(4)
+    ]
     return Ceiling(
         *(points[0], points[1], points[2], points[3]),
         *(intervals[0], intervals[1], intervals[2], intervals[3]),

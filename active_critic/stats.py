@@ -6,12 +6,13 @@ objective ``q`` counts it as 0. Everything random is drawn from the seed that st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from active_critic.bootstrap import Interval, bootstrap, in_blocks, percentile_interval
 from active_critic.correlation import (
     TOLERANCE,
     Floats,
@@ -44,10 +45,6 @@ __all__ = [
     "weighted_coefficients",
 ]
 
-Interval = tuple[float, float]
-
-_CELLS = 500_000  # a few megabytes at a time: what fits a processor's cache is quick
-
 
 def q(pred: Sequence[float | None], human: Sequence[float]) -> float:
     """Q = Pearson + Spearman + Kendall, -3 to 3 (Active-Critic, Eq. 4), of the pairs that have a prediction.
@@ -72,7 +69,8 @@ class Agreement:
         pearson, spearman, kendall: The coefficients, -1 to 1, or None where not defined.
         mean: The mean of the three.
         pearson_interval, spearman_interval, kendall_interval, mean_interval: Percentile bootstrap intervals over
-            documents, or None with fewer than two documents or where most resamples leave nothing to correlate.
+            documents, widened for few of them, or None with fewer than five (see ``bootstrap.percentile_interval``) or
+            where most resamples leave nothing to correlate.
         n: Examples with a prediction; only they count. One that is in several parts counts in each.
         total: All examples, likewise.
         level: ``"dataset"``: over all examples; ``"document"``: within each document, averaged over the documents where
@@ -119,10 +117,13 @@ class Agreement:
 class Difference:
     """How much better ``a`` agrees with people than ``b``, on the examples for which both have a prediction.
 
+    At document level only documents in which both are defined count: one that gives all texts of a document the same
+    score is not spared the document, nor is the other one alone held to it.
+
     Attributes:
         delta: Mean of the three coefficients of ``a`` minus that of ``b``; None where either is not defined. With
             parts, the mean over those in which both are.
-        interval: Percentile bootstrap interval of ``delta`` over documents, or None.
+        interval: Percentile bootstrap interval of ``delta`` over documents, or None, as in ``Agreement``.
         p: Two-sided p of the paired permutation test over documents (whole documents swap ``a`` and ``b``, both put
             on a common scale first), or None. With parts, a document swaps in all of them or in none.
         n, groups: Examples and documents that count.
@@ -188,7 +189,10 @@ def agreement(
     values = measure(whole)[0]
     drawn = bootstrap(measure, n_groups, resamples, np.random.default_rng(seed), len(x))
     points = [None if np.isnan(value) else float(value) for value in values]
-    intervals = [None if points[i] is None else percentile_interval(drawn[:, i], confidence) for i in range(4)]
+    documents = n_groups if level != "document" or parts is not None else measures[0].units
+    intervals = [
+        None if points[i] is None else percentile_interval(drawn[:, i], confidence, documents) for i in range(4)
+    ]
     return Agreement(
         *(points[0], points[1], points[2], points[3]),
         *(intervals[0], intervals[1], intervals[2], intervals[3]),
@@ -235,26 +239,28 @@ def paired_difference(
     every = [_Pair(level, a[rows], b[rows], y[rows], group[rows], system[rows], n_groups) for rows in of_parts]
     defined = [pair for pair in every if not np.isnan(pair.delta)]
     delta, interval, p = None, None, None
+    compared = len(np.unique(np.concatenate([pair.group for pair in every])))
     if defined:
         difference = averaged([pair.difference for pair in defined])
         delta = float(difference(np.ones((1, n_groups)))[0])
         if n_groups > 1 and resamples:
             rng = np.random.default_rng(seed)
-            interval = percentile_interval(bootstrap(difference, n_groups, resamples, rng, len(kept)), confidence)
+            drawn = bootstrap(difference, n_groups, resamples, rng, len(kept))
+            interval = percentile_interval(drawn, confidence, compared)
             swapped = averaged([pair.swapped for pair in defined])
 
             def chance(count: int) -> Floats:
                 swap = rng.integers(0, 2, (count, n_groups)).astype(np.float64)
                 return np.nan_to_num(np.abs(swapped(swap)), nan=np.inf)
 
-            extreme = _in_blocks(chance, resamples, 2 * len(kept)) >= abs(delta) - TOLERANCE
+            extreme = in_blocks(chance, resamples, 2 * len(kept)) >= abs(delta) - TOLERANCE
             p = float((1 + np.sum(extreme)) / (1 + resamples))
     return Difference(
         delta=delta,
         interval=interval,
         p=p,
-        n=len(kept),
-        groups=n_groups,
+        n=sum(len(pair.group) for pair in every),
+        groups=compared,
         level=level,
         resamples=resamples,
         seed=seed,
@@ -268,6 +274,7 @@ class _Pair:
     """Two predictions of the same examples of one part.
 
     Attributes:
+        group: The documents of the examples that count; at document level those where both sides are defined.
         delta: The difference of the means of three, NaN where one of them is not defined.
     """
 
@@ -275,6 +282,13 @@ class _Pair:
         self, level: Level, a: Floats, b: Floats, y: Floats, group: Indices, system: Indices, n_groups: int
     ) -> None:
         self._a, self._b = (Measure(level, x, y, group, system, n_groups) for x in (a, b))
+        self.group = group
+        if level == "document":
+            both = (self._a.defined & self._b.defined)[group]
+            if not both.all():  # else the one that is constant in the hardest documents would be let off them
+                a, b, y, group, system = a[both], b[both], y[both], group[both], system[both]
+                self._a, self._b = (Measure(level, x, y, group, system, n_groups) for x in (a, b))
+                self.group = group
         self.delta = float(self.difference(np.ones((1, n_groups)))[0])
         if np.isnan(self.delta):
             return
@@ -349,38 +363,6 @@ def chance_ahead(
     a, b, y = np.array(kept, dtype=np.float64).T
     ahead = sum(sign * np.nan_to_num(Resampled(x, y)(weights)[:, :3]).sum(axis=1) for x, sign in ((a, 1), (b, -1)))
     return float(np.mean(np.where(np.abs(ahead) <= TOLERANCE, 0.5, ahead > 0)))
-
-
-def bootstrap(
-    measure: Callable[[Floats], Floats], n_groups: int, resamples: int, rng: np.random.Generator, n: int
-) -> Floats:
-    """A statistic of resamples of whole documents, shape (resamples, ...); empty with fewer than two documents.
-
-    Args:
-        measure: The statistic, from how often each document is drawn, shape (draws, documents).
-        n_groups: Documents.
-        resamples: How many.
-        rng: What draws.
-        n: Examples: memory is limited accordingly.
-    """
-    if n_groups < 2:
-        return measure(np.ones((1, n_groups)))[:0]
-    even = np.full(n_groups, 1 / n_groups)
-    return _in_blocks(lambda count: measure(rng.multinomial(n_groups, even, count).astype(np.float64)), resamples, n)
-
-
-def _in_blocks(of: Callable[[int], Floats], count: int, n: int) -> Floats:
-    step = max(16, _CELLS // max(n, 1))
-    return np.concatenate([of(min(step, count - start)) for start in range(0, count, step)] or [of(0)])
-
-
-def percentile_interval(values: Floats, confidence: float) -> Interval | None:
-    """The middle part of the values that are defined; None where most are not."""
-    defined = values[~np.isnan(values)]
-    if 2 * len(defined) <= len(values):
-        return None
-    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:

@@ -209,7 +209,9 @@ def test_a_task_that_nothing_was_noted_of_is_said_to_be_a_guess() -> None:
 def test_more_observations_than_fit_lose_some_from_the_middle() -> None:
     def answer(kind: str, text: str) -> str | None:
         number = len(model.asked)
-        return json.dumps({"notes": {"observations": f"{number}: {'x' * 400}", "complete": False}}) * (kind == "observe")
+        return json.dumps({"notes": {"observations": f"{number}: {'x' * 400}", "complete": False}}) * (
+            kind == "observe"
+        )
 
     model = Model(answer=lambda kind, text: answer(kind, text) or None, context=2048)
     infer(examples(125), model.lm, scale=SCALE, criteria=[Criterion(name="A", definition="Given.")])

@@ -74,7 +74,7 @@ def test_unievals_published_figures_lie_in_the_intervals_of_half_of_the_document
     for coefficient, published in zip(COEFFICIENTS, UNIEVAL[name, aspect], strict=True):
         low, high = getattr(found, f"{coefficient}_interval")
         assert low <= published <= high, coefficient
-        assert high - low < 0.5  # what holds whatever comes out says nothing
+        assert high - low < 0.55  # what holds whatever comes out says nothing
 
 
 def test_most_of_unievals_published_figures_lie_in_the_plain_intervals_too() -> None:

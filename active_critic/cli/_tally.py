@@ -6,7 +6,7 @@ import re
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from active_critic.data import data_sha256, example_key, group_of
+from active_critic.examples import example_key, group_of, short_key
 from active_critic.files import BadRow
 
 if TYPE_CHECKING:
@@ -25,6 +25,21 @@ FEW = 10
 """Fewer items than this say nothing about agreement."""
 
 
+class _Drawn:
+    """Pairs of a human and a program's score, with the document: all of them, or so many drawn at random."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.pairs: list[tuple[float, float, str]] = []
+
+    def add(self, pair: tuple[float, float, str], random: Random) -> None:
+        self.count += 1
+        if len(self.pairs) < MOST_COMPARED:
+            self.pairs.append(pair)
+        elif (place := random.randrange(self.count)) < MOST_COMPARED:
+            self.pairs[place] = pair  # every one so far is as likely to be among them
+
+
 class Tally:
     """Counts verdicts as they come, in little memory.
 
@@ -41,10 +56,10 @@ class Tally:
         self._reasons: dict[str, dict[str, Any]] = {}
         self._demos = protocol.shown
         self._column = fields.get("score", "score")
-        self._pairs: list[tuple[float, float, str]] = []
         self._random = Random(0)  # noqa: S311
         self._shown = self._with_human = 0
-        self._seen: list[Example] | None = []
+        self._fitted_on = frozenset(protocol.provenance.fitted_on)
+        self._new, self._known = _Drawn(), _Drawn()
         self._movement: Movement | None = None
 
     def add(self, entry: Example | BadRow, verdict: Verdict) -> None:
@@ -77,21 +92,14 @@ class Tally:
         entry["count"] += 1
 
     def _compare(self, example: Example, score: float | None) -> None:
-        if self._seen is not None:
-            self._seen.append(example)
-            if len(self._seen) > self.protocol.provenance.n_train:
-                self._seen = None  # more items than were fitted on: not the same set
         if example.score is None:
             return
         self._with_human += 1
         if example_key(example) in self._demos:
             self._shown += 1
             return
-        pair = (example.score, float("nan") if score is None else score, group_of(example))
-        if len(self._pairs) < MOST_COMPARED:
-            self._pairs.append(pair)
-        elif (place := self._random.randrange(self._with_human - self._shown)) < MOST_COMPARED:
-            self._pairs[place] = pair  # every item so far is as likely to be among them
+        drawn = self._known if short_key(example) in self._fitted_on else self._new
+        drawn.add((example.score, float("nan") if score is None else score, group_of(example)), self._random)
 
     def summary(self) -> dict[str, Any]:
         """The counts as plain JSON values."""
@@ -108,11 +116,12 @@ class Tally:
         }
 
     def _agreement(self) -> dict[str, Any] | None:
-        if not self._pairs:
+        drawn = self._new if self._new.count else self._known
+        if not drawn.count:
             return None
         from active_critic.stats import agreement
 
-        human, critic, groups = (list(column) for column in zip(*self._pairs, strict=True))
+        human, critic, groups = (list(column) for column in zip(*drawn.pairs, strict=True))
         found = agreement(critic, human, groups, resamples=RESAMPLES)
         scale = self.protocol.scale
         words = [
@@ -120,10 +129,14 @@ class Tally:
         ]
         if self._shown:
             words.append(f"{self._shown:,} items are demonstrations of this program and are left out.")
-        if self._with_human - self._shown > MOST_COMPARED:
+        if drawn is self._known:
+            words.append("These are examples that the program was fitted on, so this flatters it.")
+        elif self._known.count:
+            words.append(f"{self._known.count:,} items that the program was fitted on are left out.")
+        elif self.protocol.provenance.n_train and not self._fitted_on:
+            words.append("Whether the program was fitted on some of them, this older program does not tell.")
+        if drawn.count > MOST_COMPARED:
             words.append(f"{MOST_COMPARED:,} of them, drawn at random, are compared.")
-        if self._seen is not None and data_sha256(self._seen) == self.protocol.provenance.data_sha256:
-            words.append("These are the very examples that the program was fitted on, so this flatters it.")
         if found.n < found.total:
             words.append(f"{found.total - found.n:,} of {found.total:,} could not be scored and do not count.")
         if found.n < FEW:
@@ -131,7 +144,7 @@ class Tally:
         elif found.mean is None:
             words.append("There are too few of them, or too little variation, for a correlation.")
         error = None
-        distances = [abs(c - h) for h, c, _ in self._pairs if c == c]
+        distances = [abs(c - h) for h, c, _ in drawn.pairs if c == c]
         if any(score not in scale for score in human):
             words.append(f"Some lie outside the program's scale {scale}: correlations stand, distances mean nothing.")
         elif distances:
@@ -142,5 +155,6 @@ class Tally:
             "figures": found.to_dict(),
             "mean_absolute_error": error,
             "demonstrations_left_out": self._shown,
+            "fitted_on_left_out": self._known.count if drawn is self._new else 0,
             "words": words,
         }

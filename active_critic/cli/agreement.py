@@ -213,6 +213,7 @@ class _Job:
         Raises:
             DataError: Nothing could be measured.
         """
+        from active_critic.bootstrap import cautions
         from active_critic.stats import holm
 
         if self._problem is not None and not self.results:
@@ -220,6 +221,10 @@ class _Job:
         compared = [c["difference"] for r in self.results for c in r["columns"] if c["difference"] is not None]
         for difference, p in zip(compared, holm([d["p"] for d in compared]), strict=True):
             difference["p_holm"] = p
+        documents = len(set(self.groups)) if self.groups is not None else len(self.table)
+        if documents > 1:
+            ps = sum(difference["p"] is not None for difference in compared)
+            self.notes.extend(cautions(documents, ps, self.resamples))
 
     def _measure(self, human: str, columns: Sequence[str], level: Level, aspect: str | None) -> None:
         scores = self.table.human(human)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import re
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,9 +17,9 @@ import orjson
 
 from active_critic import store
 from active_critic.data import iter_examples, read_examples
-from active_critic.errors import DataError, FitError, UnknownModel
+from active_critic.errors import ActiveCriticWarning, DataError, FitError, UnknownModel
 from active_critic.evaluators.judging import Judge, Run
-from active_critic.examples import Examples, by_content, check_examples, data_sha256
+from active_critic.examples import Examples, by_content, check_examples, data_sha256, short_key
 from active_critic.files import BadRow
 from active_critic.journal import Journal, default_path
 from active_critic.lm import LanguageModel, open_lm
@@ -119,6 +121,7 @@ class Evaluator(ABC):
             seed=getattr(self, "seed", 0),
             data_sha256=data_sha256(data),
             n_train=len(data),
+            fitted_on=tuple(sorted({short_key(example) for example in data})),
             versions=versions(),
             settings={name: _plain(value) for name, value in self.parameters().items()},
             notes=tuple(dict.fromkeys(notes)),
@@ -270,7 +273,12 @@ class Evaluator(ABC):
         return next(self.score_many([example], explain=explain))
 
     def score_many(
-        self, items: Iterable[Example | BadRow] | Any, *, explain: bool = True, progress: Progress | None = None
+        self,
+        items: Iterable[Example | BadRow] | Any,
+        *,
+        explain: bool = True,
+        progress: Progress | None = None,
+        fields: Mapping[str, str] | None = None,
     ) -> Iterator[Verdict]:
         """Score many texts, as a stream: one verdict an item, in the order of the items, whatever happens to one.
 
@@ -281,6 +289,8 @@ class Evaluator(ABC):
                 read give an unscored verdict with the reason.
             explain: Also explain; the ratings are the same either way.
             progress: See :data:`Progress`.
+            fields: Column by field, where items are read (``{"source": "question"}``). What should be known of the
+                columns that are taken for response, source and reference is a warning.
 
         Raises:
             DataError: They cannot be read at all.
@@ -290,7 +300,7 @@ class Evaluator(ABC):
         judge = self.judge()
         run = Run(judge, explain)
         done = 0
-        stream = _items(items)
+        stream = _items(items, fields)
         with ThreadPoolExecutor(max(1, self._workers)) as pool:
             try:
                 while window := list(itertools.islice(stream, WINDOW)):
@@ -313,14 +323,19 @@ class Evaluator(ABC):
         return self.model.workers
 
 
-def _items(given: Any) -> Iterator[Example | BadRow]:
+def _items(given: Any, fields: Mapping[str, str] | None) -> Iterator[Example | BadRow]:
     """What is to be scored, as it is or read."""
-    if isinstance(given, str | Path) or hasattr(given, "itertuples"):
-        return iter_examples(given)
-    stream = iter(given)
-    head = list(itertools.islice(stream, 1))
-    whole = itertools.chain(head, stream)
-    return whole if not head or isinstance(head[0], Example | BadRow) else iter_examples(whole)
+    if not (isinstance(given, str | Path) or hasattr(given, "itertuples")):
+        stream = iter(given)
+        head = list(itertools.islice(stream, 1))
+        given = itertools.chain(head, stream)
+        if not head or isinstance(head[0], Example | BadRow):
+            return iter(given)
+    found = iter_examples(given, fields=fields)
+    for note in found.notes:
+        if re.match(r"no column|the (source|response|reference) ", note):
+            warnings.warn(note, ActiveCriticWarning, stacklevel=3)
+    return found
 
 
 def _source(entry: Example | BadRow) -> str:

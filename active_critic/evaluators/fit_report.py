@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from active_critic.bootstrap import ALPHA
 from active_critic.demo_search import DemoSearch, Search
 from active_critic.errors import FitError
 from active_critic.evaluators._readings import Predict
@@ -15,7 +16,7 @@ from active_critic.evaluators.zero_shot import zero_shot_protocol
 from active_critic.examples import folds, group_of
 from active_critic.records import Example, Usage
 from active_critic.scoring import Scorer
-from active_critic.stats import Agreement, Difference, agreement, paired_difference
+from active_critic.stats import Agreement, Difference, agreement, holm, paired_difference
 
 FOLDS = 4
 RESAMPLES = 1000
@@ -69,14 +70,16 @@ class FitReport:
             "zero-shot on the same model": self.over_zero_shot,
             "the surface floor (length, overlap, repetition)": self.over_surface,
         }
-        for name, difference in rivals.items():
+        corrected = holm([None if one is None else one.p for one in rivals.values()])
+        for (name, difference), p in zip(rivals.items(), corrected, strict=True):
             if difference is None or difference.delta is None:
                 said.append(f"It could not be compared with {name}.")
                 continue
-            figures = f"{difference.delta:+.2f}{_interval(difference.interval)}"
+            chance = "" if p is None else f", p {p:.3f}"
+            figures = f"{difference.delta:+.2f}{_interval(difference.interval)}{chance}"
             if difference.delta <= 0:
                 said.append(f"It does NOT beat {name} ({figures}).")
-            elif difference.interval is not None and difference.interval[0] > 0:
+            elif p is not None and p < ALPHA:
                 said.append(f"It beats {name} ({figures}).")
             else:
                 said.append(f"It is ahead of {name} ({figures}), but not by more than chance could explain.")

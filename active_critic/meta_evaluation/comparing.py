@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from active_critic.bootstrap import cautions
 from active_critic.data import data_sha256, read_examples
 from active_critic.errors import FitError
 from active_critic.evaluators.base import JournalPath, Progress, versions
@@ -105,10 +106,15 @@ def compare(
     chosen = against or _best_baseline(found)
     if chosen is None:
         notes.append("no method with a coefficient can serve as the baseline, so there are no differences to one")
+    compared = _with_differences(found, chosen, tests)
+    pairs = {
+        frozenset((m.name, c.to)) for m in compared for c in (m.over_baseline, m.over_floor) if c and c.difference.p
+    }
+    notes += cautions(len(set(tests.groups)), len(pairs), resamples)
     return Comparison(
         data=data,
         splits=tuple(splits),
-        methods=_with_differences(found, chosen, tests),
+        methods=compared,
         baseline=chosen,
         baseline_chosen=against is None and chosen is not None,
         model=model.name if model else None,

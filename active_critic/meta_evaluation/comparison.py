@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from active_critic.bootstrap import ALPHA
 from active_critic.errors import FitError
 from active_critic.examples import Examples, group_of
 from active_critic.meta_evaluation.splits import Split
 from active_critic.records import Usage
 from active_critic.stats import Agreement, Difference
 
-ALPHA = 0.05
-"""A corrected p below this counts as more than chance."""
 FLOOR = "surface"
 """The method that needs no model: what length, overlap and repetition alone reach."""
 OURS = "active-critic"

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from active_critic.bootstrap import Interval, bootstrap, percentile_interval, two_sided_p
 from active_critic.correlation import Floats
 from active_critic.levels import Measure
-from active_critic.stats import Interval, bootstrap, percentile_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +91,8 @@ def estimate(
         found = bootstrap(lambda drawn: sums(drawn)[:, there], len(names), resamples, rng, values.size)
         most = float(np.abs(weights).sum())  # a coefficient is between -1 and 1
         drawn = np.clip(_over_repeats(found, rng), -most, most)
-        interval = percentile_interval(drawn, confidence) if len(drawn) else None
-        if interval is not None:
-            tail = min(np.sum(drawn <= 0), np.sum(drawn >= 0))
-            p = min(1.0, float(2 * (1 + tail) / (1 + np.sum(~np.isnan(drawn)))))
+        interval = percentile_interval(drawn, confidence, len(names))
+        p = two_sided_p(drawn, len(names))
     each = tuple(None if np.isnan(one) else float(one) for one in by_repeat)
     return Estimate(value, interval, p, each, len(kept), len(names), resamples, seed, confidence)
 

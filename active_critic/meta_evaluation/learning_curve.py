@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from active_critic.bootstrap import ALPHA
 from active_critic.examples import Examples
-from active_critic.meta_evaluation.comparison import ALPHA, MethodResult, data_document, labels_of
+from active_critic.meta_evaluation.comparison import MethodResult, data_document, labels_of
 from active_critic.meta_evaluation.estimates import Estimate
 from active_critic.records import Usage
 from active_critic.stats import Agreement, Interval
@@ -110,9 +111,12 @@ class Curve:
 
     @property
     def advice(self) -> Advice:
-        """Whether to label more: whether the last step's interval is above 0, or below ``WORTH``."""
+        """Whether to label more: whether the last step's interval is above 0, or below ``WORTH``.
+
+        Unclear with a single repeat: what other labels would have brought is not known.
+        """
         gain = self.points[-1].gain
-        if gain is None or gain.interval is None:
+        if gain is None or gain.interval is None or len(self.repeats) < 2:
             return "unclear"
         if gain.interval[1] < WORTH:
             return "stop"
@@ -191,15 +195,16 @@ class Curve:
             return "Advice: none; without an interval, what the last step brought may be chance."
         if self.advice == "more":
             return f"Advice: label more; agreement is still rising at {last.labels} labels."
+        if len(self.repeats) < 2:
+            return "Advice: none; what the last step brought may lie in these very labels. Take several --repeats."
         if gain.interval[1] < 0:
             return f"Advice: stop labelling for this evaluator; the last {last.labels - before.labels} labels did harm."
         if self.advice == "stop":
             return f"Advice: stop; that the last step brought {WORTH} or more is excluded."
-        repeats = "1 repeat" if len(self.repeats) == 1 else f"{len(self.repeats)} repeats"
         return (
             "Advice: too noisy to tell; more labels of this kind are not shown to help, nor shown not to. "
-            f"{gain.n:,} tests of {gain.groups:,} documents in {repeats} cannot tell a gain of {WORTH} from none; more "
-            "repeats, or more documents to test on, might."
+            f"{gain.n:,} tests of {gain.groups:,} documents in {len(self.repeats)} repeats cannot tell a gain of "
+            f"{WORTH} from none; more repeats, or more documents to test on, might."
         )
 
     def to_dict(self) -> dict[str, Any]:

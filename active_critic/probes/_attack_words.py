@@ -67,7 +67,8 @@ def _sentences(trial: AttackTrial) -> list[str]:
     if overall.mean is None:
         return [*said, "No attacked text was scored, so nothing can be said about what attacks gain."]
     if overall.interval is None:
-        return [*said, "All texts belong to one document: how sure these figures are cannot be said."]
+        few = "one document" if trial.documents == 1 else f"{trial.documents} documents"
+        return [*said, f"All texts belong to {few}: how sure these figures are cannot be said."]
     gained = sorted((one for one in trial.families if _gains(one)), key=lambda one: -(one.lift.mean or 0.0))
     if not gained:
         return [*said, "No family lifts the score for certain: no interval lies above 0."]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from active_critic.bootstrap import Interval, bootstrap, percentile_interval
 from active_critic.correlation import Floats, Indices, pearson, weighted_coefficients
 from active_critic.probes.aspects import Matched, match_aspect
-from active_critic.stats import Interval, bootstrap, percentile_interval
 
 Columns = Mapping[str, Sequence[float | None]]
 
@@ -113,5 +113,6 @@ def _excess(x: Floats, group: Indices, resamples: int, seed: int) -> Interval | 
         critic, people = (weighted_coefficients(x[i], x[i + 1], own)[:, 0] for i in (0, 2))
         return np.asarray(critic - people)
 
-    drawn = bootstrap(measure, int(code.max()) + 1, resamples, np.random.default_rng(seed), x.shape[1])
-    return percentile_interval(drawn, 0.95) if len(drawn) else None
+    documents = int(code.max()) + 1
+    drawn = bootstrap(measure, documents, resamples, np.random.default_rng(seed), x.shape[1])
+    return percentile_interval(drawn, 0.95, documents)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from active_critic.bootstrap import Interval, bootstrap, percentile_interval
 from active_critic.correlation import Floats
 from active_critic.evaluators.base import Evaluator, Progress
 from active_critic.examples import group_of
 from active_critic.probes._texts import to_probe
 from active_critic.probes.attacks import KINDS, Attack, Attacker, Kind, attacks_named
 from active_critic.records import Example, Scale, Verdict
-from active_critic.stats import Interval, bootstrap, percentile_interval
 
 SUCCESS = 0.1
 """An attack on a text succeeds where it lifts the score by this part of the scale, or more."""
@@ -329,7 +329,7 @@ class _Pairs:
         mean, success = measure(np.ones((1, len(number))))[0]
         rng = np.random.default_rng(self.seed)
         resampled = bootstrap(measure, len(number), self.resamples, rng, len(gains))
-        intervals = [percentile_interval(resampled[:, i], self.confidence) for i in (0, 1)]
+        intervals = [percentile_interval(resampled[:, i], self.confidence, len(number)) for i in (0, 1)]
         return Lift(
             mean=float(mean),
             interval=intervals[0],

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from active_critic.bootstrap import Interval, bootstrap, percentile_interval
 from active_critic.correlation import Floats, Indices
 from active_critic.errors import DataError
 from active_critic.evaluators.base import Evaluator, Progress
@@ -23,7 +24,6 @@ from active_critic.probes._texts import to_probe
 from active_critic.probes.aspects import ASPECTS, OVERALL, Expected, Matched, match_aspect
 from active_critic.probes.perturbations import PERTURBATIONS, By, named, perturb
 from active_critic.records import Example, Verdict
-from active_critic.stats import Interval, bootstrap, percentile_interval
 
 TOLERANCE = 0.05
 """Changes within this part of the scale count as none: 0.2 points of 1 to 5, below which the paper speaks of almost no
@@ -374,7 +374,7 @@ def _interval(moved: Floats, code: Indices, seed: int) -> Interval | None:
         return np.asarray(np.einsum("ri,i->r", own, moved) / own.sum(axis=1))
 
     drawn = bootstrap(mean, documents, RESAMPLES, np.random.default_rng(seed), len(moved))
-    return percentile_interval(drawn, 0.95) if len(drawn) else None
+    return percentile_interval(drawn, 0.95, documents)
 
 
 def _outcome(

@@ -145,12 +145,13 @@ def test_on_a_terminal_verdicts_are_a_table(run, program, tmp_path, monkeypatch)
 
 def test_agreement_is_shown_where_there_are_human_scores(run, program, tmp_path) -> None:
     items = [{**row, "id": f"n{row['id']}", "response": row["response"] + "!"} for row in rows(12)]
+    items = [{**row, "group": f"g{i // 2}"} for i, row in enumerate(items)]
     items[5]["rating"] = None
     done = run("score", program, write(tmp_path / "i.jsonl", items), "-o", "s.jsonl", "--json")
     found = done.document["agreement"]
     assert found["column"] == "rating"
     assert found["figures"]["total"] == 11
-    assert found["figures"]["groups"] == 4
+    assert found["figures"]["groups"] == 6
     assert found["figures"]["mean_interval"] is not None
     assert 0 <= found["mean_absolute_error"] <= 4
     shown = run("score", program, tmp_path / "i.jsonl", "-o", "s.jsonl")
@@ -163,7 +164,22 @@ def test_demonstrations_do_not_count_and_the_training_set_is_recognised(run, exa
     found = run("score", program, examples, "-o", "s.jsonl", "--json").document["agreement"]
     assert found["demonstrations_left_out"] == shown
     assert found["figures"]["total"] == 12 - shown
-    assert any("the very examples that the program was fitted on" in sentence for sentence in found["words"])
+    assert any("examples that the program was fitted on, so this flatters it" in said for said in found["words"])
+
+
+def test_items_that_the_program_was_fitted_on_do_not_count_beside_others(run, examples, program, tmp_path) -> None:
+    known = [json.loads(line) for line in examples.read_text().splitlines()]
+    new = [{"response": f"another text {i} " + "word " * i, "rating": 1 + i % 5} for i in range(12)]
+    items = write(tmp_path / "i.jsonl", [*known[1:], *new])
+    found = run("score", program, items, "-o", "s.jsonl", "--json").document["agreement"]
+    assert found["figures"]["total"] == 12
+    assert found["fitted_on_left_out"] + found["demonstrations_left_out"] == len(known) - 1
+    assert any("that the program was fitted on are left out" in said for said in found["words"])
+    document = json.loads(program.read_text())
+    document["provenance"]["fitted_on"] = []
+    (tmp_path / "older.json").write_text(json.dumps(document))
+    older = run("score", tmp_path / "older.json", items, "-o", "s.jsonl", "--json").document["agreement"]
+    assert any("this older program does not tell" in said for said in older["words"])
 
 
 def test_human_scores_on_another_scale_are_told(run, program, tmp_path) -> None:
@@ -271,7 +287,7 @@ def test_what_cannot_be_is_told_before_anything_is_paid_for(run, program, exampl
     assert run("score", program, examples, "-o", "s.csv", "--fields", "source=nope", opener=refuse).code == 3
     assert run("score", "nope.json", examples, "-o", "s.csv", opener=refuse).code == 5
     assert run("score", examples, examples, "-o", "s.csv", opener=refuse).code == 5
-    assert run("score", program, examples, "-o", "s.xlsx", opener=refuse).code == 3
+    assert run("score", program, examples, "-o", "s.xlsx", opener=refuse).code == 5
     assert run("score", program, examples, "-o", "no/such/folder/s.csv", opener=refuse).code == 5
     Path("j").write_text("this is no journal, but long enough to be taken for something else " * 20)
     assert run("score", program, examples, "-o", "s.csv", "--journal", "j", opener=refuse).code == 5

@@ -239,8 +239,8 @@ def agreement(mean: float | None = 0.5, n: int = 40, total: int = 40) -> Agreeme
     )
 
 
-def difference(delta: float | None, interval: tuple[float, float] | None) -> Difference:
-    return Difference(delta, interval, 0.5, 40, 40, "dataset", resamples=9, seed=0, confidence=0.95)
+def difference(delta: float | None, interval: tuple[float, float] | None, p: float | None = None) -> Difference:
+    return Difference(delta, interval, p, 40, 40, "dataset", resamples=9, seed=0, confidence=0.95)
 
 
 def words(critic: Agreement | None, zero: Difference | None, surface: Difference | None) -> tuple[str, ...]:
@@ -262,28 +262,26 @@ def words(critic: Agreement | None, zero: Difference | None, surface: Difference
 @pytest.mark.parametrize(
     ("gap", "said"),
     [
-        (difference(0.2, (0.1, 0.3)), "It beats {} (+0.20 [0.10, 0.30])."),
+        (difference(0.2, (0.1, 0.3), 0.04), "It beats {} (+0.20 [0.10, 0.30], p 0.040)."),
         (
-            difference(0.2, (-0.1, 0.3)),
-            "It is ahead of {} (+0.20 [-0.10, 0.30]), but not by more than chance could explain.",
-        ),
-        (
-            difference(0.2, (0.0, 0.3)),
-            "It is ahead of {} (+0.20 [0.00, 0.30]), but not by more than chance could explain.",
+            difference(0.2, (0.01, 0.3), 0.06),
+            "It is ahead of {} (+0.20 [0.01, 0.30], p 0.060), but not by more than chance could explain.",
         ),
         (difference(0.2, None), "It is ahead of {} (+0.20), but not by more than chance could explain."),
-        (difference(-0.1, (-0.3, 0.1)), "It does NOT beat {} (-0.10 [-0.30, 0.10])."),
+        (difference(-0.1, (-0.3, 0.1), 0.4), "It does NOT beat {} (-0.10 [-0.30, 0.10], p 0.400)."),
         (difference(0.0, (0.0, 0.0)), "It does NOT beat {} (+0.00 [0.00, 0.00])."),
         (difference(None, None), "It could not be compared with {}."),
         (None, "It could not be compared with {}."),
     ],
 )
 def test_the_figures_in_words_favourable_or_not(gap: Difference | None, said: str) -> None:
-    beaten = difference(0.3, (0.2, 0.4))
+    beaten = difference(0.3, (0.2, 0.4), 0.01)
+    p = 0.01 if gap is None or gap.p is None else 0.02  # corrected for two comparisons
+    figures = f"(+0.30 [0.20, 0.40], p {p:.3f})"
     zero, surface = "zero-shot on the same model", "the surface floor (length, overlap, repetition)"
     head = "On held-out folds the mean of the three correlations with people is 0.50 [0.40, 0.60]."
-    assert words(agreement(), gap, beaten) == (head, said.format(zero), f"It beats {surface} (+0.30 [0.20, 0.40]).")
-    assert words(agreement(), beaten, gap) == (head, f"It beats {zero} (+0.30 [0.20, 0.40]).", said.format(surface))
+    assert words(agreement(), gap, beaten) == (head, said.format(zero), f"It beats {surface} {figures}.")
+    assert words(agreement(), beaten, gap) == (head, f"It beats {zero} {figures}.", said.format(surface))
 
 
 def test_what_could_not_be_scored_is_said() -> None:

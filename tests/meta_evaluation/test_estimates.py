@@ -85,7 +85,7 @@ def test_what_is_not_defined_is_none_and_never_a_number() -> None:
 
 
 def test_an_interval_stays_where_coefficients_can_be() -> None:
-    good, _, human, groups, parts = made_up(documents=4)
+    good, _, human, groups, parts = made_up(documents=5)
     mixed = [-a if part == 0 else a for a, part in zip(human, parts, strict=True)]
     low, high = estimate([mixed], [1], human, groups, parts=parts, resamples=100).interval
     assert (low, high) == (-1, 1)

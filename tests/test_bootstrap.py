@@ -1,0 +1,64 @@
+"""Intervals over documents: wide enough where there are few, none where there are hardly any, and what is said then."""
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from active_critic import bootstrap
+from active_critic.correlation import Floats
+
+
+def means(values: Floats, seed: int = 0, resamples: int = 2000) -> Floats:
+    """Resampled means of one value a document."""
+    n = len(values)
+    return bootstrap.bootstrap(lambda drawn: drawn @ values / n, n, resamples, np.random.default_rng(seed), n)
+
+
+def test_with_few_documents_the_percentiles_are_taken_farther_out() -> None:
+    drawn = np.linspace(0, 1, 100_001)
+    for documents in (5, 8, 50):
+        stretched = np.sqrt(documents / (documents - 1)) * scipy_stats.t.ppf(0.025, documents - 1)
+        low = scipy_stats.norm.cdf(stretched)
+        assert bootstrap.percentile_interval(drawn, 0.95, documents) == pytest.approx((low, 1 - low), abs=1e-5)
+    assert bootstrap.percentile_interval(drawn, 0.95) == pytest.approx((0.025, 0.975))
+
+
+def test_intervals_of_few_documents_hold_the_true_mean_as_often_as_they_say() -> None:
+    rng, tries = np.random.default_rng(1), 400
+    for documents in (5, 8, 20):
+        held = 0
+        for seed in range(tries):
+            interval = bootstrap.percentile_interval(means(rng.normal(size=documents), seed, 500), 0.9, documents)
+            assert interval is not None
+            held += interval[0] <= 0 <= interval[1]
+        assert 0.86 <= held / tries <= 0.94, documents
+
+
+def test_fewer_than_five_documents_have_no_interval_and_no_p() -> None:
+    drawn = means(np.array([1.0, 2.0, 3.0, 4.0]))
+    assert bootstrap.percentile_interval(drawn, 0.95, 4) is None
+    assert bootstrap.two_sided_p(drawn, 4) is None
+    assert bootstrap.percentile_interval(means(np.arange(5.0)), 0.95, 5) is not None
+
+
+def test_p_is_where_an_interval_of_that_width_would_end_at_zero() -> None:
+    drawn = means(np.array([0.2, 0.9, -0.3, 0.8, 0.5, 1.1, -0.6, 0.7, 0.1]))
+    p = bootstrap.two_sided_p(drawn, 9)
+    assert p is not None
+    assert 0.01 < p < 0.5
+    inside, outside = (bootstrap.percentile_interval(drawn, 1 - p * part, 9) for part in (0.97, 1.03))
+    assert inside is not None
+    assert outside is not None
+    assert inside[0] <= 0 < outside[0]
+
+
+def test_few_documents_and_too_few_permutations_are_said() -> None:
+    assert bootstrap.cautions(documents=50, ps=3, resamples=1000) == []
+    assert "with fewer than 5 there are no intervals" in bootstrap.cautions(3, 0, 1000)[0]
+    assert "say little of others" in bootstrap.cautions(7, 0, 1000)[0]
+    (many,) = bootstrap.cautions(documents=60, ps=60, resamples=1000)
+    assert "no corrected p can fall below 0.06" in many
+    assert "raise --resamples" in many
+    few = bootstrap.cautions(documents=5, ps=1, resamples=1000)[-1]
+    assert "no corrected p can fall below 0.062" in few
+    assert "test on more documents" in few
