@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm, t
 
 from active_critic import stats
 
@@ -46,9 +47,9 @@ def main() -> None:
         if all(_scored(document, name) for document in every)
     ]
     rng = np.random.default_rng(args.seed)
-    draws = [_averages(found, methods, None)]
-    draws += [_averages(found, methods, rng) for _ in range(args.resamples)]
-    averages = np.array(draws)
+    draws = [_of_sets(found, methods, None)]
+    draws += [_of_sets(found, methods, rng) for _ in range(args.resamples)]
+    averages, tail = _widened(np.array(draws), [len(_documents(runs)) for runs in found.values()])
     document: dict[str, Any] = {
         "sets": [
             {"name": name, "model": runs[0]["model"], "seeds": _seeds(runs), "splits": [_sizes(d) for d in runs]}
@@ -67,9 +68,9 @@ def main() -> None:
             "means": {set_: float(np.mean(means)) for set_, means in by_seed.items()},
             "by_seed": by_seed,
             "average": averages[0, index],
-            "average_interval": np.nanquantile(averages[1:, index], [0.025, 0.975]).tolist(),
+            "average_interval": np.nanquantile(averages[1:, index], [tail, 1 - tail]).tolist(),
             "ours_ahead": None if index == ours else ahead[0],
-            "ours_ahead_interval": None if index == ours else np.nanquantile(ahead[1:], [0.025, 0.975]).tolist(),
+            "ours_ahead_interval": None if index == ours else np.nanquantile(ahead[1:], [tail, 1 - tail]).tolist(),
             "calls_a_verdict": _over(found, lambda d, name=name: _per_verdict(d, name, "calls")),
             "tokens_a_verdict": _over(
                 found, lambda d, name=name: _per_verdict(d, name, "prompt_tokens", "completion_tokens")
@@ -119,16 +120,31 @@ def table(document: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _averages(found: Runs, methods: list[str], rng: Any) -> list[float]:
-    """The average over the sets of the mean of three coefficients, by method; of documents drawn anew, where asked."""
+def _documents(runs: list[dict[str, Any]]) -> list[list[tuple[int, dict[str, Any]]]]:
+    """The predictions of each document of a set, with the number of the run that each is from."""
+    found: dict[Any, list[tuple[int, dict[str, Any]]]] = {}
+    for number, document in enumerate(runs):
+        for row in document["predictions"]:
+            found.setdefault((row["repeat"], row["fold"], row["document"]), []).append((number, row))
+    return list(found.values())
+
+
+def _widened(draws: Any, documents: list[int]) -> tuple[Any, float]:
+    """Averages over the sets of draws that vary as much as as many documents do, and the tail of a 95 % interval.
+
+    Resamples of n documents vary by (n - 1) / n of their variance, set by set; and few documents in all have the tails
+    of a t distribution (see ``active_critic.bootstrap.percentile_interval``).
+    """
+    stretch = np.sqrt([n / (n - 1) for n in documents])[None, :, None]
+    averages = (draws[:1] + stretch * (draws - draws[:1])).mean(axis=1)
+    return averages, float(norm.cdf(t.ppf(0.025, sum(documents) - len(documents))))
+
+
+def _of_sets(found: Runs, methods: list[str], rng: Any) -> list[list[float]]:
+    """The mean of three coefficients by set and method; of documents drawn anew, where asked."""
     figures = []
     for runs in found.values():
-        by_document: dict[Any, list[tuple[int, dict[str, Any]]]] = {}
-        for number, document in enumerate(runs):
-            for row in document["predictions"]:
-                key = (row["repeat"], row["fold"], row["document"])
-                by_document.setdefault(key, []).append((number, row))
-        drawn = list(by_document.values())
+        drawn = _documents(runs)
         if rng is not None:
             drawn = [drawn[i] for i in rng.integers(0, len(drawn), len(drawn))]
         rows: list[list[dict[str, Any]]] = [[] for _ in runs]
@@ -139,8 +155,8 @@ def _averages(found: Runs, methods: list[str], rng: Any) -> list[float]:
             [_mean([(row[name], row["human"]) for row in of if row[name] is not None]) for name in methods]
             for of in rows
         ]
-        figures.append(np.mean(np.array(by_run, dtype=float), axis=0))
-    return np.mean(np.array(figures, dtype=float), axis=0).tolist()
+        figures.append(np.mean(np.array(by_run, dtype=float), axis=0).tolist())
+    return figures
 
 
 def _mean(pairs: list[tuple[float, float]]) -> float:

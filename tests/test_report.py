@@ -28,7 +28,7 @@ from active_critic.stats import agreement, paired_difference
 
 HUMAN = [1.0, 2, 3, 4, 5, 2, 3, 4, 1, 5, 4, 2]
 CRITIC = [1.5, 2, 3, 3.5, 5, 2, 2.5, 4, 2, 4, None, 2]
-GROUPS = [f"d{i // 3}" for i in range(12)]
+GROUPS = [f"d{i // 2}" for i in range(12)]
 
 
 def text_of(renderable, width: int = 80) -> str:
@@ -85,7 +85,7 @@ def test_the_fit_report_shows_every_figure_on_one_line(width) -> None:
     assert pearson.count("[") == 3
     assert "11 of 12" in shown
     assert "12 of the 14" in shown
-    assert "bootstrap intervals over 4 documents" in " ".join(shown.split())
+    assert "bootstrap intervals over 6 documents" in " ".join(shown.split())
     assert all(" ".join(sentence.split()) in " ".join(shown.split()) for sentence in made.words)
     assert "$0.1250" in shown
     assert "not known" in shown

@@ -286,6 +286,16 @@ def test_one_document_has_no_interval_and_that_is_said(run, tmp_path) -> None:
     )
 
 
+def test_few_documents_and_what_could_never_be_told_apart_are_said(run, tmp_path) -> None:
+    rows = [{**record, "doc_id": f"d{i % 4}"} for i, record in enumerate(records())]
+    shown = go(run, write(tmp_path / "few.jsonl", rows), "--other", "poor", "--resamples", 200)
+    notes = " ".join(shown.err.split())
+    assert "the texts are of 4 documents: with fewer than 5 there are no intervals" in notes
+    assert "no corrected p can fall below 0.12 (p-values: 1, documents: 4, permutations: 200)" in notes
+    many = go(run, write(tmp_path / "many.jsonl", records()), "--other", "poor", "--resamples", 200)
+    assert "no corrected p" not in many.err
+
+
 def test_another_column_that_is_constant_is_said_and_does_not_stop_the_rest(run, tmp_path) -> None:
     done = go(run, write(tmp_path / "d.jsonl", records(poor=1)), "--other", "poor", *QUICK)
     assert done.code == 0

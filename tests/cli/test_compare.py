@@ -172,7 +172,7 @@ def test_options_reach_the_model_and_the_comparison(run, labels) -> None:
         (("--evaluators", "zero-shot", "--level", "system"), 3, "no system is named"),
         (("--evaluators", "zero-shot", "--train", 2), 3, "between 0 and 1"),
         (("--evaluators", "zero-shot", "--out", "nowhere/c.json"), 5, "cannot write"),
-        (("--evaluators", "zero-shot", "--out", "c.txt"), 3, "c.txt"),
+        (("--evaluators", "zero-shot", "--out", "c.txt"), 5, "c.txt"),
         (("--evaluators", "zero-shot", "--out", "labels.jsonl"), 2, "written over"),
         (("--evaluators", "zero-shot", "--out", "c.csv", "--predictions", "c.csv"), 2, "written over"),
     ],

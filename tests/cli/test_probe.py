@@ -27,7 +27,10 @@ def program(run: Any, examples: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def items(tmp_path: Path) -> Path:
-    return write(tmp_path / "items.jsonl", [{**row, "response": f"New {row['response']}"} for row in rows(6)])
+    return write(
+        tmp_path / "items.jsonl",
+        [{**row, "response": f"New {row['response']}", "doc_id": f"d{i}"} for i, row in enumerate(rows(6))],
+    )
 
 
 def fooled(response: str, turns: list[Any]) -> float:

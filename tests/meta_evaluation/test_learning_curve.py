@@ -74,8 +74,12 @@ def test_without_intervals_or_with_one_size_there_is_no_advice() -> None:
 
 
 def test_one_repeat_says_what_its_interval_leaves_out() -> None:
-    said = " ".join(drawn(RISING, repeats=1).words)
+    found = drawn(RISING, repeats=1)
+    said = " ".join(found.words)
     assert "in the only repeat; other labels may teach more or less, and the interval does not cover that." in said
+    assert found.points[-1].gain.interval[0] > 0
+    assert found.advice == "unclear"
+    assert found.words[-1].startswith("Advice: none; what the last step brought may lie in these very labels")
 
 
 def test_labels_of_hardly_more_documents_are_said_to_be(rising) -> None:

@@ -25,7 +25,7 @@ PROGRAM = CriticProtocol(
 )
 
 
-def texts(n: int = 8) -> list[Example]:
+def texts(n: int = 10) -> list[Example]:
     return [Example(f"Text {i} says so.", f"Source {i // 2}.", group=f"d{i // 2}", row=i + 1) for i in range(n)]
 
 
@@ -47,14 +47,14 @@ def test_the_lift_is_the_gain_over_the_same_text_in_points_of_the_scale() -> Non
     assert (lift.mean, lift.interval) == (pytest.approx(5.0), pytest.approx((5.0, 5.0)))
     assert (lift.success, lift.success_interval) == (1.0, (1.0, 1.0))
     assert (lift.original, lift.attacked) == (pytest.approx(2.5), pytest.approx(7.5))
-    assert (lift.n, lift.failures, lift.skipped) == (8, 0, 0)
+    assert (lift.n, lift.failures, lift.skipped) == (10, 0, 0)
     plea = lift_of(found, "plea")
     assert (plea.mean, plea.success) == (0.0, 0.0)
     (kind,) = found.kinds
     assert (kind.kind, kind.families, kind.worst) == ("persuasion", 2, "flattery")
     assert kind.lift.mean == found.overall.mean == pytest.approx(2.5)
-    assert (kind.lift.n, kind.lift.success) == (16, 0.5)
-    assert (found.texts, found.documents, found.unscored, found.threshold) == (8, 4, 0, 1.0)
+    assert (kind.lift.n, kind.lift.success) == (20, 0.5)
+    assert (found.texts, found.documents, found.unscored, found.threshold) == (10, 5, 0, 1.0)
 
 
 def test_an_attack_that_replaces_the_text_is_held_against_the_original() -> None:
@@ -74,7 +74,7 @@ def test_a_success_is_a_gain_of_the_threshold_or_more() -> None:
 
 
 def test_intervals_are_over_documents() -> None:
-    """A gain in one document of four is unsure, however many texts that document has."""
+    """A gain in one document of five is unsure, however many texts that document has."""
     many = [*texts(), *(Example(f"Text more {i}.", "Source 0.", group="d0") for i in range(20))]
     found = attack_trial(
         judging(lambda text: 4.0 if "discernment" in text and ("more" in text or "Text 0" in text) else 2.0),
@@ -103,13 +103,13 @@ def test_what_is_left_unscored_is_counted_apart_and_is_no_number() -> None:
 
     found = attack_trial(judging(fooled_by_flattery, before=before), texts(), families=["flattery"])
     (one,) = found.families
-    assert (one.lift.n, one.lift.failures, found.unscored) == (5, 2, 1)
+    assert (one.lift.n, one.lift.failures, found.unscored) == (7, 2, 1)
     assert one.lift.mean == pytest.approx(5.0)
     ((reason, times),) = one.reasons
     assert (reason.split(":")[0], times) == ("the reply could not be read, nor the second one", 2)
     assert "on and on" not in reason
     assert any("2 attacked texts were left unscored" in line for line in found.words)
-    assert any("1 of 8 texts could not be scored" in line for line in found.words)
+    assert any("1 of 10 texts could not be scored" in line for line in found.words)
 
 
 def test_nothing_scored_is_nothing_known() -> None:
@@ -118,7 +118,7 @@ def test_nothing_scored_is_nothing_known() -> None:
 
     found = attack_trial(judging(fooled_by_flattery, before=before), texts(), families=["flattery"])
     lift = lift_of(found, "flattery")
-    assert (lift.mean, lift.interval, lift.success, lift.original, lift.n, lift.failures) == (None,) * 4 + (0, 8)
+    assert (lift.mean, lift.interval, lift.success, lift.original, lift.n, lift.failures) == (None,) * 4 + (0, 10)
     assert found.kinds[0].worst is None
     assert found.rows()[0]["lift"] is found.rows()[0]["lift_percent"] is None
     assert "nothing can be said" in found.words[-1]
@@ -164,7 +164,7 @@ def test_the_same_seed_gives_the_same_trial_and_another_one_other_texts() -> Non
 
 def test_every_family_goes_through_and_is_reported() -> None:
     told: list[tuple[str, int, int]] = []
-    found = attack_trial(judging(fooled_by_flattery), texts(4), progress=lambda *said: told.append(said))
+    found = attack_trial(judging(fooled_by_flattery), texts(), progress=lambda *said: told.append(said))
     assert [one.name for one in found.families] == [attack.name for attack in ATTACKS]
     assert [row["family"] for row in found.rows()] == [attack.name for attack in ATTACKS]
     document = json.loads(json.dumps(found.to_dict()))
@@ -174,7 +174,7 @@ def test_every_family_goes_through_and_is_reported() -> None:
     flattery = next(part for part in document["families"] if part["name"] == "flattery")
     assert flattery["lift"]["percent"] == pytest.approx(50.0)
     assert flattery["lift"]["percent_interval"] == pytest.approx([50.0, 50.0])
-    assert told[-1][1:] == (told[-1][2], 4 * (1 + len(ATTACKS)))
+    assert told[-1][1:] == (told[-1][2], 10 * (1 + len(ATTACKS)))
     lines = "\n".join(found.words)
     assert all(attack.name in lines for attack in ATTACKS)
     assert max(map(len, found.words[: len(ATTACKS) + 8])) < 80

@@ -287,8 +287,8 @@ def test_what_the_program_shows_or_what_is_there_twice_is_left_out_and_that_is_s
     shown = GOOD[0]
     critic = Critic(lambda text: {"overall": 5.0 if text == shown.response else 3.0})
     critic.fitted.shown = frozenset({example_key(shown)})
-    found = examine(critic, [shown, *GOOD[:4], GOOD[1]], perturbations=["sentence-deletion"])  # type: ignore[arg-type]
-    assert (found.examples, found.scored) == (3, 3)
+    found = examine(critic, [shown, *GOOD[:6], GOOD[1]], perturbations=["sentence-deletion"])  # type: ignore[arg-type]
+    assert (found.examples, found.scored) == (5, 5)
     assert [one.outcome for one in found.changes if one.name == "overall quality"] == ["still"]
     assert "Left out, for the program shows them as demonstrations: 1 of the items." in found.words
     assert "Left out, for they are empty or repeated: 2 of the items." in found.words
