@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,19 @@ def test_a_rating_is_the_expectation_over_the_levels() -> None:
     filled = ask(lm, QUESTION, rating_sheet(LEVELS), LEVELS)
     assert filled.ratings["rating"].value == pytest.approx(3.5)
     assert filled.usage.calls == 1
+
+
+@pytest.mark.parametrize(
+    ("reading", "asked"), [(Reading(), 8), (Reading(low=0, high=100), 20), (Reading(source="text"), None)]
+)
+def test_alternatives_are_asked_for_where_they_are_read(reading: Reading, asked: int | None) -> None:
+    lm = scripted_lm(lambda _: '{"rating": 4}')
+    seen: list[Any] = []
+    plain = lm.ask
+    lm.ask = lambda *turns, **how: seen.append(how["top_logprobs"]) or plain(*turns, **how)  # type: ignore[method-assign,func-returns-value]
+    ask(lm, QUESTION, rating_sheet(reading), reading)
+    assert lm.capabilities.alternatives == 20
+    assert seen == [asked]
 
 
 def test_a_reply_that_cannot_be_read_is_asked_for_once_more_and_both_are_paid_for() -> None:

@@ -10,7 +10,17 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from active_critic.calibration import COVERAGES, EXPECTED, LEAST_SLOPE, PRIOR, TOGETHER, WITHIN, Calibration, calibrate
+from active_critic.calibration import (
+    COVERAGES,
+    EXPECTED,
+    LEAST_SLOPE,
+    PRIOR,
+    SAME_VOICE,
+    TOGETHER,
+    WITHIN,
+    Calibration,
+    calibrate,
+)
 from active_critic.errors import FitError
 from active_critic.records import Scale
 
@@ -88,22 +98,23 @@ def test_a_reading_that_goes_against_people_leaves_the_others_as_they_are_withou
     assert found == pytest.approx({**without, "likelihood": 0.0})
 
 
-def test_no_text_is_paid_without_bound_for_being_likely() -> None:
-    n = 60
-    readings, human = drawn(n, {"rating": 0.5, "likelihood": 0.5, "approval": 0.5, "surface": 0.5}, 0.3)
+@pytest.mark.parametrize("n", [5, 20, 200])
+def test_no_text_is_paid_without_bound_for_being_likely(n: int) -> None:
+    readings, human = drawn(n, {"rating": 0.5, "likelihood": 0.5, "approval": 0.5, "surface": 0.5}, 0.3, seed=n)
     found = calibrate(readings, human, alone(n))
     middle = {name: float(np.mean(values)) for name, values in readings.items()}
+    ends = {part.name: part.high for part in found.parts}
 
     def lifted(name: str, by: float) -> float:
         return score(found, **{**middle, name: middle[name] + by}) - score(found, **middle)
 
-    for name in ("likelihood", "approval"):
-        spread = float(np.std(readings[name], ddof=1)) * math.sqrt(1 + 1 / n)
-        ends = float(t.ppf((1 + WITHIN) / 2, n - 1)) * spread  # of the prediction interval
-        assert 1.9 < ends / float(np.std(readings[name])) < 2.2
-        assert lifted(name, 0.5 * ends) < lifted(name, ends) == pytest.approx(lifted(name, 50 * ends))
-        assert lifted(name, -50 * ends) == pytest.approx(50 * lifted(name, -ends))  # as low as it can be
+    for name in ("likelihood", "approval"):  # up to the end of the prediction interval
+        reach = float(t.ppf((1 + WITHIN) / 2, n - 1) * np.std(readings[name], ddof=1) * np.sqrt(1 + 1 / n))
+        assert ends[name] == pytest.approx(middle[name] + reach)
+        assert lifted(name, 0.9 * reach) < lifted(name, reach) == pytest.approx(lifted(name, 50 * reach))
+        assert lifted(name, -50 * reach) == pytest.approx(50 * lifted(name, -reach))  # as low as it can be
     for name in ("rating", "surface"):  # which have ends of their own
+        assert ends[name] is None
         assert lifted(name, 6.0) == pytest.approx(2 * lifted(name, 3.0))
 
 
@@ -143,6 +154,20 @@ def test_the_prior_counts_for_as_many_examples_as_it_says() -> None:
     alike, believed = np.array([[1.0, TOGETHER], [TOGETHER, 1.0]]), np.array([EXPECTED["rating"], EXPECTED["surface"]])
     share = PRIOR / (PRIOR + n)
     mixed = np.linalg.solve(share * alike + (1 - share) * seen_alike, share * believed + (1 - share) * seen)
+    found = weights_of(calibrate(readings, human, alone(n)))
+    assert list(found.values()) == pytest.approx((mixed * np.std(human)).tolist())
+
+
+def test_rating_and_approval_are_believed_to_be_one_voice() -> None:
+    n, names = 40, ("rating", "approval", "surface")
+    readings, human = drawn(n, {"rating": 0.8, "approval": 0.6, "surface": 0.4}, 0.5)
+    readings = {name: np.tanh(values).tolist() for name, values in readings.items()}  # none is above what counts
+    z = np.array([(np.array(readings[name]) - np.mean(readings[name])) / np.std(readings[name]) for name in names])
+    y = (np.array(human) - np.mean(human)) / np.std(human)
+    alike = np.array([[1, SAME_VOICE, TOGETHER], [SAME_VOICE, 1, TOGETHER], [TOGETHER, TOGETHER, 1]])
+    believed = np.array([EXPECTED[name] for name in names])
+    mixed = np.linalg.solve(z @ z.T + PRIOR * alike, z @ y + PRIOR * believed)
+    assert min(mixed) > 0
     found = weights_of(calibrate(readings, human, alone(n)))
     assert list(found.values()) == pytest.approx((mixed * np.std(human)).tolist())
 
@@ -241,7 +266,9 @@ def test_shares_are_parts_of_one() -> None:
 def test_half_widths_are_the_conformal_ranks_of_errors_on_documents_left_out(sizes: list[int]) -> None:
     groups = [f"document {number}" for number, size in enumerate(sizes) for _ in range(size)]
     n, documents = len(groups), len(sizes)
-    readings, human = drawn(n, {"rating": 1.0, "surface": 0.5}, 0.7)
+    readings, human = drawn(n, {"rating": 1.0, "likelihood": 0.5, "approval": 0.5}, 0.7)
+    for place, far in ((3, 9.0), (12, 7.0), (30, 5.0)):  # above what counts, the more so where they are left out
+        readings["likelihood"][place] += far
     found = calibrate(readings, human, groups)
     errors = []
     for i in range(n):

@@ -151,10 +151,11 @@ def test_a_demonstration_is_written_once_however_many_candidates_have_it() -> No
     assert set(model.written) == {name_of(d.response) for c in found.candidate_programs for d in c.demos}
 
 
-def test_repeated_rows_never_fill_a_candidate() -> None:
-    data = [*examples(8), *examples(8)]
-    for names in drawn(data, demos=4)[1:]:
-        assert len(set(names)) == 4
+@pytest.mark.parametrize("sampling", ["stratified", "uniform"])
+def test_repeated_rows_never_fill_a_candidate_however_they_are_drawn(sampling: str) -> None:
+    sets = drawn([*examples(8), *examples(8)], demos=4, sampling=sampling)[1:]
+    assert len(sets) == 10
+    assert all(len(set(names)) == 4 for names in sets)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from active_critic.data import Examples, check_examples, data_sha256, example_key, folds, group_of, split
 from active_critic.errors import DataError
+from active_critic.examples import by_content
 from active_critic.records import Example
 
 
@@ -49,6 +50,12 @@ def test_the_document_is_the_group_else_the_source_else_the_text_itself() -> Non
     assert group_of(Example("r", "s", group="g")) == "g"
     assert group_of(Example("r1", "s")) == group_of(Example("r2", "s")) != group_of(Example("r1", "t"))
     assert group_of(Example("r1", " ")) == group_of(Example("r1")) != group_of(Example("r2"))
+
+
+def test_rows_that_differ_in_aspects_alone_have_an_order_of_their_own() -> None:
+    rows = tuple(Example("the same", "source", 3.0, aspects={"tone": float(i)}) for i in range(6))
+    straight, turned = (by_content(Examples(items)) for items in (rows, rows[::-1]))
+    assert straight.items == turned.items
 
 
 @given(SIZES, st.floats(0.01, 0.99), st.integers(0, 3), st.randoms(use_true_random=False))

@@ -200,6 +200,14 @@ def test_the_permutation_test_is_that_of_swapping_predictions() -> None:
     assert result.p == pytest.approx((1 + extreme) / 501)
 
 
+def test_a_swap_that_leaves_nothing_to_correlate_counts_as_extreme() -> None:
+    # With one of the two documents swapped, both predictions are the same for every example.
+    found = stats.paired_difference([1, 1, 2, 2], [2, 2, 1, 1], [1, 2, 3, 4], list("aabb"), resamples=200)
+    assert found.delta is not None
+    assert found.delta > 1
+    assert found.p == 1.0
+
+
 def test_p_is_uniform_enough_when_there_is_no_difference() -> None:
     small = 0
     for seed in range(100):
@@ -220,6 +228,22 @@ def test_only_examples_that_both_scored_are_compared() -> None:
     assert (result.n, result.groups, result.delta, result.p) == (15, 3, 0.0, 1.0)
     undefined = stats.paired_difference([1.0] * 30, pred, human, groups)
     assert (undefined.delta, undefined.interval, undefined.p) == (None, None, None)
+
+
+def test_too_few_in_common_tell_nothing_apart() -> None:
+    assert stats.chance_ahead([1.0, None], [None, 1.0], [1.0, 2.0]) == 0.5
+    assert stats.chance_ahead([1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 2.0, 3.0]) == 0.5  # ties count half
+    assert stats.chance_ahead([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [1.0, 2.0, 3.0]) > 0.8
+
+
+def test_the_seed_is_that_of_the_resampling() -> None:
+    a, b, y = [1.0, 3.0, 2.0, 5.0, 4.0, 1.5], [2.0, 1.0, 3.0, 4.0, 6.0, 0.5], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    assert len({stats.chance_ahead(a, b, y, resamples=50, seed=seed) for seed in range(8)}) > 1
+    assert (
+        stats.chance_ahead(a, b, y, seed=3)
+        == stats.chance_ahead(a, b, y, seed=3)
+        == pytest.approx(1 - stats.chance_ahead(b, a, y, seed=3))
+    )
 
 
 def test_a_thousand_resamples_of_five_hundred_examples_take_seconds_at_most() -> None:
@@ -250,12 +274,12 @@ def test_documents_of_any_size_are_each_correlated_alone(
     assert (found.pearson, found.spearman, found.kendall) == expected
 
 
-def test_systems_whose_means_are_equal_tie_whatever_the_rounding_of_their_sums() -> None:
-    # 0.1 + 0.2 + 0.3 in three orders: sums that differ in the last bit.
+def test_systems_of_a_document_each_tie_whatever_the_rounding_of_their_sums() -> None:
+    # Added up one after the other, 0.1 + 0.2 + 0.3 and 0.3 + 0.2 + 0.1 differ in the last bit.
     human = [0.1, 0.2, 0.3, 0.3, 0.2, 0.1, 0.5, 0.6, 0.7, 0.0, 0.1, 0.05]
-    systems = list("aaabbbcccddd")
-    pred = [1.0, 1, 1, 2, 2, 2, 4, 4, 4, 0, 0, 0]
-    found = stats.agreement(pred, human, level="system", systems=systems, resamples=50)
+    pred, systems = [1.0, 1, 1, 2, 2, 2, 4, 4, 4, 0, 0, 0], list("aaabbbcccddd")
+    assert sum(human[:3]) != sum(human[3:6])
+    found = stats.agreement(pred, human, systems, level="system", systems=systems, resamples=0)
     assert found.kendall == pytest.approx(scipy_stats.kendalltau([1, 2, 4, 0], [2, 2, 6, 0.5]).statistic)
 
 

@@ -13,8 +13,9 @@ from simulated import simulated_lm
 
 import active_critic
 from active_critic.errors import DataError, RequestRefused
-from active_critic.evaluators import ActiveCritic, Surface, ZeroShot
+from active_critic.evaluators import ICE, Surface, ZeroShot
 from active_critic.examples import example_key
+from active_critic.lm import scripted_lm
 from active_critic.records import Example, Verdict
 from active_critic.suggesting import FEATURES, MOST, Places, Pool, Suggestion, farthest, per_document, suggest
 
@@ -164,17 +165,14 @@ def test_what_is_labelled_or_repeated_is_left_out_and_counted(surface: Surface) 
     assert (found.known, found.per_document, found.unscored) == (8, 3, {})
 
 
-def test_demonstrations_of_the_program_are_labelled() -> None:
+def test_what_a_program_shows_is_labelled_and_never_suggested() -> None:
     labels = scored(12, 0)
-    critic = ActiveCritic(
-        simulated_lm(), candidates=4, demos=2, max_batches=1, report=False, journal=None,
-        use_likelihood="never", use_approval="never",
-    ).fit(labels, scale="1..5")  # fmt: skip
+    critic = ICE(scripted_lm(lambda _: '{"rating": 3}'), journal=None).fit(labels, scale="1..5")
     shown = critic.fitted.shown
+    assert len(shown) == 4
     pool = [*labels, *texts(6, 500)]
-    ready = Pool.of(pool, 3, shown=shown)
-    assert ready.labelled == len(shown)
-    assert not {example_key(s.example) for s in suggest(critic, pool, 3)} & shown
+    assert Pool.of(pool, 3, shown=shown).labelled == 4
+    assert {example_key(s.example) for s in suggest(critic, pool, 14)} == {*map(example_key, pool)} - shown
 
 
 def test_a_large_pool_is_drawn_from_by_the_seed(surface: Surface, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,8 @@ from simulated import simulated_lm
 
 from active_critic import stats
 from active_critic.demo_search import DemoSearch, Search
-from active_critic.evaluators.fit_report import FOLDS, FitReport, held_out_predictions, make_report
+from active_critic.evaluators.fit_report import FOLDS, RESAMPLES, FitReport, held_out_predictions, make_report
+from active_critic.evaluators.surface import out_of_fold
 from active_critic.examples import folds, group_of
 from active_critic.lm import Turn, scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading
@@ -227,6 +228,21 @@ def test_no_demonstration_of_the_same_document_is_in_a_held_out_prompt() -> None
     for turns in seen:
         shown = [text.split("<response>\nreply ")[1].split()[0] for role, text in turns if "<response>\nreply" in text]
         assert document[shown[-1]] not in {document[name] for name in shown[:-1]}
+
+
+def test_intervals_and_differences_of_the_report_are_over_documents() -> None:
+    report = reported(per_group=3)
+    found = (report.critic, report.zero_shot, report.surface, report.over_zero_shot, report.over_surface)
+    assert {one.groups for one in found if one is not None} == {8}
+    assert len([one for one in found if one is not None]) == 5
+
+
+def test_the_floor_of_the_report_never_sees_the_fold_it_is_measured_on() -> None:
+    report = reported(per_group=3, demos=0, candidates=1)  # without demonstrations every example is held out
+    data = examples(24, 3)
+    floor = out_of_fold(data, folds(data, FOLDS, 0), SCALE)
+    human, groups = [e.score or 0.0 for e in data], [group_of(e) for e in data]
+    assert report.surface == stats.agreement(floor, human, groups, resamples=RESAMPLES)
 
 
 # --- in words ---------------------------------------------------------------------------------------------------------

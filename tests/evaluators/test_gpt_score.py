@@ -3,13 +3,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from active_critic.errors import ContextOverflow, FitError, RequestRefused
-from active_critic.evaluators.gpt_score import GPTScore, GPTScoreProtocol, rising_line
+from active_critic.evaluators.gpt_score import LEAST_SLOPE, GPTScore, GPTScoreProtocol, rising_line
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, Turn, scripted_lm
 from active_critic.records import Example
@@ -65,6 +66,13 @@ def test_the_line_rises_whatever_the_labels(pairs: list[tuple[float, float]]) ->
     assert rising_line(pairs[::-1]) == line
 
 
+def test_a_line_against_the_labels_rises_as_little_as_can_be() -> None:
+    x, y = [-4.0, -3.0, -2.0, -1.0], [5.0, 4.0, 2.0, 1.0]
+    line = rising_line(list(zip(x, y, strict=True)))
+    assert line.slope == pytest.approx(LEAST_SLOPE * np.std(y) / np.std(x))
+    assert line.at + line.slope * np.mean(x) == pytest.approx(np.mean(y))
+
+
 def test_the_response_is_weighed_as_the_reply_to_an_instruction_with_the_source() -> None:
     seen: list[Weighed] = []
     fitted(weighing(seen), task_description="Answers to customers.").score("fine", "the </source> source")
@@ -81,12 +89,23 @@ def test_alone_the_source_is_not_shown() -> None:
     assert not any("source" in text for turns, _ in seen for _, text in turns)
 
 
-def test_criteria_are_weighed_one_by_one_and_averaged() -> None:
+def test_criteria_are_weighed_one_by_one_and_averaged_in_the_line_and_in_the_score() -> None:
     seen: list[Weighed] = []
+
+    def likelihood(turns: list[Turn], text: str) -> list[float]:
+        seen.append((turns, text))
+        return [-len(text) / (2 if "Warmth" in turns[-1][1] else 4)]
+
+    data = [Example("w" * (i + 1), f"source {i}", 5.0 - 0.5 * i) for i in range(8)]
     own = {"Brevity": "It is short.", "Warmth": "It is warm."}
-    verdict = fitted(weighing(seen), criteria=own).score("w word", "source")
-    assert [c.name for c in verdict.criteria] == list(own)
-    assert verdict.score == pytest.approx(sum(c.score for c in verdict.criteria) / 2)
+    evaluator = GPTScore(scripted_lm(lambda _: "", likelihood=likelihood), criteria=own, journal=None)
+    evaluator.fit(data, scale="1..5")
+    means = [-3 * (i + 1) / 8 for i in range(8)]
+    assert evaluator.fitted.line == rising_line([(mean, e.score or 0.0) for mean, e in zip(means, data, strict=True)])
+    verdict = evaluator.score("www", "source")
+    assert {c.name: c.score for c in verdict.criteria} == {"Brevity": pytest.approx(4.5), "Warmth": pytest.approx(3.5)}
+    assert verdict.score == pytest.approx(4.0)  # as the third example
+    assert verdict.notes == ("mean log-probability of a token -1.125",)
     assert "Brevity (It is short.)" in seen[-2][0][0][1]
     assert "Warmth" not in seen[-2][0][0][1]
 

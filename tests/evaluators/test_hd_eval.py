@@ -133,9 +133,7 @@ def test_the_regression_reproduces_people() -> None:
     assert program.intercept == pytest.approx(sum(e.score or 0 for e in examples()) / 24)
     for example in examples(12, seed=9):
         assert evaluator.score(example.response, example.source).score == pytest.approx(example.score, abs=0.05)
-    assert [fit.layer for fit in program.fits] == [1, 2]
-    assert [fit.criteria for fit in program.fits] == [3, 7]
-    assert all(fit.pearson is not None and fit.pearson > 0.99 and fit.n == 24 for fit in program.fits)
+    assert [(fit.layer, fit.criteria, fit.n) for fit in program.fits] == [(1, 3, 24), (2, 7, 24)]
     assert program.fits[-1].alpha == program.alpha
 
 

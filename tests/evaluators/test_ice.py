@@ -98,6 +98,18 @@ def test_quarters_are_closed_above_as_in_the_paper() -> None:
         assert len(scores & {1, 2}) == 1
 
 
+def test_the_order_of_stratified_shots_does_not_give_their_scores_away() -> None:
+    drawn = [draw(read(examples()), 4, "stratified", random.Random(seed)) for seed in range(20)]
+    scores = [[example.score or 0.0 for example in shots] for shots in drawn]
+    assert sum(one == sorted(one) for one in scores) < 10  # of four different ones, 1 order in 24 rises
+
+
+def test_another_seed_draws_other_shots() -> None:
+    shots = [fitted(seed=seed).fitted.aspects[0].shots for seed in (0, 0, 1, 2)]
+    assert shots[0] == shots[1]
+    assert shots[0] != shots[2] != shots[3]
+
+
 def test_fewer_documents_than_shots_give_fewer_shots_and_say_so() -> None:
     evaluator = fitted(data=examples(documents=3))
     assert len(evaluator.fitted.aspects[0].shots) == 3
@@ -147,6 +159,13 @@ def test_the_overall_of_several_aspects_is_their_mean_and_what_is_shown_can_be_c
     verdict = evaluator.score("one two three", "the source")
     assert verdict.score == 3.0
     assert [c.score for c in verdict.criteria] == [3.0, 3.0]
+
+
+def test_a_shot_of_an_aspect_is_a_percentage_of_the_scale_of_that_aspect() -> None:
+    given = {e.response: e.aspects["fluency"] for e in examples()}  # 1, 2 or 3; the overall goes from 1 to 5
+    shots = [s for seed in range(3) for s in fitted(aspects=["fluency"], seed=seed).fitted.aspects[0].shots]
+    assert {given[shot.response] for shot in shots} == {1, 2, 3}
+    assert all(shot.score == 50 * (given[shot.response] - 1) for shot in shots)
 
 
 def test_a_missing_reference_is_said() -> None:
@@ -216,6 +235,16 @@ def test_a_model_without_probabilities_is_read_from_its_text() -> None:
     lm = scripted_lm(lambda turns: '{"rating": 80}', capabilities=Capabilities())
     verdict = fitted(lm).score("one two three", "the source")
     assert (verdict.score, verdict.read_from) == (4.2, "text")
+
+
+def test_a_mean_of_aspects_is_read_from_text_where_one_of_them_is() -> None:
+    lm = scripted_lm(
+        lambda _: '{"rating": 4}',
+        levels=lambda turns: {"4": 1.0} if "rated texts for fluency" in turns[0][1] else {"x": 1.0},
+    )
+    verdict = fitted(lm, aspects=["fluency", "consistency"]).score("one two three", "the source")
+    assert verdict.read_from == "text"
+    assert fitted(lm, aspects=["fluency"]).score("one two three", "the source").read_from == "probabilities"
 
 
 def test_what_cannot_be_read_is_unscored() -> None:

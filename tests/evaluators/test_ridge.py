@@ -57,6 +57,10 @@ def test_the_strength_is_chosen_by_leaving_documents_out_not_rows() -> None:
     assert ridge.pick_alpha(x, y, ["one"] * 48) == by_row
 
 
+def test_of_strengths_that_do_as_well_the_strongest_is_taken() -> None:
+    assert ridge.pick_alpha(np.zeros((6, 2)), np.arange(6.0), list("aabbcc")) == max(ridge.ALPHAS)
+
+
 def test_figures_that_say_nothing_are_shrunk_away() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(40, 5)), rng.normal(size=40)
@@ -92,6 +96,24 @@ def test_held_out_rows_are_never_seen() -> None:
     after = ridge.out_of_fold(x, changed, groups, folds)
     assert after[:4] == pytest.approx(before[:4])
     assert after[4:] != pytest.approx(before[4:])
+
+
+def test_out_of_fold_is_the_whole_fit_on_the_others_strength_and_all() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(24, 4)), rng.normal(size=24)
+    y[:6] += 3 * x[:6, 0]  # telling in one fold alone: the strength differs with it and without it
+    x[:, 3] *= 0.005  # hardly varies
+    groups = [f"d{i // 2}" for i in range(24)]
+    folds = [list(range(start, start + 6)) for start in range(0, 24, 6)]
+    found = ridge.out_of_fold(x, y, groups, folds, least=0.01)
+    strengths = set()
+    for fold in folds:
+        rest = [i for i in range(24) if i not in fold]
+        made = ridge.fit(x[rest], y[rest], [groups[i] for i in rest], least=0.01)
+        strengths.add(made.alpha)
+        assert made.weights[3] == 0
+        assert found[fold] == pytest.approx(made.predict(x[fold]) + y.mean() - y[rest].mean())
+    assert len(strengths) > 1
 
 
 def test_pooled_predictions_of_noise_are_not_pushed_away_from_people() -> None:

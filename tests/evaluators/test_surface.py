@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,11 +89,23 @@ def test_the_figures_are_what_their_names_say() -> None:
     assert found["log_length_ratio"] == 0.0
     assert figures("a1b22")["digit_share"] == pytest.approx(3 / 5)
     assert figures("ab " * 200)["compression_ratio"] < 0.1 < figures("some words once")["compression_ratio"]
-    overlap = figures("abcdef", "xabcde")
-    assert (overlap["characters_from_source"], overlap["source_characters_kept"]) == (pytest.approx(2 / 3),) * 2
+    overlap = figures("abcdefgh", "xabcde")  # of five runs of four and of three, abcd and bcde are shared
+    assert overlap["characters_from_source"] == pytest.approx(2 / 5)
+    assert overlap["source_characters_kept"] == pytest.approx(2 / 3)
+    twice = figures("the the cat", reference="the the old dog")  # as often as they stand on both sides
+    assert twice["words_from_reference"] == pytest.approx(2 / 3)
+    assert twice["reference_words_kept"] == pytest.approx(2 / 4)
     text = "a sentence of which the source has every single letter"
     copied, own = figures(text, f"so {text} it is"), figures(text, "something else altogether, 0123456789")
     assert copied["compression_given_source"] < own["compression_given_source"] / 2
+
+
+def test_of_a_source_longer_than_the_window_the_end_is_what_the_compressor_has_seen() -> None:
+    rng = random.Random(0)
+    filler = "".join(chr(rng.randint(97, 122)) for _ in range(50_000))
+    text = "a sentence of which the source has every single letter"
+    end, start = figures(text, f"{filler} {text}"), figures(text, f"{text} {filler}")
+    assert end["compression_given_source"] < start["compression_given_source"] / 2
 
 
 def test_without_a_source_or_reference_nothing_compares_with_it() -> None:
@@ -235,6 +248,16 @@ def test_predictions_stay_on_the_scale() -> None:
     narrow = SurfaceFloor(0.01).fit(examples, Scale(low=2, high=3)).predict(examples)
     assert min(narrow) == 2.0
     assert max(narrow) == 3.0
+
+
+def test_held_out_predictions_are_on_the_scale_of_the_examples() -> None:
+    examples = replace(by_length(24), scale=Scale(low=2, high=3))
+    parts = folds(examples, 6, 0)
+    own, given, without = (
+        out_of_fold(given, parts, scale, alpha=0.01)
+        for given, scale in ((examples, None), (list(examples), examples.scale), (list(examples), None))
+    )
+    assert own == given != without  # without a scale, what is predicted ends where the scores of the others do
 
 
 def test_fitting_again_forgets_and_nothing_to_predict_is_nothing() -> None:

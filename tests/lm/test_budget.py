@@ -14,6 +14,7 @@ from active_critic.errors import BudgetSpent, DataError, EndpointDown, ModelErro
 from active_critic.journal import Journal
 from active_critic.lm import Budget, Capabilities, LanguageModel, open_lm, scripted_lm
 from active_critic.lm.budget import Account, at_most
+from active_critic.lm.likelihood import Likelihood
 from active_critic.records import Usage
 
 EVERYTHING = Capabilities(json_schema=True, probabilities=True)
@@ -193,6 +194,27 @@ def test_a_likelihood_is_paid_from_the_budget_too() -> None:
         lm.likelihood([("user", "?")], "no")
 
 
+def test_what_a_likelihood_may_take_counts_the_conversation() -> None:
+    weighed: list[str] = []
+    lm = scripted_lm(lambda _: "x", likelihood=lambda turns, text: weighed.append(text) or [-1.0])
+    lm.budget = Budget(tokens=500)
+    with pytest.raises(BudgetSpent, match="500 tokens"):
+        lm.likelihood([("user", "word " * 200)], "yes")
+    assert weighed == []
+
+
+def test_a_likelihood_is_paid_from_a_budget_of_money_by_its_tokens() -> None:
+    lm = model(
+        weigh=lambda turns, text: Likelihood.of([-1.0], "prompt", Usage(prompt_tokens=1000)),
+        price=lambda r: (r.usage.input_tokens + r.usage.output_tokens) / 1e6,
+    )
+    lm.budget = Budget(cost=0.01)
+    for number in range(8):
+        lm.likelihood([("user", f"question {number}")], "x" * 2000)  # takes 0.001, and may take 0.0021
+    with pytest.raises(BudgetSpent, match=r"\$0\.0080 is used"):
+        lm.likelihood([("user", "question 9")], "x" * 2000)
+
+
 def test_what_comes_through_dspy_is_paid_from_it_too() -> None:
     lm = scripted_lm(lambda turns: "x")
     lm.budget = Budget(calls=1)
@@ -213,6 +235,15 @@ def test_the_bound_of_a_prompt_holds_for_any_script() -> None:
     assert at_most(schema, None).prompt_tokens > bound("x") + 500
     unbounded = model()._request([("user", "x")], max_tokens=None)
     assert at_most(unbounded, 2048).completion_tokens == 2048
+
+
+def test_the_bound_of_a_prompt_counts_every_message() -> None:
+    turns = [("system", "语言" * 100), ("user", "a" * 50), ("assistant", "b" * 60), ("user", "c")]
+    assert at_most(model()._request(turns, max_tokens=5), None).prompt_tokens >= 600 + 50 + 60 + 1 + 64 + 4 * 8
+
+
+def test_a_bound_is_never_without_a_reply() -> None:
+    assert at_most(model()._request([("user", "x")], max_tokens=None), None).completion_tokens >= 4096
 
 
 def test_a_budget_is_given_with_the_model() -> None:

@@ -177,6 +177,17 @@ def test_every_difference_is_another_question(lm: LanguageModel, loopback: Loopb
     assert loopback.calls == len(asked) + 1
 
 
+def test_a_strict_model_takes_no_likelihood_that_was_weighed_with_a_prefix_cache(tmp_path: Path) -> None:
+    weighed: list[str] = []
+    with Journal(tmp_path / "j.sqlite") as journal:
+        for cached in (True, False, False):
+            lm = scripted_lm(lambda _: "", likelihood=lambda turns, text: weighed.append(text) or [-1.0])
+            lm.extensions = {"cache_prompt": cached}
+            with lm.remembering(journal):
+                lm.likelihood([("user", "A lake.")], "it lay still")
+    assert len(weighed) == 2
+
+
 def test_a_damaged_row_is_named(lm: LanguageModel) -> None:
     class Damaged:
         def recall(self, key: str) -> str:

@@ -152,3 +152,11 @@ def test_a_prompt_that_cannot_fit_is_not_sent(loopback: Loopback) -> None:
         lm.ask([("user", "word " * 1000)], max_tokens=5)
     assert loopback.calls == 0
     assert lm.ask([("user", "word " * 60)], max_tokens=5).text == "hello"  # it may fit: the endpoint knows
+
+
+def test_a_prompt_is_refused_unsent_only_where_it_can_by_no_means_fit() -> None:
+    lm = scripted_lm(lambda _: "so it is", context=100)
+    assert lm.ask([("user", "a" * 800)], max_tokens=1).text == "so it is"  # some tokens have eight letters
+    with pytest.raises(ContextOverflow, match="801 bytes"):
+        lm.ask([("user", "a" * 801)], max_tokens=1)
+    assert lm.usage.calls == 1

@@ -11,7 +11,8 @@ from loopback import Fault, Loopback, Say, serving
 
 from active_critic import errors
 from active_critic.journal import Journal
-from active_critic.lm import open_lm, opening, scripted_lm
+from active_critic.lm import Budget, open_lm, opening, scripted_lm
+from active_critic.records import Usage
 
 ASK = [("user", "How good?")]
 
@@ -100,6 +101,16 @@ def test_an_explicit_address_goes_before_the_environment(loopback: Loopback, mon
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     assert ask(open_lm("openai/x", api_base=loopback.api_base)) == "hello"
     assert loopback.asked[0].headers["user-agent"].startswith("lm15")
+
+
+def test_an_endpoint_of_ones_own_has_no_price_whatever_its_model_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key")
+    usage = Usage(prompt_tokens=1000, completion_tokens=1000)
+    assert open_lm("openai/gpt-4.1-mini").price_of(usage) == pytest.approx(0.002)
+    own = open_lm("openai/gpt-4.1-mini", api_base="http://127.0.0.1:1/v1")
+    assert own.price_of(usage) is None
+    with pytest.raises(errors.ModelError, match="price is not known"):
+        own.budget = Budget(cost=1.0)
 
 
 # --- keys -----------------------------------------------------------------------------------------------------------

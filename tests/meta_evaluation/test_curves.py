@@ -166,6 +166,11 @@ def test_sizes_that_there_are_no_labels_for_are_left_out_and_said() -> None:
     assert [len({group_of(labelled()[i]) for i in repeat.test}) for repeat in fewer] == [2, 2, 2]
 
 
+def test_a_repeat_is_split_and_drawn_by_the_next_seed() -> None:
+    _, repeats, _ = draw(labelled(), [5], repeats=3, seed=3)
+    assert repeats == [draw(labelled(), [5], repeats=1, seed=seed)[1][0] for seed in (3, 4, 5)]
+
+
 @pytest.mark.parametrize(
     ("options", "problem", "said"),
     [

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
-from active_critic.meta_evaluation.estimates import estimate, slope
+from active_critic.meta_evaluation.estimates import _over_repeats, estimate, slope
 from active_critic.stats import agreement, paired_difference
 
 
@@ -57,6 +58,13 @@ def test_repeats_that_differ_widen_the_interval() -> None:
     assert over_tests is not None
     assert apart.interval[1] - apart.interval[0] > 1.5 * (over_tests[1] - over_tests[0])
     assert apart.interval[1] - apart.interval[0] > alike.interval[1] - alike.interval[0]
+
+
+@pytest.mark.parametrize("each", [[0.0, 1.0], [0.1, 0.2, 0.6], [0.3, 0.1, 0.4, 0.4, 0.9]])
+def test_repeats_drawn_vary_as_a_mean_of_so_many_does(each: list[float]) -> None:
+    drawn = _over_repeats(np.tile(each, (20_000, 1)), np.random.default_rng(0))
+    assert drawn.mean() == pytest.approx(np.mean(each), abs=0.01)
+    assert drawn.std() == pytest.approx(np.std(each, ddof=1) / np.sqrt(len(each)), rel=0.03)
 
 
 def test_p_is_small_for_a_clear_difference_and_not_for_none() -> None:

@@ -5,6 +5,7 @@ from simulated import simulated_lm
 
 from active_critic.errors import FitError
 from active_critic.evaluators import ActiveCritic, ZeroShot
+from active_critic.lm import scripted_lm
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, given_settings, needs_model, resolve
 from active_critic.records import Criterion
 
@@ -30,6 +31,12 @@ def test_settings_reach_the_evaluator_and_the_seed_does_unless_set() -> None:
     assert isinstance(zero, ZeroShot)
     assert (fine.mode, fine.demos, fine.seed, fine.report) == ("fine", 2, 9, False)
     assert (coarse.mode, coarse.demos, coarse.seed) == ("coarse", None, 5)
+
+
+def test_what_is_usual_gives_way_to_what_is_set() -> None:
+    coarse, lm = EVALUATOR_NAMES["active-critic-coarse"], scripted_lm(lambda _: "")
+    assert coarse(lm).report is False
+    assert coarse(lm, report=True).report is True
 
 
 @pytest.mark.parametrize(

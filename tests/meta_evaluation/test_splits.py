@@ -111,3 +111,11 @@ def test_some_of_the_other_documents_are_drawn_by_the_seed() -> None:
     for how in ({"folds": 3, "test_documents": 2}, {"train": 0.5, "test_documents": 1}):
         with pytest.raises(FitError, match="goes with a part for training"):
             plan(examples, **how)
+
+
+def test_a_repeat_draws_its_test_documents_by_the_next_seed_too() -> None:
+    how = {"train": 0.25, "test_documents": 2}
+    splits, _ = plan(data(documents=12), repeats=4, seed=3, **how)
+    assert [places([split]) for split in splits] == [
+        places(plan(data(documents=12), seed=seed, **how)[0]) for seed in (3, 4, 5, 6)
+    ]

@@ -153,13 +153,15 @@ def test_demonstrations_and_repeated_texts_are_left_out_and_none_left_is_an_erro
         attack_trial(judging(fooled_by_flattery), [])
 
 
-def test_the_same_seed_gives_the_same_trial_and_another_one_other_texts() -> None:
-    def rate(text: str) -> float:
-        return 1 + len(text) % 5
+def test_the_same_seed_gives_the_same_trial_and_another_one_tries_other_texts() -> None:
+    def tried(seed: int) -> tuple[set[str], Any]:
+        seen: set[str] = set()
+        judge = judging(lambda text: seen.add(text) or 1 + len(text) % 5)
+        found = attack_trial(judge, texts(), families=["length"], seed=seed)
+        return seen, found.to_dict()
 
-    first, again, other = (attack_trial(judging(rate), texts(), seed=seed).to_dict() for seed in (0, 0, 1))
-    assert first == again
-    assert first != other
+    assert tried(0) == tried(0)
+    assert tried(0)[0] != tried(1)[0]
 
 
 def test_every_family_goes_through_and_is_reported() -> None:
@@ -191,6 +193,22 @@ def test_an_evaluator_without_a_model_can_be_attacked() -> None:
     data = [Example("word " * (3 + i % 7), f"Source {i}", score=1.0 + i % 7) for i in range(12)]
     found = attack_trial(Surface(journal=None).fit(data, scale="1..7"), texts(), families=["length"])
     assert found.overall.mean is not None
+
+
+def test_an_attacked_text_is_scored_with_the_source_and_reference_of_its_own() -> None:
+    seen: list[Example] = []
+
+    class Watched(Surface):
+        def score_many(self, items, **how):  # type: ignore[no-untyped-def]
+            seen.extend(items := list(items))
+            return super().score_many(items, **how)
+
+    data = [Example("word " * (3 + i % 7), f"Source {i}", score=1.0 + i % 7) for i in range(12)]
+    given = [Example(f"Text {i} says so.", f"Source {i}.", reference=f"Reference {i}.") for i in range(3)]
+    attack_trial(Watched(journal=None).fit(data, scale="1..7"), given, families=["flattery", "plea"])
+    assert [(one.source, one.reference) for one in seen] == [
+        (f"Source {i}.", f"Reference {i}.") for i in (0, 1, 2) for _ in range(3)
+    ]
 
 
 def test_what_is_not_fitted_says_so() -> None:

@@ -175,6 +175,20 @@ def test_one_document_decides_nothing() -> None:
     assert (cell.interval, cell.outcome) == (None, "unclear")
 
 
+def test_intervals_are_over_documents() -> None:
+    # A fall in one document of eight is unsure, however many texts that document has.
+    texts = [Example(ORIGINAL.format(place=f"hall {i}"), SOURCE, group="one") for i in range(20)]
+    texts += [example for example in GOOD if example.group != "document 0"]
+    found = probe(
+        lambda r: {"overall": 3.0 - ("hall" in r and len(r.split(".")) < 4)}, texts, perturbations=["sentence-deletion"]
+    )
+    (cell,) = found.changes
+    assert (cell.n, cell.documents, cell.outcome) == (27, 8, "unclear")
+    assert cell.change == pytest.approx(-20 / 27)
+    assert cell.interval is not None
+    assert cell.interval[1] == 0.0
+
+
 def test_criteria_are_mapped_by_words_or_as_given() -> None:
     def rate(_: str) -> dict[str, float]:
         return {"overall": 3.0, "Tone": 3.0, "Trust": 3.0}
@@ -229,6 +243,15 @@ def test_the_same_twice_whatever_the_order_and_as_plain_values() -> None:
     writer.writeheader()
     writer.writerows(rows)
     assert {row["target"] for row in rows} == {PERTURBATIONS[name].effect.target for name in found.matrix()["fluency"]}
+
+
+def test_another_seed_perturbs_otherwise() -> None:
+    def perturbed(seed: int) -> list[str]:
+        seen: list[str] = []
+        probe(lambda r: seen.append(r) or {"overall": 3.0}, perturbations=["spelling-mistake"], seed=seed)
+        return seen
+
+    assert perturbed(0) == perturbed(0) != perturbed(1)
 
 
 def test_what_cannot_be_examined_is_said() -> None:
@@ -293,3 +316,16 @@ def test_what_the_program_shows_or_what_is_there_twice_is_left_out_and_that_is_s
     assert "Left out, for the program shows them as demonstrations: 1 of the items." in found.words
     assert "Left out, for they are empty or repeated: 2 of the items." in found.words
     assert list(found.notes) == found.to_dict()["notes"]
+
+
+def test_a_perturbed_text_is_scored_with_the_source_and_reference_of_its_own() -> None:
+    seen: list[Example] = []
+
+    class Watching(Critic):
+        def score_many(self, items, *, explain, progress=None):  # type: ignore[no-untyped-def]
+            seen.extend(items := list(items))
+            return super().score_many(items, explain=explain)
+
+    text = Example(ORIGINAL.format(place="beach"), SOURCE, reference="It is closed.", group="d")
+    examine(Watching(lambda r: {"overall": 3.0}), [text], perturbations=["sentence-deletion"])  # type: ignore[arg-type]
+    assert [(one.source, one.reference) for one in seen] == [(SOURCE, "It is closed.")] * 2
