@@ -116,6 +116,13 @@ def test_one_document_gives_no_interval() -> None:
     assert stats.agreement([1, 2, 3], [1, 3, 2], resamples=0).mean_interval is None
 
 
+def test_there_is_no_interval_where_most_resamples_leave_nothing_to_correlate() -> None:
+    # A resample needs both the one document where predictions differ and the one where people's scores do: 4 in 10.
+    found = stats.agreement([1.0] + [0.0] * 11, [0.0] * 11 + [1.0])
+    assert found.mean is not None
+    assert (found.mean_interval, found.pearson_interval) == (None, None)
+
+
 def test_document_level_averages_over_documents_where_both_vary() -> None:
     human = [1, 2, 3, 1, 2, 3, 2, 2, 5, 7, 9]
     pred = [1, 2, 3, 3, 2, 1, 1, 2, 4, 4, 1]
