@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from scipy.special import ndtr, stdtr, stdtrit
 
 from active_critic.correlation import Floats
 
@@ -67,16 +67,23 @@ def percentile_interval(values: Floats, confidence: float, documents: int | None
     return float(low), float(high)
 
 
-def two_sided_p(values: Floats, documents: int) -> float | None:
-    """How surely a statistic is not 0, from its resamples: what ``percentile_interval`` would have to leave out.
+def two_sided_p(value: float, values: Floats, documents: int) -> float | None:
+    """The p of a true value of 0, by Student's t test with the bootstrap's standard error.
 
-    None where there would be no interval. Never below what the number of resamples allows.
+    None where most resamples are not defined, or with fewer than five documents.
+
+    Args:
+        value: What was found.
+        values: Its resamples, shape (resamples,).
+        documents: How many were resampled.
     """
     defined = values[~np.isnan(values)]
     if 2 * len(defined) <= len(values) or documents < FEWEST:
         return None
-    tail = (1 + min(np.sum(defined <= 0), np.sum(defined >= 0))) / (1 + len(defined))
-    return min(1.0, 2 * float(stdtr(documents - 1, math.sqrt((documents - 1) / documents) * ndtri(min(tail, 0.5)))))
+    error = math.sqrt(documents / (documents - 1)) * float(defined.std(ddof=1)) if len(defined) > 1 else 0.0
+    if error == 0:
+        return 1 / (1 + len(defined)) if value else 1.0
+    return 2 * float(stdtr(documents - 1, -abs(value) / error))
 
 
 def cautions(documents: int, ps: int, resamples: int) -> list[str]:

@@ -20,8 +20,9 @@ class Estimate:
         value: Its mean over the repeats in which it is defined, or None.
         interval: Percentile bootstrap interval of that. Each resample draws test documents, and draws repeats: so it
             covers which texts were tested and, with more than one repeat, which labels were learnt from. None with
-            fewer than two documents, or where most resamples are not defined.
-        p: Two-sided bootstrap p of a value of 0, from the same resamples, or None.
+            fewer than five documents, or where most resamples are not defined.
+        p: Two-sided p of a value of 0, by the standard error of the same resamples (see ``bootstrap.two_sided_p``), or
+            None.
         p_holm: The same, corrected for all that are tested together (Holm), or None.
         by_repeat: The value in every repeat, None where not defined.
         n, groups: Tests that count, those with every prediction that it takes, and their documents.
@@ -92,7 +93,7 @@ def estimate(
         most = float(np.abs(weights).sum())  # a coefficient is between -1 and 1
         drawn = np.clip(_over_repeats(found, rng), -most, most)
         interval = percentile_interval(drawn, confidence, len(names))
-        p = two_sided_p(drawn, len(names))
+        p = two_sided_p(value, drawn, len(names))
     each = tuple(None if np.isnan(one) else float(one) for one in by_repeat)
     return Estimate(value, interval, p, each, len(kept), len(names), resamples, seed, confidence)
 

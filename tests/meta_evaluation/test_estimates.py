@@ -67,13 +67,13 @@ def test_repeats_drawn_vary_as_a_mean_of_so_many_does(each: list[float]) -> None
     assert drawn.std() == pytest.approx(np.std(each, ddof=1) / np.sqrt(len(each)), rel=0.03)
 
 
-def test_p_is_that_of_both_tails_and_1_where_there_is_no_difference() -> None:
+def test_p_is_the_same_both_ways_and_1_where_there_is_no_difference() -> None:
     good, bad, human, groups, parts = made_up()
     clear = estimate([human, bad], [1, -1], human, groups, parts=parts, resamples=300)
     assert clear.interval[0] > 0.2
-    assert clear.p == pytest.approx(2 / 301)  # no resample is at 0 or below, nor above it in the other tail
+    assert 0 < clear.p < 0.001
     back = estimate([bad, human], [1, -1], human, groups, parts=parts, resamples=300)
-    assert (back.value, back.p) == (pytest.approx(-clear.value), clear.p)
+    assert (back.value, back.p) == (pytest.approx(-clear.value), pytest.approx(clear.p))
     none = estimate([good, good], [1, -1], human, groups, parts=parts, resamples=300)
     assert (none.value, none.interval, none.p) == (0.0, (0.0, 0.0), 1.0)
 
