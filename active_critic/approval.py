@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from active_critic.asking import MATERIAL, listed, shown_texts
-from active_critic.errors import UnreadableReply
+from active_critic.errors import ModelError, RequestRefused, UnreadableReply
 from active_critic.lm.client import LanguageModel, Turn
 from active_critic.lm.filling import YES_OR_NO
 from active_critic.reading import LOW_MASS
@@ -20,6 +20,10 @@ from active_critic.records import Criterion, Usage
 QUESTION = f"Is this a good response? {YES_OR_NO}"
 LIMIT = 10.0
 """Log-odds beyond this, either way, count as this: no model is surer than that of anything."""
+NEEDED = (
+    "the endpoint gives no token probabilities, which this program's approval reading needs; fit again with this "
+    "model, or with --use-approval never"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,16 @@ def approval_turns(criteria: Sequence[Criterion], source: str, response: str) ->
     return [("system", "\n\n".join([*head, MATERIAL])), ("user", asked)]
 
 
+def check_probabilities(lm: LanguageModel) -> None:
+    """Refuse a model that was found to give no token probabilities, before anything else is asked about an item.
+
+    Raises:
+        ModelError: It gives none; or it cannot be used at all.
+    """
+    if not lm.capabilities.probabilities:
+        raise ModelError(f"{lm.name}: {NEEDED}")
+
+
 def approval(lm: LanguageModel, criteria: Sequence[Criterion], source: str, response: str) -> Approval:
     """Ask whether a response is good; a single token is generated.
 
@@ -54,7 +68,8 @@ def approval(lm: LanguageModel, criteria: Sequence[Criterion], source: str, resp
         response: The text to judge.
 
     Raises:
-        UnreadableReply: Hardly any probability is on "yes" or "no", or no probabilities are given at all.
+        UnreadableReply: Hardly any probability is on "yes" or "no".
+        RequestRefused: There is a reply, but no probabilities come with it.
         ModelError: The endpoint cannot be used.
     """
     return read_approval(lm, approval_turns(criteria, source, response))
@@ -64,8 +79,13 @@ def read_approval(lm: LanguageModel, turns: Sequence[Turn]) -> Approval:
     """How sure the model is of its yes at the end of these turns; errors as for :func:`approval`."""
     temperature = 0.0 if lm.capabilities.temperature else None
     reply = lm.ask(turns, max_tokens=1, top_logprobs=lm.capabilities.alternatives, temperature=temperature)
+    top = reply.tokens[0].top if reply.tokens else ()
+    if reply.text.strip() and not top:
+        refused = RequestRefused(f"{lm.name}: {NEEDED}")
+        refused.usage = reply.usage
+        raise refused
     said = {"yes": 0.0, "no": 0.0}
-    for text, logprob in reply.tokens[0].top if reply.tokens else ():
+    for text, logprob in top:
         word = text.strip().strip(".,!").casefold()
         if word in said:
             said[word] += math.exp(logprob)

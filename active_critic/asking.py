@@ -115,7 +115,7 @@ def ask(
                 withheld.usage = usage
                 raise withheld from None
             if attempt == 2:
-                problem.usage = usage
+                problem.usage, problem.asked_again = usage, True
                 raise
             demand = f"That could not be read: {quote(str(problem))}. "
             demand += "Answer with nothing but this JSON object, filled in: " + compact(sheet.skeleton)
@@ -137,7 +137,8 @@ def why_unscored(problem: ModelError, source: str, response: str) -> str:
         if not problem.reply:
             return f"the reply could not be read: {problem}"
         shown = " ".join(problem.reply.split())[:120]
-        return f"the reply could not be read, nor the second one: {problem} (it was: {shown!r})"
+        again = ", nor the second one" if problem.asked_again else ""
+        return f"the reply could not be read{again}: {problem} (it was: {shown!r})"
     if isinstance(problem, ContextOverflow):
         return f"source and response ({len(source) + len(response):,} characters) do not fit: {problem}"
     return str(problem)

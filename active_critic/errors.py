@@ -153,7 +153,10 @@ class UnreadableReply(ModelError):
 
     Attributes:
         reply: What it answered.
+        asked_again: Whether it was asked twice, the second time in stricter words.
     """
+
+    asked_again = False
 
     def __init__(self, message: str, *, reply: str) -> None:
         super().__init__(message)

@@ -5,7 +5,8 @@ import math
 import pytest
 
 from active_critic.approval import LIMIT, approval, approval_turns
-from active_critic.errors import UnreadableReply
+from active_critic.asking import why_unscored
+from active_critic.errors import RequestRefused, UnreadableReply
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Capabilities
 from active_critic.lm.reply import as_response
@@ -43,11 +44,23 @@ def test_a_model_that_is_sure_is_sure_within_bounds(top: dict[str, float], log_o
     assert approval(answering(top), (), "s", "r").log_odds == log_odds
 
 
-@pytest.mark.parametrize("top", [{}, {"The": 0.9, "yes": 0.1}, {"yesterday": 0.6, "nothing": 0.3}])
+@pytest.mark.parametrize("top", [{"The": 0.9, "yes": 0.1}, {"yesterday": 0.6, "nothing": 0.3}])
 def test_an_answer_that_is_neither_is_no_reading_and_its_cost_is_said(top: dict[str, float]) -> None:
     with pytest.raises(UnreadableReply, match="of the probability was on yes or no") as caught:
         approval(answering(top), (), "s", "r")
     assert caught.value.usage.prompt_tokens == 50
+
+
+def test_a_reply_without_probabilities_is_told_from_one_that_says_neither() -> None:
+    with pytest.raises(RequestRefused, match=r"gives no token probabilities.*--use-approval never") as caught:
+        approval(answering({}), (), "s", "r")
+    assert caught.value.usage.prompt_tokens == 50
+
+
+def test_a_question_asked_once_is_not_said_to_be_asked_twice() -> None:
+    with pytest.raises(UnreadableReply) as caught:
+        approval(answering({"The": 0.9}), (), "s", "r")
+    assert why_unscored(caught.value, "s", "r").startswith("the reply could not be read: 0% of the probability")
 
 
 def test_criteria_are_in_view_and_texts_are_material() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from active_critic.approval import Approval, approval_turns
+from active_critic.approval import Approval, approval_turns, check_probabilities
 from active_critic.errors import ProtocolError
 from active_critic.evaluators._readings import READINGS, further_reading, is_copy, readings_of, value_of
 from active_critic.evaluators.gpt_score import weighing_turns
@@ -63,6 +63,8 @@ class CriticJudge(Judge):
         """The scorer's verdict, or another reading of the response."""
         if question in self.further:
             return further_reading(question, self.scorer.lm, self.scorer.protocol.criteria, example)
+        if "approval" in self.further:
+            check_probabilities(self.scorer.lm)
         # What stands among the demonstrations with its human score would be read off the prompt.
         itself = (example_key(example), None)
         return self.scorer.rated(example.source, example.response, explain=explain, without=itself)

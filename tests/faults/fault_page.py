@@ -9,7 +9,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parent.parent)]
 
-from fault_table import ENDPOINT, LOCAL, SECURITY, Case, Local
+from fault_table import APPROVAL, ENDPOINT, LOCAL, SECURITY, Case, Local
 
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 
@@ -25,7 +25,8 @@ Every row is a run over six items, one at a time. *Requests*: how often an item 
 happens; the language model is the only one that retries, at most three times, after 1, 2 and 4 seconds or as long as
 the endpoint asks for (60 seconds at most). A reply that cannot be read is asked for once more, in stricter words. *One
 item*: what becomes of the item, and the exit code of the run; all other rows are as they would be without the fault.
-*Every item*: the exit code, and how many requests six items cost.
+*Every item*: the exit code, and how many requests six items cost. The program reads ratings, and nothing else but in
+the last row.
 
 | fault | requests | one item | code | every item | code |
 | --- | --- | --- | --- | --- | --- |
@@ -68,6 +69,12 @@ def endpoint(case: Case) -> str:
     return f"| {case.name} | {case.requests} | {one} | {code} | {' | '.join(every)} |"
 
 
+def approval(case: Case) -> str:
+    """The row of the fault that only a program with the approval knows: at every item, what was found out tells."""
+    one = f"unscored: {case.reason} …"
+    return f"| {case.name} | {case.requests} | {one} | 7 | the run ends before the first item, 0 requests | 4 |"
+
+
 def local(faults: Iterable[Local]) -> list[str]:
     return [
         f"| {fault.name} | {fault.happens} | {fault.code or '–'} | `tests/{fault.test.replace('::', '` `')}` |"
@@ -76,7 +83,7 @@ def local(faults: Iterable[Local]) -> list[str]:
 
 
 def page() -> str:
-    parts = [HEAD + "\n".join(map(endpoint, ENDPOINT)), LOCALLY + "\n".join(local(LOCAL))]
+    parts = [HEAD + "\n".join([*map(endpoint, ENDPOINT), approval(APPROVAL)]), LOCALLY + "\n".join(local(LOCAL))]
     return "\n".join([*parts, SECURELY + "\n".join(local(SECURITY))]) + "\n"
 
 

@@ -154,7 +154,12 @@ ENDPOINT = (
         lambda level: said(level, '"justification": "ganz gut", "advice": "更多"'),
         1,
     ),
-    Case("logprobs missing", lambda level: said(level, tokens=()), 1, note="no probabilities were given"),
+    Case(
+        "logprobs missing, only ratings read",
+        lambda level: said(level, tokens=()),
+        1,
+        note="no probabilities were given",
+    ),
     Case(
         "logprobs for other tokens",
         lambda level: said(level, tokens=[('{"overall": ', -0.1, {}), ("1", -0.1, {"1": -0.01}), ("}", -0.1, {})]),
@@ -175,6 +180,16 @@ ENDPOINT = (
         note="the endpoint says that another-model answered, not openai/x",
     ),
 )
+
+
+APPROVAL = Case(
+    "logprobs missing, approval read too",
+    lambda level: said(level, tokens=()),
+    2,
+    "approval: openai/x: the endpoint gives no token probabilities, which this program's approval reading needs",
+    passing=False,
+)
+"""Of a program as a fit makes it by default: its score is combined from rating, approval and surface."""
 
 
 @dataclass(frozen=True)

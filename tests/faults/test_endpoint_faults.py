@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from fault_bench import HEALTHY, THIRD, Bench, level, never, plain
-from fault_table import ENDPOINT, TIMEOUT, Case
+from fault_table import APPROVAL, ENDPOINT, TIMEOUT, Case
 
 every = pytest.mark.parametrize("case", ENDPOINT, ids=lambda case: case.name)
 NOT_ENDING = pytest.mark.parametrize("case", [c for c in ENDPOINT if not c.ends], ids=lambda case: case.name)
@@ -113,6 +113,32 @@ def test_a_fault_at_the_first_item_loses_no_other_row(bench: Bench, healthy: lis
     assert plain(done.records, 1) == plain(healthy, 1)
 
 
+def test_an_approval_without_probabilities_leaves_its_item_unscored_and_is_asked_for_once(bench: Bench) -> None:
+    healthy = bench.score(HEALTHY, never, program="combined.json")
+    assert healthy.code == 0, healthy.err
+    assert [set(record["parts"]) for record in healthy.records] == [{"rating", "approval", "surface"}] * 6
+    assert bench.attempts == [1, 2, 3, 4, 5, 6] * 2
+    Path("j.sqlite").unlink()
+    done = bench.score(APPROVAL, lambda item, before: item == THIRD, program="combined.json")
+    assert (done.code, bench.attempts) == (7, [1, 2, 3, 4, 5, 6] * 2)
+    assert bench.attempts.count(THIRD) == APPROVAL.requests
+    assert plain(done.records, THIRD) == plain(healthy.records, THIRD)
+    unscored = done.records[THIRD - 1]["unscored"]
+    assert unscored == f"{APPROVAL.reason}; fit again with this model, or with --use-approval never"
+    assert done.summary["usage"]["calls"] == 12  # what the unscored item cost is told, too
+
+
+def test_an_endpoint_found_to_give_no_probabilities_is_paid_for_no_item_where_the_approval_is_read(
+    bench: Bench,
+) -> None:
+    done = bench.score(APPROVAL, lambda item, before: True, program="combined.json", found_out=False)
+    assert (done.code, bench.attempts, done.records) == (4, [], [])
+    assert "openai/x: the endpoint gives no token probabilities, which this program's approval reading" in done.err
+    assert "--use-approval never" in done.err
+    rated = bench.score(APPROVAL, lambda item, before: True, found_out=False)  # a program that reads ratings alone
+    assert (rated.code, bench.attempts) == (0, [1, 2, 3, 4, 5, 6])
+
+
 def test_the_summary_counts_each_reason(bench: Bench) -> None:
     cases = {case.name: case for case in ENDPOINT}
     down, words = cases["500"], cases["score as words"]
@@ -146,6 +172,6 @@ def test_waiting_in_vain_is_bounded(bench: Bench) -> None:
 
 
 def test_every_fault_has_a_name_of_its_own() -> None:
-    names = [case.name for case in ENDPOINT]
+    names = [case.name for case in (*ENDPOINT, APPROVAL)]
     assert len(set(names)) == len(names)
     assert json.dumps(names)
