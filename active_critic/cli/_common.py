@@ -308,12 +308,12 @@ def opened(
         session.journal = memory.path
     session.opened = True
     try:
+        if fitted_with is not None:
+            check_address(fitted_with, options.get("api_base"))
         if session.opener is None:
             _fetch_weights(name, options.get("api_base"), quiet=quiet)
         with _patient():
             model = (session.opener or open_lm)(name, **options)
-            if fitted_with is not None:
-                check_address(fitted_with, model)
             with model, model.remembering(memory):
                 model.budget = allowed
                 yield model

@@ -23,6 +23,7 @@ from active_critic.examples import Examples, by_content, check_examples, data_sh
 from active_critic.files import BadRow
 from active_critic.journal import Journal, default_path
 from active_critic.lm import LanguageModel, open_lm
+from active_critic.lm.opening import found_by_name
 from active_critic.protocols import Order, Protocol, Provenance, Reading
 from active_critic.records import Example, Record, Scale, Usage, Verdict
 
@@ -34,13 +35,19 @@ JournalPath = str | Path | Literal["default"] | None
 """Where replies are kept: a path, ``"default"`` (the user's data folder), or None to keep none."""
 
 
-def check_address(made: Provenance, lm: LanguageModel) -> None:
+def check_address(made: Provenance, api_base: str | None = None) -> None:
     """Refuse to send texts to a provider because a program says a name that stood for an address of the user's own.
 
+    To be called before the model is opened that the program names: that name alone may be no model's.
+
+    Args:
+        made: Where the program comes from.
+        api_base: The address that is given now, if one is.
+
     Raises:
-        UnknownModel: The program was fitted at such an address, and none was given for this model.
+        UnknownModel: The program was fitted at such an address, and none is given for this model.
     """
-    if made.own_address and not lm.own_address and lm.weights is None:
+    if made.own_address and not api_base and not found_by_name(made.model):
         raise UnknownModel(
             f"the program was fitted with {made.model} at an address of your own, which programs do not keep. Say it "
             "again: --api-base URL, in Python load(path, open_lm(name, api_base=URL)); or name a model with --lm"
@@ -148,9 +155,9 @@ class Evaluator(ABC):
     def model(self) -> LanguageModel:
         """The opened language model, with the journal as its memory."""
         if self._model is None:
-            self._model = open_lm(self.lm)
             if self._opens_for is not None:
-                check_address(self._opens_for, self._model)
+                check_address(self._opens_for)
+            self._model = open_lm(self.lm)
         if self._model.memory is None and self.journal is not None:
             self._journal = Journal(default_path() if self.journal == "default" else self.journal)
             self._model.memory = self._journal

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from active_critic.errors import AuthenticationFailed, ModelError, UnknownModel
 from active_critic.lm.budget import Budget
+from active_critic.lm.catalogue import find
 from active_critic.lm.client import PROVIDERS, LanguageModel
 from active_critic.lm.deadline import within
 from active_critic.lm.likelihood import echoing, forcing, templated
@@ -92,6 +93,20 @@ def _open(
     return _open_remote(
         name, api_base, api_key_env, context, strict, workers or REMOTE_WORKERS, timeout or REMOTE_TIMEOUT
     )
+
+
+def found_by_name(name: str) -> bool:
+    """Whether a model that was once at an address of the user's own is found without saying that address again.
+
+    It is where the name is one of the catalogue, or where a variable of its provider's says an address.
+    """
+    if "/" in name and not name.endswith(".gguf"):
+        return _base_in_environment(name.split("/", 1)[0]) is not None
+    try:
+        find(name)
+    except UnknownModel:
+        return False
+    return True
 
 
 def _import_dspy() -> Any:

@@ -210,27 +210,41 @@ def at_an_address(name: str, **options: Any) -> Any:
     return lm
 
 
-def test_texts_judged_at_an_address_of_ones_own_go_nowhere_else(run, examples, tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize("name", ["openai/x", "my-model", "Qwen/Qwen2.5-7B-Instruct", "m.gguf"])
+def test_texts_judged_at_an_address_of_ones_own_go_nowhere_else(run, examples, tmp_path, monkeypatch, name) -> None:
     for variable in ("OPENAI_BASE_URL", "OPENAI_API_BASE"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-another-place")
     answers = Say('{"overall": 4}', tokens=[('{"overall": ', -0.1, {}), ("4", -0.1, {"4": -0.01}), ("}", -0.1, {})])
     with serving(lambda body: answers) as server:
         command = ("fit", examples, "--evaluator", "zero-shot", "--scale", "1..5", "--out", "z.json")
-        fitted = run(*command, "--lm", "openai/x", "--api-base", server.api_base, opener=at_an_address)
+        fitted = run(*command, "--lm", name, "--api-base", server.api_base, opener=at_an_address)
         assert fitted.code == 0, fitted.err
         again = fitted.out.split("score with: ")[1].strip()
         assert again == f"active-critic score z.json ITEMS --api-base {server.api_base}"
         assert server.api_base not in Path("z.json").read_text()
-        elsewhere = run("score", "z.json", examples, "-o", "v.jsonl", opener=at_an_address)
+        elsewhere = run("score", "z.json", examples, "-o", "v.jsonl", opener=None)
         assert elsewhere.code == 4
-        assert "at an address of your own, which programs do not keep. Say it again: --api-base URL" in elsewhere.err
+        assert (
+            f"fitted with {name} at an address of your own, which programs do not keep. Say it again: --api-base URL"
+            in elsewhere.err
+        )
         with pytest.raises(errors.UnknownModel, match="at an address of your own"):
             load("z.json", journal=None).score("a response")
         assert server.calls == 0
         options = shlex.split(again)[4:]
         there = run("score", "z.json", examples, "-o", "v.jsonl", *options, opener=at_an_address)
         assert there.code == 0, there.err
+        assert server.calls > 0
+
+
+def test_an_address_in_the_providers_variable_need_not_be_said_again(run, examples, monkeypatch) -> None:
+    answers = Say('{"overall": 4}', tokens=[('{"overall": ', -0.1, {}), ("4", -0.1, {"4": -0.01}), ("}", -0.1, {})])
+    with serving(lambda body: answers) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.api_base)
+        command = ("fit", examples, "--evaluator", "zero-shot", "--scale", "1..5", "--out", "z.json")
+        assert run(*command, "--lm", "openai/x", opener=at_an_address).code == 0
+        assert run("score", "z.json", examples, "-o", "v.jsonl", opener=at_an_address).code == 0
         assert server.calls > 0
 
 
