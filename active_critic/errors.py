@@ -8,7 +8,7 @@
     ├── OutputError          a result file cannot be written (disk full, read-only, no such folder)
     ├── MissingExtra         an optional dependency is not installed
     └── ModelError           the language model could not be reached or used
-        ├── UnknownModel         no such model, here or at the endpoint
+        ├── UnknownModel         no such model, here or at the endpoint, or no endpoint at the address
         ├── AuthenticationFailed the key is missing, wrong or not allowed to do this
         ├── EndpointDown         nothing answers, the connection broke or the server failed
         ├── RateLimited          the provider asks to slow down
@@ -109,7 +109,7 @@ class ModelError(ActiveCriticError):
 
 
 class UnknownModel(ModelError):
-    """No such model, here or at the endpoint."""
+    """No such model, here or at the endpoint, or no endpoint at the address that was given (404)."""
 
 
 class AuthenticationFailed(ModelError):

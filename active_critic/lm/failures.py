@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 from active_critic import errors
 
+LONGEST_PAGE = 100
+"""Characters of what a web server says where there is no endpoint."""
+
 
 def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> errors.ModelError | None:
     """A provider's failure as one of ours, with every secret blanked; None when it is not a provider's failure."""
@@ -21,7 +24,7 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
     said = str(failure)
     for secret in secrets:
         said = said.replace(secret, "***")
-    said = re.sub(r"^\[[^]]*\] ", "", said)
+    said = re.sub(r"^\[[^]]*\](?: |$)", "", said)
     said = re.split(r"\n\n  (?:To fix|credential came from):", said)[0].strip() or type(failure).__name__
     wait = failure.retry_after
     if isinstance(failure, (theirs.LMAuthError, theirs.LMNotConfiguredError)):
@@ -36,8 +39,14 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
         return errors.RateLimited(f"{name}: the provider asks to slow down ({said})", retry_after=wait)
     if isinstance(failure, theirs.ContextWindowExceededError) or "exceeds the available context" in said:
         return errors.ContextOverflow(f"{name}: the prompt does not fit the model's context window ({said})")
-    if isinstance(failure, theirs.LMUnsupportedModelError) or failure.status == 404:
+    if isinstance(failure, theirs.LMUnsupportedModelError) or (failure.status == 404 and _is_of_a_model(said, name)):
         return errors.UnknownModel(f"{name}: the endpoint has no such model ({said})")
+    if failure.status == 404:
+        page = " ".join(said.split()) if said != type(failure).__name__ else ""
+        came = f" (it said: {page[:LONGEST_PAGE]}{'…' * (len(page) > LONGEST_PAGE)})" if page else ""
+        return errors.UnknownModel(
+            f"{name}: 404: nothing answers at this address{came}; an OpenAI-compatible address usually ends in /v1"
+        )
     garbled = type(failure) is theirs.LMProviderError and failure.status in {None, 200}
     # What DSPy's client says of a reply that it stumbles over: a NaN in what should be JSON, a count that is no number.
     garbled = garbled or isinstance(failure, theirs.LMUnexpectedError)
@@ -46,3 +55,9 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
     if isinstance(failure, theirs.LMConfigurationError):
         return errors.UnknownModel(f"{name}: {said}")
     return errors.RequestRefused(f"{name}: the endpoint refused the request ({said})")
+
+
+def _is_of_a_model(said: str, name: str) -> bool:
+    """Whether a 404 says that a model is missing; else there is no endpoint at this address."""
+    called = re.escape(name.rpartition("/")[2])
+    return re.search(rf"model|deployment|(?<!\w){called}(?!\w)", said, re.IGNORECASE) is not None

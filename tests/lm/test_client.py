@@ -228,6 +228,38 @@ def test_what_will_not_pass_is_tried_once(
     assert waits == []
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        'model "x" not found, try pulling it first',
+        "The API deployment for this resource does not exist",
+        "No endpoints found for x.",
+        "models/x is not found for API version v1beta",
+    ],
+)
+def test_a_404_that_speaks_of_the_model_is_an_unknown_model(
+    lm: LanguageModel, loopback: Loopback, message: str
+) -> None:
+    loopback.script(Fault(status=404, message=message))
+    with pytest.raises(errors.UnknownModel, match="no such model") as caught:
+        lm.ask(ASK, max_tokens=5)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "page", ["<html><h1>404 Not Found</h1><hr>nginx</html>" + " " * 9 + "pad " * 99, "", "Not Found"]
+)
+def test_any_other_404_is_a_wrong_address(lm: LanguageModel, loopback: Loopback, page: str) -> None:
+    loopback.script(Fault(status=404, message=page))
+    with pytest.raises(errors.UnknownModel, match="404: nothing answers at this address") as caught:
+        lm.ask(ASK, max_tokens=5)
+    assert "an OpenAI-compatible address usually ends in /v1" in str(caught.value)
+    assert "no such model" not in str(caught.value)
+    assert page[:20] in str(caught.value)
+    assert len(str(caught.value)) < 250
+    assert loopback.calls == 1
+
+
 def test_a_final_fault_after_a_passing_one_ends_it(lm: LanguageModel, loopback: Loopback, waits: list[float]) -> None:
     loopback.script(Fault(), Fault(status=401))
     with pytest.raises(errors.AuthenticationFailed):
