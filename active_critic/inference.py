@@ -27,6 +27,7 @@ from pydantic import (
 from active_critic.errors import UnreadableReply
 from active_critic.lm.client import CHARS_PER_TOKEN, LanguageModel
 from active_critic.quoting import quote
+from active_critic.reading import thought_end
 from active_critic.records import Criterion, Example, Scale
 
 BATCH_SIZE = 5
@@ -375,12 +376,24 @@ class Shortener:
         return "\n\n".join(shown)
 
 
+class _BehindThoughts(dspy.JSONAdapter):  # type: ignore[misc]
+    """Reads the JSON object behind a model's thought: DSPy's own takes the first braces, which a draft may hold."""
+
+    def parse(self, signature: Any, completion: str) -> Any:
+        try:
+            begin = thought_end(completion)
+        except ValueError as problem:
+            name = type(self).__name__
+            raise AdapterParseError(adapter_name=name, signature=signature, lm_response=completion) from problem
+        return super().parse(signature, completion[begin:])
+
+
 class Asker:
     """Asks through DSPy, typed; once more with the complaint when the reply does not fit the type."""
 
     def __init__(self, lm: LanguageModel) -> None:
         self.lm = lm
-        self.adapter = dspy.JSONAdapter(use_native_function_calling=False)
+        self.adapter = _BehindThoughts(use_native_function_calling=False)
 
     def __call__(self, signature: Any, field: str, kind: type[_Model], **inputs: str) -> _Model:
         """The field of the answer.

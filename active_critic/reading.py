@@ -190,16 +190,25 @@ def read_form(reply: Reply, *, first: str, shown: str = "") -> Form:
     return Form(values, _spans_among_tokens(reply.tokens, first, scanner), not scanner.cut)
 
 
+def thought_end(text: str) -> int:
+    """Where a reply goes on behind the ``<think>`` draft that it begins with; 0 where it begins with none.
+
+    Raises:
+        ValueError: The draft was not ended, so that nothing stands behind it.
+    """
+    thought = _THOUGHT.match(text)
+    if thought is None and text.lstrip().startswith("<think>"):
+        raise ValueError("the reply is a thought that was not ended")
+    return thought.end() if thought else 0
+
+
 def _only_object(text: str, first: str) -> tuple[_Scanner, dict[str, Any]]:
     """The object that begins with the expected field.
 
     Raises:
         ValueError: There is none, it is malformed, or a later one has other numbers: then one of them is a quotation.
     """
-    thought = _THOUGHT.match(text)
-    if thought is None and text.lstrip().startswith("<think>"):
-        raise ValueError("the reply is a thought that was not ended")
-    begin = thought.end() if thought else 0
+    begin = thought_end(text)
     opening = re.compile(r'\{\s*"' + re.escape(first) + '"')
     found = opening.search(text, begin)
     if found is None:

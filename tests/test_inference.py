@@ -14,7 +14,8 @@ from active_critic.errors import AuthenticationFailed, ContextOverflow, Endpoint
 from active_critic.inference import batches, infer
 from active_critic.lm import Capabilities, Turn, scripted_lm
 from active_critic.lm.client import CHARS_PER_TOKEN
-from active_critic.records import Criterion, Example, Scale
+from active_critic.lm.reply import as_response
+from active_critic.records import Criterion, Example, Scale, Usage
 
 SCALE = Scale(low=1, high=5)
 NAMES = ("Accuracy", "Fluency", "Tone", "Clarity", "Brevity", "Depth", "Order", "Wit", "Care", "Grace", "Nerve")
@@ -317,6 +318,30 @@ def test_a_reply_that_is_no_form_is_asked_for_once_more_and_then_shown(reply: st
     assert model.counts == {"observe": 2}
     assert caught.value.reply == reply
     assert f"It said: {reply!r}" in str(caught.value)
+
+
+def test_a_thought_with_braces_before_a_reply_is_passed_over() -> None:
+    model = Model(criteria=lambda _: proposed(*NAMES[:5]))
+    plain = infer(examples(10), model.lm, scale=SCALE)
+    asked = len(model.asked)
+    thinking = Model()
+    answer = Model(criteria=lambda _: proposed(*NAMES[:5])).lm._send
+
+    def send(request: Any) -> Any:
+        response = answer(request)
+        thought = '<think>Maybe {"notes": {"complete": true}} or {"summary": 1}?</think>\n\n'
+        return as_response("scripted", Usage(prompt_tokens=1), thought + response.text)
+
+    thinking.lm._send = send
+    assert infer(examples(10), thinking.lm, scale=SCALE) == plain
+    assert thinking.lm.usage.calls == asked  # nothing was asked for again
+
+
+def test_a_thought_without_an_end_is_asked_for_once_more_and_told_so() -> None:
+    model = Model(answer=lambda kind, text: '<think>It might be {"notes": {"observations": "Seen", "complete": true}}')
+    with pytest.raises(UnreadableReply, match="the reply is a thought that was not ended"):
+        infer(examples(5), model.lm, scale=SCALE)
+    assert len(model.asked) == 2
 
 
 def test_a_summary_that_is_too_long_is_asked_for_once_more() -> None:
