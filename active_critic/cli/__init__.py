@@ -1,92 +1,12 @@
-"""The command line, ``active-critic``: one file a verb. Only typer is imported before a verb runs."""
+"""The command line, ``active-critic``: one file a verb. Ctrl-C is watched for before anything large is imported."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-from typer.core import TyperGroup
-
-from active_critic.cli import agreement, compare, curve, datasets, fit, lm, probe, quickstart, score, show, suggest
-from active_critic.cli._common import Session
-
-EXIT_CODES = """\b
-Exit codes:
-  0    all right
-  1    unexpected; please report it
-  2    usage, or an optional package is not installed
-  3    the data cannot be used
-  4    the model or its endpoint cannot be used
-  5    a program, journal or output file cannot be read or written
-  6    a fit is impossible with these examples and settings
-  7    scored, but some items are left unscored
-  130  interrupted
-  141  the reader of the output went away"""
-
-
-class _Group(TyperGroup):
-    """Turns every error raised on purpose into one message and an exit code."""
-
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-            return result
-        except BrokenPipeError:
-            # What is still buffered has no reader; without this the interpreter complains about it at exit.
-            with contextlib.suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(141) from None
-        except (Exception, KeyboardInterrupt) as problem:
-            if isinstance(problem, typer.Exit | typer.Abort) or hasattr(problem, "format_message"):
-                raise
-            from active_critic.cli._failures import explain
-
-            raise typer.Exit(explain(problem, ctx.obj)) from None
-
-
-app = typer.Typer(
-    cls=_Group,
-    name="active-critic",
-    help="Learns to judge generated text the way your own people do, from a few outputs they scored.",
-    epilog=EXIT_CODES,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("quickstart")(quickstart.quickstart)
-app.command("fit")(fit.fit)
-app.command("score")(score.score)
-app.command("show")(show.show)
-app.command("agreement")(agreement.agreement)
-app.command("compare")(compare.compare)
-app.command("curve")(curve.curve)
-app.command("probe")(probe.probe)
-app.command("suggest")(suggest.suggest)
-app.add_typer(lm.app)
-app.add_typer(datasets.app)
-
-
-def _version(asked: bool) -> None:
-    if asked:
-        from active_critic import __version__
-
-        typer.echo(f"active-critic {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
-    del version
+from active_critic.cli._interrupts import INTERRUPTED, watching
 
 
 def main(argv: Sequence[str] | None = None, *, opener: Callable[..., Any] | None = None) -> int:
@@ -97,15 +17,15 @@ def main(argv: Sequence[str] | None = None, *, opener: Callable[..., Any] | None
         opener: What opens the language model, called like :func:`active_critic.lm.open_lm`; for tests.
 
     Returns:
-        The exit code (see ``EXIT_CODES``).
+        The exit code (see ``_app.EXIT_CODES``).
     """
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="backslashreplace")  # a terminal that lacks a character must not end the run
-    try:
-        app(args=None if argv is None else list(argv), obj=Session(opener), prog_name="active-critic")
-    except SystemExit as end:
-        if type(sys.stdout).__name__ == "PacifyFlushWrapper":  # how typer marks that the reader went away, with code 1
-            return 141
-        return end.code if isinstance(end.code, int) else int(end.code is not None)
-    return 0
+    with watching() as interrupts:
+        try:
+            from active_critic.cli._app import run
+
+            return run(argv, opener, interrupts)
+        except (Exception, KeyboardInterrupt) as problem:  # outside the verbs: while modules or arguments are read
+            if not (interrupts.noticed or isinstance(problem, KeyboardInterrupt)):
+                raise
+            sys.stderr.write("interrupted\n")
+            return INTERRUPTED

@@ -7,11 +7,13 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from active_critic.cli._interrupts import Interrupts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,11 +77,13 @@ class Session:
         opener: What opens the language model; None: ``active_critic.lm.open_lm``, after the weights were fetched.
         opened: Whether the journal was opened, so that calls may have been paid for.
         journal: The journal's path, or None without one.
+        interrupts: Whether Ctrl-C was pressed.
     """
 
     opener: Callable[..., Any] | None = None
     opened: bool = False
     journal: Path | None = None
+    interrupts: Interrupts = field(default_factory=Interrupts)
 
 
 def console(*, stderr: bool) -> Console:
@@ -353,10 +357,8 @@ def _patient() -> Iterator[None]:
     import signal
     import threading
 
-    if (
-        threading.current_thread() is not threading.main_thread()
-        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-    ):
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not isinstance(before, Interrupts):
         yield
         return
     asked = 0
@@ -368,7 +370,7 @@ def _patient() -> Iterator[None]:
             if sys.stderr.isatty():
                 sys.stderr.write("\n")  # the terminal has put ^C after the progress bar
             say("stopping: the calls in flight are waited for, so that they are kept; Ctrl-C again stops at once")
-            raise KeyboardInterrupt
+            before()
         if sys.stderr.isatty():
             sys.stderr.write("\x1b[?25h")  # the progress bar had hidden the cursor
         sys.stderr.write("stopped\n")
@@ -379,4 +381,4 @@ def _patient() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, before)

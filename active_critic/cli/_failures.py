@@ -6,12 +6,12 @@ import traceback
 from typing import TYPE_CHECKING
 
 from active_critic import errors
+from active_critic.cli._interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
     from active_critic.cli._common import Session
 
 UNEXPECTED = 1
-INTERRUPTED = 130
 CODES: tuple[tuple[type[Exception], int], ...] = (
     (errors.MissingExtra, 2),
     (errors.DataError, 3),
@@ -35,10 +35,10 @@ _PASSING = (
 
 
 def explain(problem: BaseException, session: Session | None) -> int:
-    """Say on standard error what went wrong, and return the exit code."""
+    """Say on standard error what went wrong, and return the exit code; whatever comes after Ctrl-C is due to it."""
     from active_critic.cli._common import say
 
-    if isinstance(problem, KeyboardInterrupt):
+    if isinstance(problem, KeyboardInterrupt) or (session is not None and session.interrupts.noticed):
         say(_interrupted(session))
         code = INTERRUPTED
     elif isinstance(problem, errors.ActiveCriticError | OSError):
@@ -53,7 +53,8 @@ def explain(problem: BaseException, session: Session | None) -> int:
         say("error: this should not have happened; please report it, with the lines above", style="red")
     for note in getattr(problem, "__notes__", ()):
         say(note)
-    if isinstance(problem, _PASSING) and session is not None and session.opened and session.journal is not None:
+    passing = isinstance(problem, _PASSING) and code != INTERRUPTED
+    if passing and session is not None and session.opened and session.journal is not None:
         say("everything paid for is in the journal; run the same command again to go on")
     return code
 

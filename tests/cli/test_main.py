@@ -17,9 +17,11 @@ import typer
 from loopback import Say, serving
 
 from active_critic import __version__, errors
-from active_critic.cli import EXIT_CODES, app, main
+from active_critic.cli import main
+from active_critic.cli._app import EXIT_CODES, app
 from active_critic.cli._common import Session, parse_fields
 from active_critic.cli._failures import CODES, explain
+from active_critic.cli._interrupts import Interrupts
 from active_critic.evaluators import load
 from active_critic.lm import Capabilities, open_lm
 
@@ -114,6 +116,10 @@ def test_an_interrupt_says_whether_the_same_command_goes_on(capsys, tmp_path) ->
     assert capsys.readouterr().err == "interrupted\n"
     explain(KeyboardInterrupt(), Session(opened=True, journal=tmp_path / "j"))
     assert "everything paid for is in the journal, run the same command again to go on" in capsys.readouterr().err
+    noticed = Interrupts()
+    noticed.noticed = True
+    assert explain(errors.EndpointDown("x"), Session(opened=True, journal=tmp_path / "j", interrupts=noticed)) == 130
+    assert capsys.readouterr().err.count("everything paid for") == 1
     explain(KeyboardInterrupt(), Session(opened=True))
     assert "no journal was kept" in capsys.readouterr().err
 
@@ -201,6 +207,54 @@ def test_ctrl_c_while_a_fit_asks_for_the_task_keeps_the_reply_in_flight(examples
     assert "run the same command again to go on" in err
     with closing(sqlite3.connect(tmp_path / "j.sqlite")) as journal:
         assert journal.execute("SELECT count(*) FROM replies").fetchone() == (1,)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_ctrl_c_that_arrives_as_another_exception_is_an_interruption(run, program, examples) -> None:
+    def opening(name, **_):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(60)
+        except KeyboardInterrupt:
+            raise ValueError("a schema could not be built") from None  # as pydantic does
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        stopped = run("score", program, examples, "-o", "s.jsonl", opener=opening)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert stopped.code == 130
+    assert "interrupted; everything paid for is in the journal" in stopped.err
+    assert "schema" not in stopped.err
+
+    def failing(name, **_):
+        raise ValueError("a schema could not be built")
+
+    assert run("score", program, examples, "-o", "s.jsonl", opener=failing).code == 1  # it is not held against it
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+@pytest.mark.parametrize("module", ["typer", "typer.core", "active_critic.cli.fit"])
+def test_ctrl_c_while_modules_are_imported_is_told_in_a_word(module) -> None:
+    script = f"""
+        import signal, sys, time
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        class Slow:
+            def find_spec(name, *_):
+                if name == {module!r}:
+                    print("importing", flush=True)
+                    time.sleep(60)
+        sys.meta_path.insert(0, Slow)
+        from active_critic.cli import main
+        sys.exit(main(["--version"]))
+    """
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], **pipes) as process:
+        assert process.stdout.readline() == "importing\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=90)
+    assert (process.returncode, err) == (130, "interrupted\n")
 
 
 def at_an_address(name: str, **options: Any) -> Any:
