@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from active_critic import store
-from active_critic.errors import ProtocolError
+from active_critic.errors import FitError, ProtocolError
 from active_critic.evaluators.active_critic import ActiveCritic
 from active_critic.evaluators.auto_calibrate import AutoCalibrate
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress
@@ -22,6 +24,7 @@ from active_critic.evaluators.hd_eval import HDEval
 from active_critic.evaluators.ice import ICE
 from active_critic.evaluators.surface import Surface, SurfaceFloor
 from active_critic.evaluators.zero_shot import ZeroShot
+from active_critic.lm import open_lm
 from active_critic.protocols import Protocol
 from active_critic.records import Scale
 
@@ -77,11 +80,15 @@ def fit(
         scale: The scale of the human scores.
         progress: Called with what is being done, how much is done and how much there is.
         settings: Parameters of :class:`ActiveCritic`.
+
+    Raises:
+        FitError: There is no such parameter; and as for :meth:`Evaluator.fit`.
     """
+    _refuse_unknown("fit", settings, [*signature(ActiveCritic).parameters, "fields", "scale", "progress"])
     return ActiveCritic(lm, **settings).fit(examples, fields=fields, scale=scale, progress=progress)
 
 
-def load(path: str | Path, lm: Any = None, *, journal: JournalPath = "default") -> Evaluator:
+def load(path: str | Path, lm: Any = None, *, journal: JournalPath = "default", **unknown: Any) -> Evaluator:
     """Load a saved program; nothing in it is executed, and the model is opened only when something is scored.
 
     Args:
@@ -89,12 +96,34 @@ def load(path: str | Path, lm: Any = None, *, journal: JournalPath = "default") 
         lm: The language model to score with (as for :func:`active_critic.lm.open_lm`). Default: the model that the
             program was fitted with.
         journal: Where replies are kept; see :class:`Evaluator`.
+        unknown: Nothing else is taken; the error says what to write instead.
 
     Raises:
+        FitError: Something else is given.
         ProtocolError: The file is missing, damaged, no program, of a newer format version, or of an evaluator that
             is not one of this package's (load such a one with its own ``load``).
     """
+    _refuse_unknown("load", unknown, ["lm", "journal"])
     return from_protocol(load_protocol(path), lm, journal=journal)
+
+
+def _refuse_unknown(call: str, given: Iterable[str], known: Sequence[str]) -> None:
+    """Say which setting there is not, and what to write instead.
+
+    Raises:
+        FitError: One of those given is not known.
+    """
+    for name in given:
+        if name in known:
+            continue
+        if name in signature(open_lm).parameters:
+            raise FitError(
+                f"{call}() does not take {name}, which says how a model is opened; open it first: "
+                f"{call}(..., lm=ac.open_lm(NAME, {name}=...))"
+            )
+        near = get_close_matches(name, known, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise FitError(f"{call}() has no setting {name!r}.{hint} It has {', '.join(known)}")
 
 
 def load_protocol(path: str | Path) -> Protocol:

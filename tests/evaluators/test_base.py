@@ -23,11 +23,11 @@ from active_critic.errors import (
     RequestRefused,
     UnreadableReply,
 )
-from active_critic.evaluators import ActiveCritic, Evaluator, Surface, ZeroShot, from_protocol, load
+from active_critic.evaluators import ActiveCritic, Evaluator, Surface, ZeroShot, fit, from_protocol, load
 from active_critic.examples import split
 from active_critic.files import BadRow
 from active_critic.journal import Journal
-from active_critic.lm import LanguageModel, Turn, scripted_lm
+from active_critic.lm import LanguageModel, Turn, open_lm, scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Example, Scale, Verdict
 
@@ -323,6 +323,24 @@ def test_the_model_of_a_loaded_program_is_the_one_it_was_fitted_with_and_opened_
     assert (re.fullmatch(r"program:[0-9a-f]{8}", program) is not None, end) == (True, ["seed:0", "v?"])
     other = PROGRAM.model_copy(update={"task_description": "Judge otherwise."})
     assert from_protocol(other).signature != loaded.signature
+
+
+def test_a_setting_that_there_is_not_is_named_with_those_that_there_are(tmp_path: Path) -> None:
+    with pytest.raises(
+        FitError, match=r"^fit\(\) has no setting 'candidate'. Did you mean candidates\? It has lm, mode"
+    ):
+        fit(tmp_path / "none.jsonl", candidate=3)
+    with pytest.raises(FitError, match=r"^load\(\) has no setting 'zzz'. It has lm, journal$"):
+        load(tmp_path / "none.json", zzz=3)
+
+
+@pytest.mark.parametrize("option", [name for name in inspect.signature(open_lm).parameters if name != "name"])
+def test_how_a_model_is_opened_is_said_where_it_is_opened(option: str, tmp_path: Path) -> None:
+    said = re.escape(f"(..., lm=ac.open_lm(NAME, {option}=...))")
+    with pytest.raises(FitError, match=rf"^fit\(\) does not take {option}, .*{said}$"):
+        fit(tmp_path / "none.jsonl", lm="my-model", **{option: "x"})
+    with pytest.raises(FitError, match=rf"^load\(\) does not take {option}, .*{said}$"):
+        load(tmp_path / "none.json", **{option: "x"})
 
 
 def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
