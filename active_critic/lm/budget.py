@@ -99,7 +99,7 @@ class Budget:
         parts = {
             "calls": f"{self.calls:,} calls" if self.calls else "",
             "tokens": f"{self.tokens:,} tokens" if self.tokens else "",
-            "cost": f"${self.cost:g}" if self.cost else "",
+            "cost": f"${_plain(self.cost)}" if self.cost else "",
             "seconds": _time(self.seconds) if self.seconds else "",
         }
         return ", ".join(filter(None, parts.values())) or "no limit"
@@ -219,7 +219,10 @@ class Account:
         limit, so_far = {
             "calls": (f"{limits.calls or 0:,} calls", "all are made"),
             "tokens": (f"{limits.tokens or 0:,} tokens", f"{used:,} are used, {next_one} {may_take:,}"),
-            "cost": (f"${limits.cost or 0:g}", f"${spent.cost or 0:.4f} is used, {next_one} ${most.cost or 0:.4f}"),
+            "cost": (
+                f"${_plain(limits.cost or 0)}",
+                f"${spent.cost or 0:.4f} is used, {next_one} ${most.cost or 0:.4f}",
+            ),
             "seconds": (_time(limits.seconds or 0), "the time is over"),
         }[kind]
         raise BudgetSpent(
@@ -258,4 +261,11 @@ def _texts(parts: object) -> list[str]:
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds:g} s" if seconds < 120 else f"{seconds / 60:g} min"
+    whole = seconds >= 120 and seconds % 60 == 0
+    return f"{_plain(seconds / 60)} min" if whole else f"{_plain(seconds)} s"
+
+
+def _plain(number: float) -> str:
+    """A number in full, without an exponent: what a budget says of itself can be given again."""
+    text = f"{Decimal(repr(float(number))):f}"
+    return text.removesuffix(".0")

@@ -93,6 +93,32 @@ def test_what_a_budget_says_of_itself_is_read_back(number, kind) -> None:
     assert Budget.parse(str(budget)) == budget
 
 
+@given(
+    st.floats(min_value=0, max_value=1e12, exclude_min=True),
+    st.sampled_from(["cost", "seconds"]),
+)
+def test_money_and_time_are_written_without_an_exponent_and_read_back(number, kind) -> None:
+    budget = Budget(**{kind: number})
+    assert "e" not in str(budget)
+    assert Budget.parse(str(budget)) == budget
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        (Budget(cost=1e-5), "$0.00001"),
+        (Budget(cost=1234567.0), "$1234567"),
+        (Budget(cost=2), "$2"),
+        (Budget(cost=0.5, calls=1200), "1,200 calls, $0.5"),
+        (Budget(seconds=600), "10 min"),
+        (Budget(seconds=90), "90 s"),
+        (Budget(seconds=150), "150 s"),
+    ],
+)
+def test_a_budget_is_said_as_people_write_it(budget, said) -> None:
+    assert str(budget) == said
+
+
 # --- obeying it -----------------------------------------------------------------------------------------------------
 
 
