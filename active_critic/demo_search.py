@@ -266,7 +266,7 @@ class Search:
                     if not self._any_scored and len(self.verdicts) == UNREADABLE_AT_FIRST:
                         raise FitError(
                             f"none of the first {UNREADABLE_AT_FIRST} examples could be scored, so the search was "
-                            f"stopped: {verdict.unscored}; try the model with: active-critic lm check"
+                            f"stopped: {verdict.unscored}; try the model with: {scorer.lm.check_command}"
                         )
                     self._say("searching demonstrations", len(self.verdicts), len(self.sets) * len(self.examples))
             except BaseException:

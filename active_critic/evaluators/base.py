@@ -305,7 +305,7 @@ class Evaluator(ABC):
                 cannot be read, not one; a note says how to go on.
         """
         judge = self.judge()
-        run = Run(judge, explain)
+        run = Run(judge, explain, self._model)
         done = 0
         stream = _items(items, fields)
         with ThreadPoolExecutor(max(1, self._workers)) as pool:

@@ -9,7 +9,7 @@ from typing import Any
 from active_critic.asking import PER_ITEM, UNREADABLE_AT_FIRST, why_unscored
 from active_critic.errors import BudgetSpent, EndpointDown, ModelError, RateLimited, RequestRefused, UnreadableReply
 from active_critic.files import BadRow
-from active_critic.lm.client import Turn
+from active_critic.lm.client import LanguageModel, Turn
 from active_critic.records import Example, Usage, Verdict
 
 GIVE_UP_AFTER = 5
@@ -53,9 +53,10 @@ class Judge(ABC):
 class Run:
     """Asks a judge, and turns what goes wrong into reasons."""
 
-    def __init__(self, judge: Judge, explain: bool) -> None:
+    def __init__(self, judge: Judge, explain: bool, lm: LanguageModel | None = None) -> None:
         self.judge = judge
         self.explain = explain
+        self.check_command = lm.check_command if lm else "active-critic lm check"
         self.answered = False
         self.in_a_row = 0
         self.read = False
@@ -84,7 +85,7 @@ class Run:
             if self.in_a_row >= (GIVE_UP_AFTER if self.answered else GIVE_UP_AT_FIRST):
                 self.stopped = True
                 said = f"Stopped after {self.in_a_row} failures in a row, so that nothing is spent on an endpoint that"
-                failure.add_note(f"{said} fails; try it with: active-critic lm check, then run this again.")
+                failure.add_note(f"{said} fails. Before you run this again, try: {self.check_command}")
                 raise failure from None
             self.failure = failure
             answers[question] = _Failed(str(failure), failure)
@@ -107,16 +108,17 @@ class Run:
         if not isinstance(problem, UnreadableReply):
             refusal = RequestRefused(f"none of the first {self.unanswered} requests was answered; the last: {problem}")
             refusal.add_note(
-                "Stopped, so that no more is sent to an endpoint that refuses everything; try it with: "
-                "active-critic lm check, then run this again."
+                "Stopped, so that no more is sent to an endpoint that refuses everything. Before you run this again, "
+                f"try: {self.check_command}"
             )
             raise refusal from None
         failure = UnreadableReply(
             f"none of the first {self.unanswered} replies could be read; the last: {problem}", reply=problem.reply
         )
         failure.add_note(
-            "Stopped, so that nothing is spent on a model that does not answer in the form asked for; try it with: "
-            "active-critic lm check. They are kept: the same command goes on behind them and pays for none again."
+            "Stopped, so that nothing is spent on a model that does not answer in the form asked for. The replies are "
+            "kept: the same command goes on behind them and pays for none again. Before you run it, try: "
+            f"{self.check_command}"
         )
         raise failure from None
 

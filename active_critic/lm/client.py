@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -72,6 +73,7 @@ class LanguageModel:
         extensions: Parameters of the endpoint's own that go with every request.
         count_tokens: How many tokens the model's own tokeniser makes of a text, where it is at hand; else None.
         render: The prompt that the model's own chat template makes of a conversation, likewise.
+        named_by: What names it on the command line: its name or file, and the options that say how it is reached.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class LanguageModel:
         wait: Callable[[float], None] = time.sleep,
     ) -> None:
         self.name = name
+        self.named_by: tuple[str, ...] = (name,)
         self.identity = dict(identity or {"name": name})
         self.context = context
         self.workers = workers
@@ -154,6 +157,11 @@ class LanguageModel:
     def price_of(self, usage: Usage) -> float | None:
         """What so many tokens cost in US dollars by the provider's price list, or None where that is not known."""
         return None if self._price is None else self._price(as_response(self.name, usage))
+
+    @property
+    def check_command(self) -> str:
+        """The command that finds out what it can do."""
+        return shlex.join(["active-critic", "lm", "check", *self.named_by])
 
     @property
     def own_address(self) -> bool:

@@ -89,10 +89,14 @@ def _open(
     if not name.strip():
         raise UnknownModel("the model's name is empty; give for example local or openai/gpt-4.1-mini")
     if api_base is None and ("/" not in name or name.endswith(".gguf")):
-        return _open_local(name, context or 16384, strict, timeout or LOCAL_TIMEOUT)
-    return _open_remote(
-        name, api_base, api_key_env, context, strict, workers or REMOTE_WORKERS, timeout or REMOTE_TIMEOUT
-    )
+        model = _open_local(name, context or 16384, strict, timeout or LOCAL_TIMEOUT)
+    else:
+        model = _open_remote(
+            name, api_base, api_key_env, context, strict, workers or REMOTE_WORKERS, timeout or REMOTE_TIMEOUT
+        )
+    options = {"--api-base": api_base, "--api-key-env": api_key_env}
+    model.named_by = (name, *(part for option, value in options.items() if value for part in (option, value)))
+    return model
 
 
 def found_by_name(name: str) -> bool:

@@ -45,6 +45,14 @@ def test_a_name_at_an_address_of_ones_own(loopback: Loopback, name: str, served:
     assert lm.weights is None
 
 
+def test_the_command_that_checks_a_model_is_whole(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-secret-secret")
+    there = open_lm("my model", api_base=loopback.api_base, api_key_env="MY_KEY")
+    at = f"--api-base {loopback.api_base} --api-key-env MY_KEY"
+    assert there.check_command == f"active-critic lm check 'my model' {at}"
+    assert open_lm("openai/x").check_command == "active-critic lm check openai/x"
+
+
 @pytest.mark.parametrize("name", ["", "  ", "\n"])
 def test_an_empty_name_is_a_clear_error(name: str) -> None:
     with pytest.raises(errors.UnknownModel, match="empty"):
