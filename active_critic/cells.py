@@ -1,16 +1,18 @@
-"""What stands in a cell of the user's data: a text, a score, further scores of aspects."""
+"""What stands in a cell of the user's data: a text, a score, scores of aspects; and the way to cells in objects."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from active_critic.files import NUMBER
 
 NO_NAME = frozenset({"nan", "n/a", "<na>", "null", "none"})
 """What programs write where there is no name."""
+MISSING = frozenset({"", "nan", "na", "n/a", "null", "none"})
+"""What stands where there is no number."""
 
 
 def plain_value(value: Any, *, missing: bool = False) -> Any:
@@ -111,3 +113,59 @@ def aspects_in(record: Mapping[str, Any]) -> dict[str, float]:
         if number is not None:
             numbers[str(name)] = number
     return numbers
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell says that there is nothing."""
+    return cell is None or str(cell).strip().casefold() in MISSING
+
+
+def inside(cell: Any) -> Mapping[str, Any] | None:
+    """What is in an object or a list, by name or place; also where a text holds one as JSON."""
+    if isinstance(cell, str) and cell.lstrip().startswith(("{", "[")):
+        try:
+            cell = json.loads(cell)
+        except (ValueError, RecursionError):
+            return None
+    if isinstance(cell, list | tuple):
+        return {str(place): value for place, value in enumerate(cell)}
+    return cell if isinstance(cell, Mapping) else None
+
+
+def ways(parts: Mapping[str, Any], way: str) -> Iterator[tuple[str, Any]]:
+    """Everything in an object, at any depth: the dotted name that leads there from ``way``, and the cell."""
+    for name, cell in parts.items():
+        yield f"{way}.{name}", cell
+        if isinstance(cell, Mapping | list | tuple):
+            yield from ways(inside(cell) or {}, f"{way}.{name}")
+
+
+def keys_to(record: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
+    """The keys that lead to a name in this record; names may have dots of their own, and the whole name comes first."""
+    if name in record:
+        return (name,)
+    parts = name.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        head = ".".join(parts[:cut])
+        there = inside(record.get(head))
+        found = None if there is None else keys_to(there, ".".join(parts[cut:]))
+        if found is not None:
+            return head, *found
+    return None
+
+
+def follow(record: Mapping[str, Any], keys: Sequence[str]) -> Any:
+    """The cell that keys lead to, None where there is none."""
+    cell: Any = record
+    for key in keys:
+        parts = inside(cell)
+        if parts is None:
+            return None
+        cell = parts.get(key)
+    return cell
+
+
+def fits(name: str, pattern: str) -> bool:
+    """Whether a name is like a pattern, in which one star stands for one character at least."""
+    before, _, after = pattern.partition("*")
+    return name.startswith(before) and name.endswith(after) and len(name) > len(before) + len(after)

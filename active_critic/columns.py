@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from active_critic.cells import fits, follow, inside, is_missing, keys_to, ways
 from active_critic.errors import DataError
 from active_critic.files import NUMBER, BadRow, folded, iter_records
 
-_MISSING = {"", "nan", "na", "n/a", "null", "none"}
 _SHOWN = 12
 
 
@@ -138,7 +137,7 @@ class Table:
         before, _, after = pattern.partition("*")
         if "*" in after:
             raise DataError(f"{pattern!r} has more than one star; use one", path=self.path)
-        found = {name[len(before) : len(name) - len(after)]: None for name in self._all() if _fits(name, before, after)}
+        found = {name[len(before) : len(name) - len(after)]: None for name in self._all() if fits(name, pattern)}
         if not found:
             raise DataError(f"no column is like {pattern!r}; {self._there(pattern)}", path=self.path)
         return tuple(found)
@@ -148,28 +147,26 @@ class Table:
         names = dict.fromkeys(self.columns)
         for record in self._records:
             for column, cell in record.items():
-                inside = _object(cell)
-                if inside is not None:
-                    names.update(dict.fromkeys(_paths(inside, column)))
+                names.update((name, None) for name, _ in ways(inside(cell) or {}, column))
         return names
 
     def _cells(self, name: str) -> list[Any]:
         keys = self._keys(name)
         if keys is None:
             raise DataError(f"there is no column {name!r}; {self._there(name)}", path=self.path)
-        return [_follow(record, keys) for record in self._records]
+        return [follow(record, keys) for record in self._records]
 
     def _keys(self, name: str) -> tuple[str, ...] | None:
-        return next((keys for record in self._records if (keys := _resolve(record, name)) is not None), None)
+        return next((keys for record in self._records if (keys := keys_to(record, name)) is not None), None)
 
     def _there(self, name: str) -> str:
         names = [*self._all()]
         head = name.partition(".")[0]
         near = difflib.get_close_matches(name, names, n=1) or difflib.get_close_matches(head, self.columns, n=1)
-        inside = [other for other in names if other not in self.columns and other.startswith(f"{head}.")]
-        listed = inside or [*self.columns]
+        within = [other for other in names if other not in self.columns and other.startswith(f"{head}.")]
+        listed = within or [*self.columns]
         shown = ", ".join(repr(other[:60]) for other in listed[:_SHOWN]) + (" and more" if len(listed) > _SHOWN else "")
-        there = f"{f'in {head!r} there are' if inside else 'the columns are'} {shown}"
+        there = f"{f'in {head!r} there are' if within else 'the columns are'} {shown}"
         return f"did you mean {near[0]!r}? {there[0].upper()}{there[1:]}" if near else there
 
 
@@ -186,60 +183,9 @@ def to_number(cell: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def is_missing(cell: Any) -> bool:
-    """Whether a cell says that there is nothing."""
-    return cell is None or str(cell).strip().casefold() in _MISSING
-
-
 def _under(name: str, column: str) -> bool:
     return name.startswith(f"{column}.") or ("*" in name and column.startswith(name.partition("*")[0]))
 
 
-def _fits(name: str, before: str, after: str) -> bool:
-    return name.startswith(before) and name.endswith(after) and len(name) > len(before) + len(after)
-
-
 def _short(cell: Any) -> str:
     return repr(cell if isinstance(cell, int | float) else str(cell)[:40])
-
-
-def _object(cell: Any) -> Mapping[str, Any] | None:
-    if isinstance(cell, str) and cell.lstrip().startswith(("{", "[")):
-        try:
-            cell = json.loads(cell)
-        except (ValueError, RecursionError):
-            return None
-    if isinstance(cell, list | tuple):
-        return {str(place): value for place, value in enumerate(cell)}
-    return cell if isinstance(cell, Mapping) else None
-
-
-def _paths(inside: Mapping[str, Any], way: str) -> Iterable[str]:
-    for name, cell in inside.items():
-        yield f"{way}.{name}"
-        if isinstance(cell, Mapping | list | tuple):
-            yield from _paths(_object(cell) or {}, f"{way}.{name}")
-
-
-def _resolve(record: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
-    """The keys that lead to a name in this record; names may have dots of their own, and the whole name comes first."""
-    if name in record:
-        return (name,)
-    parts = name.split(".")
-    for cut in range(len(parts) - 1, 0, -1):
-        head = ".".join(parts[:cut])
-        inside = _object(record.get(head))
-        found = None if inside is None else _resolve(inside, ".".join(parts[cut:]))
-        if found is not None:
-            return head, *found
-    return None
-
-
-def _follow(record: Mapping[str, Any], keys: Sequence[str]) -> Any:
-    cell: Any = record
-    for key in keys:
-        inside = _object(cell)
-        if inside is None:
-            return None
-        cell = inside.get(key)
-    return cell

@@ -6,15 +6,14 @@ This is where the rest of the package gets everything about examples: sets and s
 
 from __future__ import annotations
 
-import difflib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from active_critic.cells import aspects_in, conversation, name_in, number_in, plain_value, text_in
+from active_critic.cells import aspects_in, name_in, number_in, plain_value, text_in
 from active_critic.errors import DataError
 from active_critic.examples import (
     Examples,
@@ -27,8 +26,9 @@ from active_critic.examples import (
     repeated_rows,
     split,
 )
-from active_critic.files import BadRow, check_columns, folded, iter_records
-from active_critic.records import Example, Scale, Verdict
+from active_critic.fields import COLUMNS, Given, listed, resolve
+from active_critic.files import BadRow, check_columns, iter_records
+from active_critic.records import Example, Scale
 from active_critic.scales import USUAL_SCALES, infer_scale, own_scale
 from active_critic.writing import RecordWriter, merge_record
 
@@ -52,32 +52,10 @@ __all__ = [
     "unread_score",
 ]
 
-COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "response": (
-            *("response", "output", "generated", "prediction", "hypothesis", "candidate"),
-            *("summary", "completion", "system_output", "model_output", "answer", "text"),
-        ),
-        "source": (
-            *("source", "input", "prompt", "article", "document", "context", "question", "src"),
-            *("instruction", "query", "conversation", "dialogue", "text"),
-        ),
-        "score": ("score", "overall", "rating", "human_score", "human", "label", "quality", "gold"),
-        "group": ("group", "doc_id", "document_id", "source_id", "group_id"),
-        "id": ("id", "example_id", "uid"),
-        "system": ("system", "model", "system_id"),
-        "reference": ("reference", "ref", "target", "gold_reference"),
-    }
-)
-"""Column names recognised for each field, preferred first; case, blanks and hyphens do not matter."""
-
 _PEEK = 100
-_NAMES = ("group", "id", "system")
-"""Fields whose values are names."""
 _READERS = {"score": number_in, "group": name_in}
 
-_Record = dict[str, Any] | Example
-_Item = tuple[int, _Record] | BadRow
+_Item = tuple[int, Given] | BadRow
 
 
 def read_examples(
@@ -107,14 +85,14 @@ def read_examples(
         scale = "..".join(map(str, scale))
     given = Scale.parse(scale) if isinstance(scale, str) else scale
     path, stream = _items(source)
-    rows: list[tuple[int, _Record]] = []
+    rows: list[tuple[int, Given]] = []
     for item in stream:
         if isinstance(item, BadRow):
             raise item.error(path)
         rows.append(item)
     if not rows:
         raise DataError("there are no examples", path=path)
-    chosen, notes = _resolve(rows, fields or {}, scored=scored, path=path)
+    chosen, notes = resolve(rows, fields or {}, scored=scored, path=path)
     examples: list[Example] = []
     for row, record in rows:
         example = _example(row, record, chosen, scored=scored)
@@ -181,7 +159,7 @@ def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> It
     chosen, notes = dict(fields or {}), list[str]()
     if readable:
         whole = len(head) < _PEEK
-        chosen, notes = _resolve(readable, fields or {}, scored=False, path=path, whole=whole)
+        chosen, notes = resolve(readable, fields or {}, scored=False, path=path, whole=whole)
     examples = (
         item if isinstance(item, BadRow) else _example(*item, chosen, scored=False)
         for item in itertools.chain(head, stream)
@@ -193,7 +171,7 @@ def _items(source: Any) -> tuple[str | None, Iterator[_Item]]:
     if isinstance(source, str | Path):
         return str(source), iter_records(source)
     if isinstance(source, Mapping):
-        raise DataError(f"a mapping is not a list of examples; pick one of its parts: {_listed(source)}")
+        raise DataError(f"a mapping is not a list of examples; pick one of its parts: {listed(source)}")
     if hasattr(source, "itertuples"):  # a pandas DataFrame
         columns = [str(column) for column in source.columns]
         check_columns(columns, None)
@@ -215,103 +193,7 @@ def _item(row: int, item: Any) -> _Item:
     return BadRow(row, f"an example is a mapping or an Example, not {type(item).__name__}")
 
 
-def _listed(names: Iterable[str]) -> str:
-    shown = [repr(str(name)[:40]) for name in itertools.islice(names, 41)]
-    return ", ".join(shown[:40]) + (" and more" if len(shown) > 40 else "")
-
-
-def _holds_text(rows: Sequence[tuple[int, _Record]], column: str) -> bool:
-    """Whether a column holds what a response may have been made from: more than a word, or a conversation."""
-    values = (record.get(column) for _, record in rows[:20] if isinstance(record, dict))
-    return any(
-        conversation(value) is not None if isinstance(value, list) else len(str(value).split()) > 2
-        for value in values
-        if isinstance(value, str | list)
-    )
-
-
-def _names_things(rows: Sequence[tuple[int, _Record]], column: str) -> bool:
-    """Whether a column may hold names: no lists and no objects."""
-    return not any(isinstance(record.get(column), list | Mapping) for _, record in rows if isinstance(record, dict))
-
-
-def _near(name: str, names: Iterable[str]) -> str:
-    folded = {other.casefold(): other for other in names}
-    found = difflib.get_close_matches(name.casefold(), folded, n=1)
-    return f"; did you mean {folded[found[0]]!r}?" if found else ""
-
-
-def _resolve(
-    rows: Sequence[tuple[int, _Record]],
-    asked: Mapping[str, str],
-    *,
-    scored: bool,
-    path: str | None,
-    whole: bool = True,
-) -> tuple[dict[str, str], list[str]]:
-    """The column of every field that has one, and what to tell the user about the choice.
-
-    ``whole``: these are all rows that there are; else a column that is asked for may come later.
-    """
-    columns = list(dict.fromkeys(name for _, record in rows if isinstance(record, dict) for name in record))
-    # A blank around a name gets lost on the way here.
-    bare = {name: [column for column in columns if column.strip() == name] for name in asked.values()}
-    asked = {
-        name: bare[column][0] if column not in columns and len(bare[column]) == 1 else column
-        for name, column in asked.items()
-    }
-    for name, column in asked.items():
-        if name not in COLUMNS:
-            raise DataError(f"{name!r} is not a field; fields are {_listed(COLUMNS)}{_near(name, COLUMNS)}", path=path)
-        if column not in columns and whole:
-            there = f"the columns are {_listed(columns)}{_near(column, columns)}"
-            raise DataError(f"there is no column {column!r} to take the {name} from; {there}", path=path)
-    chosen: dict[str, str] = dict(asked)
-    if all(isinstance(record, Example) for _, record in rows):
-        return chosen, []
-    notes = []
-    columns_of_verdicts = {"unscored", "read_from"}
-    free: dict[str, list[str]] = {}
-    # An exact name comes before one that only looks alike.
-    for column in sorted(set(columns) - set(asked.values()), key=lambda column: (column != folded(column), column)):
-        free.setdefault(folded(column), []).append(column)
-    for name in COLUMNS:
-        if name in asked:
-            continue
-        taken = set(chosen.values())
-        found = [column for candidate in COLUMNS[name] for column in free.get(candidate, ()) if column not in taken]
-        if name == "score" and "score" in found and columns_of_verdicts <= set(columns):
-            # Scored by a program before: that is no human's word, and what was there has another name.
-            found = [column for column in ("input_score", *found) if column in columns and column != "score"]
-            notes.append(
-                "the column 'score' stands beside those of a program's verdicts and is not taken for people's; "
-                "--fields score=score if it is"
-            )
-        odd = [column for column in found if name in _NAMES and not _names_things(rows, column)]
-        if odd:
-            notes.append(f"the {name} is not read from {odd[0]!r}, which holds lists or objects")
-            found = [column for column in found if column not in odd]
-        chosen.update({name: found[0]} if found else {})
-        if len(found) > 1 and (scored or name != "score"):
-            others = " or ".join(repr(other) for other in found[1:])
-            notes.append(f"the {name} is read from {found[0]!r}; --fields {name}=NAME for {others}")
-    for name in ("response", "score") if scored else ("response",):
-        if name not in chosen:
-            needed = f"no column is recognised as the {name}; say which it is with --fields {name}=NAME"
-            raise DataError(f"{needed}. The columns are {_listed(columns)}", path=path)
-    unread = [column for column in columns if column not in chosen.values() and _holds_text(rows, column)]
-    if columns_of_verdicts <= set(columns):
-        own = Verdict(unscored="").to_dict()
-        unread = [column for column in unread if column not in own]
-    if "source" not in chosen and unread:
-        others = " or ".join(repr(other) for other in unread)
-        notes.append(f"no column is recognised as the source; --fields source=NAME for {others}")
-    chosen = {name: chosen[name] for name in COLUMNS if name in chosen}
-    used = ", ".join(f"{name}={column}" for name, column in chosen.items())
-    return chosen, [f"columns used: {used}", *sorted(notes)]
-
-
-def _example(row: int, record: _Record, fields: Mapping[str, str], *, scored: bool) -> Example | BadRow:
+def _example(row: int, record: Given, fields: Mapping[str, str], *, scored: bool) -> Example | BadRow:
     made = record if isinstance(record, Example) else None
     kept = record.record if isinstance(record, Example) else record
     values: dict[str, Any] = {}
