@@ -9,11 +9,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from active_critic.cells import aspects_in, name_in, number_in, plain_value, text_in
+from active_critic.cells import aspects_in, name_in, number_in, text_in
 from active_critic.errors import DataError
 from active_critic.examples import (
     Examples,
@@ -26,10 +25,11 @@ from active_critic.examples import (
     repeated_rows,
     split,
 )
-from active_critic.fields import COLUMNS, Given, listed, resolve
-from active_critic.files import BadRow, check_columns, iter_records
+from active_critic.fields import COLUMNS, Given, resolve
+from active_critic.files import BadRow
 from active_critic.records import Example, Scale
 from active_critic.scales import USUAL_SCALES, infer_scale, own_scale
+from active_critic.sources import Source
 from active_critic.writing import RecordWriter, merge_record
 
 __all__ = [
@@ -54,8 +54,6 @@ __all__ = [
 
 _PEEK = 100
 _READERS = {"score": number_in, "group": name_in}
-
-_Item = tuple[int, Given] | BadRow
 
 
 def read_examples(
@@ -84,7 +82,8 @@ def read_examples(
     if isinstance(scale, tuple):
         scale = "..".join(map(str, scale))
     given = Scale.parse(scale) if isinstance(scale, str) else scale
-    path, stream = _items(source)
+    stream = Source(source)
+    path = stream.path
     rows: list[tuple[int, Given]] = []
     for item in stream:
         if isinstance(item, BadRow):
@@ -93,6 +92,7 @@ def read_examples(
     if not rows:
         raise DataError("there are no examples", path=path)
     chosen, notes = resolve(rows, fields or {}, scored=scored, path=path)
+    notes.extend(stream.notes)
     examples: list[Example] = []
     for row, record in rows:
         example = _example(row, record, chosen, scored=scored)
@@ -153,44 +153,18 @@ def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> It
             of the file cannot be read at all.
         MissingExtra: A Parquet file, and pyarrow is not installed.
     """
-    path, stream = _items(source)
+    stream = Source(source)
     head = list(itertools.islice(stream, _PEEK))
     readable = [item for item in head if not isinstance(item, BadRow)]
     chosen, notes = dict(fields or {}), list[str]()
     if readable:
         whole = len(head) < _PEEK
-        chosen, notes = resolve(readable, fields or {}, scored=False, path=path, whole=whole)
+        chosen, notes = resolve(readable, fields or {}, scored=False, path=stream.path, whole=whole)
     examples = (
         item if isinstance(item, BadRow) else _example(*item, chosen, scored=False)
         for item in itertools.chain(head, stream)
     )
-    return Items(examples, chosen, notes)
-
-
-def _items(source: Any) -> tuple[str | None, Iterator[_Item]]:
-    if isinstance(source, str | Path):
-        return str(source), iter_records(source)
-    if isinstance(source, Mapping):
-        raise DataError(f"a mapping is not a list of examples; pick one of its parts: {listed(source)}")
-    if hasattr(source, "itertuples"):  # a pandas DataFrame
-        columns = [str(column) for column in source.columns]
-        check_columns(columns, None)
-        source = (
-            {column: plain_value(value, missing=True) for column, value in zip(columns, cells, strict=True)}
-            for cells in source.itertuples(index=False, name=None)
-        )
-    if not isinstance(source, Iterable):
-        raise DataError(f"examples come from a path, a DataFrame, a Dataset or dicts, not from {type(source).__name__}")
-    path = source.path if isinstance(source, Examples) else None
-    return path, (_item(row, item) for row, item in enumerate(source, 1))
-
-
-def _item(row: int, item: Any) -> _Item:
-    if isinstance(item, Example):
-        return item.row or row, item
-    if isinstance(item, Mapping):
-        return row, {str(name): plain_value(value) for name, value in item.items()}
-    return BadRow(row, f"an example is a mapping or an Example, not {type(item).__name__}")
+    return Items(examples, chosen, [*notes, *stream.notes])
 
 
 def _example(row: int, record: Given, fields: Mapping[str, str], *, scored: bool) -> Example | BadRow:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from active_critic.errors import DataError, MissingExtra
+from active_critic.labels import labels_in_schema, labels_note, name_codes
 
 READABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
@@ -73,7 +74,36 @@ def file_kind(path: Path, known: tuple[str, ...]) -> tuple[str, bool]:
     return kind[0], gzipped
 
 
-def iter_records(path: str | Path) -> Iterator[Row | BadRow]:
+class Records(Iterator[Row | BadRow]):
+    """The rows of a file, one at a time."""
+
+    def __init__(self, path: Path, kind: str, gzipped: bool) -> None:
+        self._notes: list[str] = []
+        self._rows = self._guarded(path, kind, gzipped)
+
+    def __next__(self) -> Row | BadRow:
+        return next(self._rows)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know of the file, as far as it was read."""
+        return tuple(self._notes)
+
+    def _guarded(self, path: Path, kind: str, gzipped: bool) -> Iterator[Row | BadRow]:
+        rows = 0
+        try:
+            for item in _parquet(path, self._notes) if kind == ".parquet" else _text_rows(path, kind, gzipped):
+                rows += 1
+                yield item
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise DataError(f"damaged or cut-off gzip data after {rows} rows ({error})", path=str(path)) from error
+        except OSError as error:
+            raise DataError(f"cannot be read: {error.strerror or error}", path=str(path)) from error
+        if not rows:
+            raise DataError("the file holds no rows", path=str(path))
+
+
+def iter_records(path: str | Path) -> Records:
     """The rows of a file, one at a time; ``.json`` is the only format that is read whole.
 
     A row that cannot be read comes as a ``BadRow`` in its place. Blank lines are no rows.
@@ -89,21 +119,7 @@ def iter_records(path: str | Path) -> Iterator[Row | BadRow]:
         raise DataError("this is a folder; name a file in it", path=str(path))
     if not path.exists():
         raise DataError("there is no such file", path=str(path))
-    return _guarded(path, kind, gzipped)
-
-
-def _guarded(path: Path, kind: str, gzipped: bool) -> Iterator[Row | BadRow]:
-    rows = 0
-    try:
-        for item in _parquet(path) if kind == ".parquet" else _text_rows(path, kind, gzipped):
-            rows += 1
-            yield item
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"damaged or cut-off gzip data after {rows} rows ({error})", path=str(path)) from error
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}", path=str(path)) from error
-    if not rows:
-        raise DataError("the file holds no rows", path=str(path))
+    return Records(path, kind, gzipped)
 
 
 def _text_rows(path: Path, kind: str, gzipped: bool) -> Iterator[Row | BadRow]:
@@ -255,7 +271,7 @@ def _json_array(text: str, path: Path) -> Iterator[Row | BadRow]:
             yield BadRow(row, f"entry {row} is not a JSON object with named fields")
 
 
-def _parquet(path: Path) -> Iterator[Row | BadRow]:
+def _parquet(path: Path, notes: list[str]) -> Iterator[Row | BadRow]:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -264,10 +280,14 @@ def _parquet(path: Path) -> Iterator[Row | BadRow]:
     try:
         with pq.ParquetFile(path) as file:
             check_columns(file.schema_arrow.names, str(path))
+            labels = labels_in_schema(file.schema_arrow.metadata)
+            if labels:
+                notes.append(labels_note(labels))
             row = 0
             for batch in file.iter_batches(batch_size=1024):
                 for record in batch.to_pylist():
                     row += 1
-                    yield row, record
+                    wrong = name_codes(record, labels)
+                    yield (row, record) if wrong is None else BadRow(row, wrong[1], record, wrong[0])
     except pa.ArrowException as error:
         raise DataError(f"not a Parquet file, or damaged ({error})", path=str(path)) from error

@@ -1,0 +1,80 @@
+"""Rows out of whatever the user gives: a path, a pandas DataFrame, a Hugging Face dataset, mappings or examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from active_critic.cells import plain_value
+from active_critic.errors import DataError
+from active_critic.examples import Examples
+from active_critic.fields import Given, listed
+from active_critic.files import BadRow, Records, check_columns, iter_records
+from active_critic.labels import Labels, labels_note, labels_of, name_codes
+from active_critic.records import Example
+
+Item = tuple[int, Given] | BadRow
+
+
+class Source(Iterator[Item]):
+    """The rows that the user gives, one at a time.
+
+    Attributes:
+        path: The file that they come from, or None.
+
+    Raises:
+        DataError: This is nothing that rows come from.
+    """
+
+    def __init__(self, given: Any) -> None:
+        self.path: str | None = None
+        self._said: list[str] = []
+        self._file: Records | None = None
+        self._rows = self._open(given)
+
+    def __next__(self) -> Item:
+        return next(self._rows)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know of the rows, as far as they were read."""
+        return (*self._said, *(self._file.notes if self._file is not None else ()))
+
+    def _open(self, given: Any) -> Iterator[Item]:
+        if isinstance(given, str | Path):
+            self.path = str(given)
+            self._file = iter_records(given)
+            return self._file
+        if isinstance(given, Mapping):
+            raise DataError(f"a mapping is not a list of examples; pick one of its parts: {listed(given)}")
+        if hasattr(given, "itertuples"):  # a pandas DataFrame
+            return _framed(given)
+        if not isinstance(given, Iterable):
+            kind = type(given).__name__
+            raise DataError(f"examples come from a path, a DataFrame, a Dataset or dicts, not from {kind}")
+        if isinstance(given, Examples):
+            self.path = given.path
+        features = getattr(given, "features", None)  # of a Hugging Face dataset
+        labels = labels_of(features) if isinstance(features, Mapping) else None
+        if not isinstance(labels, dict):
+            return (_item(row, item, {}) for row, item in enumerate(given, 1))
+        self._said.append(labels_note(labels))
+        return (_item(row, item, labels) for row, item in enumerate(given, 1))
+
+
+def _framed(frame: Any) -> Iterator[Item]:
+    columns = [str(column) for column in frame.columns]
+    check_columns(columns, None)
+    for row, cells in enumerate(frame.itertuples(index=False, name=None), 1):
+        yield row, {column: plain_value(cell, missing=True) for column, cell in zip(columns, cells, strict=True)}
+
+
+def _item(row: int, item: Any, labels: Mapping[str, Labels]) -> Item:
+    if isinstance(item, Example):
+        return item.row or row, item
+    if not isinstance(item, Mapping):
+        return BadRow(row, f"an example is a mapping or an Example, not {type(item).__name__}")
+    record = {str(name): plain_value(value) for name, value in item.items()}
+    wrong = name_codes(record, labels)
+    return (row, record) if wrong is None else BadRow(row, wrong[1], record, wrong[0])
