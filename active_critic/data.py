@@ -28,7 +28,7 @@ from active_critic.examples import (
 from active_critic.fields import COLUMNS, Given, resolve
 from active_critic.files import BadRow
 from active_critic.records import Example, Scale
-from active_critic.scales import USUAL_SCALES, infer_scale, own_scale
+from active_critic.scales import USUAL_SCALES, infer_scale, own_scale, unused_scale
 from active_critic.sources import Source
 from active_critic.writing import RecordWriter, merge_record
 
@@ -104,14 +104,17 @@ def read_examples(
     if scored and missing:
         remedy = "drop them, or leave them out here and use them as items to score"
         raise DataError(f"{describe_rows(missing)}: the score is missing; {remedy}", path=path, column=column)
+    ratings = [(example.row, example.score) for example in examples if example.score is not None]
     known = source.scale if given is None and isinstance(source, Examples) else given
     if known is None and not isinstance(source, Examples):
         known, said = own_scale(examples, chosen, scored=scored, path=path)
         notes.extend(said)
     inferred = scored and known is None
     if inferred:
-        known = infer_scale(examples, path, column)
-        notes.append(f"scale {known} inferred from the scores; pass --scale LOW..HIGH if that is wrong")
+        known, said = infer_scale(ratings, path, column)
+        notes += [f"scale {known} inferred from the scores; pass --scale LOW..HIGH if that is wrong", *said]
+    elif scored and known is not None and not isinstance(source, Examples):
+        notes.extend(unused_scale(ratings, known))
     if scored and known is not None:
         for example in examples:
             if example.score is not None and example.score not in known:
@@ -216,8 +219,9 @@ def for_aspect(examples: Examples, aspect: str) -> Examples:
             f"no example has a human score for the aspect {aspect!r}; {known}; {remedy}", path=examples.path
         )
     scored = [replace(e, score=e.aspects[column]) for e in examples if column in e.aspects]
-    scale = infer_scale(scored, examples.path, column)
-    notes = [f"the scale of the aspect {column!r} is taken to be {scale}"]
+    ratings = [(example.row, example.aspects[column]) for example in scored]
+    scale, said = infer_scale(ratings, examples.path, column)
+    notes = [f"the scale of the aspect {column!r} is taken to be {scale}", *said]
     if len(scored) < len(examples):
         notes.append(f"{len(examples) - len(scored)} examples have no score for the aspect {column!r} and do not count")
     return replace(examples, items=tuple(scored), scale=scale, scale_inferred=True, notes=(*examples.notes, *notes))

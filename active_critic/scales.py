@@ -19,6 +19,14 @@ USUAL_SCALES = tuple(
 )
 """Scales that are inferred, narrowest first: the first that contains every score is taken."""
 
+Rated = tuple[int, float]
+"""The row of a score, and the score."""
+
+_SLIPS = 2
+"""Scores that may be slips at most; and no more than every tenth is one."""
+_FEW = 5
+"""Fewer scores than this may well be close together."""
+
 
 def own_scale(
     examples: Sequence[Example], fields: Mapping[str, str], *, scored: bool, path: str | None
@@ -66,15 +74,42 @@ def _stated_scale(cell: Any) -> Scale | None:
         return None
 
 
-def infer_scale(examples: Sequence[Example], path: str | None, column: str) -> Scale:
-    """The narrowest of the usual scales that contains every score.
+def infer_scale(scores: Sequence[Rated], path: str | None, column: str) -> tuple[Scale, list[str]]:
+    """The narrowest of the usual scales that contains every score, and a note where a slip may have made it so wide.
 
     Raises:
         DataError: None does.
     """
-    scores = [example.score for example in examples if example.score is not None]
-    low, high = min(scores), max(scores)
-    for scale in USUAL_SCALES:
-        if low in scale and high in scale:
-            return scale
-    raise DataError(f"no usual scale holds scores from {low:g} to {high:g}; pass --scale", path=path, column=column)
+    values = [score for _, score in scores]
+    low, high = min(values), max(values)
+    scale = next((scale for scale in USUAL_SCALES if low in scale and high in scale), None)
+    slip = _slip(scores, scale)
+    if scale is None:
+        reason = f"no usual scale holds scores from {low:g} to {high:g}{f' ({slip})' if slip else ''}; pass --scale"
+        raise DataError(reason, path=path, column=column)
+    return scale, [f"{slip}: correct it if it is a slip"] if slip else []
+
+
+def _slip(scores: Sequence[Rated], scale: Scale | None) -> str:
+    """Which few scores alone make the scale at least twice as wide as it were without them; empty where none do."""
+    for few in range(1, min(_SLIPS, len(scores) // 10) + 1):
+        for narrower in USUAL_SCALES:
+            outside = [f"{row} ({score:g})" for row, score in scores if score not in narrower]
+            if len(outside) > few or (scale is not None and 2 * _width(narrower) > _width(scale)):
+                continue
+            rows = f"row {outside[0]} lies" if len(outside) == 1 else f"rows {' and '.join(outside)} lie"
+            return f"only {rows} outside {narrower}"
+    return ""
+
+
+def unused_scale(scores: Sequence[Rated], scale: Scale) -> list[str]:
+    """A note where the scores fill little of a scale that was named, not inferred."""
+    values = [score for _, score in scores]
+    if len(values) < _FEW or max(values) - min(values) >= _width(scale) / 5:
+        return []
+    filled = f"the scores run from {min(values):g} to {max(values):g}, which is less than a fifth of the scale {scale}"
+    return [f"{filled}; pass --scale LOW..HIGH if they were given on another one"]
+
+
+def _width(scale: Scale) -> float:
+    return scale.high - scale.low

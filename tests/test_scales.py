@@ -1,0 +1,77 @@
+"""What the scores say about their scale: slips that widen it, and scales of which they fill little."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from active_critic.data import Examples, for_aspect, read_examples
+from active_critic.errors import DataError
+
+
+def rows(scores: list[float]) -> list[dict[str, Any]]:
+    return [{"response": f"r{i}", "score": score} for i, score in enumerate(scores)]
+
+
+def doubts(examples: Examples) -> list[str]:
+    return [note for note in examples.notes if "lie" in note or "fifth" in note]
+
+
+FIVES = [1, 2, 3, 4, 5] * 10
+
+
+def test_one_slip_that_widens_the_scale_is_named() -> None:
+    examples = read_examples(rows([44, *FIVES[:49]]))
+    assert str(examples.scale) == "0..100"  # nothing is left out unasked
+    assert doubts(examples) == ["only row 1 (44) lies outside 1..5: correct it if it is a slip"]
+
+
+def test_two_slips_are_named_and_the_fewest_that_explain_the_width() -> None:
+    examples = read_examples(rows([*FIVES[:20], 33, *FIVES[:20], 0.5]))
+    assert doubts(examples) == ["only row 21 (33) lies outside 0..5: correct it if it is a slip"]
+    examples = read_examples(rows([*FIVES[:20], 33, *FIVES[:20], 44]))
+    assert doubts(examples) == ["only rows 21 (33) and 42 (44) lie outside 1..5: correct it if it is a slip"]
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [*FIVES, 6],  # 1..6 is not much wider than 1..5
+        [*FIVES, 44, 45, 46],  # three are no slips
+        [1, 2, 3, 4, 5, 1, 2, 3, 44],  # one of nine is more than every tenth
+        [*FIVES[:10], 44, 45],  # and so are two of twelve
+        [10, 35, 60, 85] * 10,
+    ],
+)
+def test_scores_that_are_many_or_near_are_no_slips(scores: list[float]) -> None:
+    assert doubts(read_examples(rows(scores))) == []
+
+
+def test_a_slip_beyond_every_usual_scale_is_named_in_the_error() -> None:
+    with pytest.raises(DataError, match=r"from 1 to 444 \(only row 1 \(444\) lies outside 1\.\.5\); pass --scale"):
+        read_examples(rows([444, *FIVES]))
+
+
+def test_a_slip_in_an_aspect_is_named() -> None:
+    made = [{**row, "aspect_tone": 44 if i == 7 else row["score"]} for i, row in enumerate(rows(FIVES))]
+    assert doubts(for_aspect(read_examples(made), "tone")) == [
+        "only row 8 (44) lies outside 1..5: correct it if it is a slip"
+    ]
+
+
+def test_scores_that_fill_little_of_a_named_scale_are_noted() -> None:
+    said = "the scores run from 1 to 5, which is less than a fifth of the scale 0..100"
+    for examples in (
+        read_examples(rows(FIVES), scale="0..100"),
+        read_examples([{**row, "scale": "0..100"} for row in rows(FIVES)]),
+    ):
+        (note,) = doubts(examples)
+        assert note == f"{said}; pass --scale LOW..HIGH if they were given on another one"
+        assert doubts(read_examples(examples[:10])) == []  # said once, not again of each part
+
+
+def test_scores_that_fill_a_fifth_or_are_few_are_not_noted() -> None:
+    assert doubts(read_examples(rows(FIVES), scale="0..20")) == []
+    assert doubts(read_examples(rows([3, 3, 3, 3]), scale="1..5")) == []
+    assert doubts(read_examples(rows([40, 45] * 10))) == []  # inferred: that it is is said anyway
