@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,10 @@ NO_NAME = frozenset({"nan", "n/a", "<na>", "null", "none"})
 """What programs write where there is no name."""
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "none"})
 """What stands where there is no number."""
+_YES_OR_NO = frozenset({"true", "false", "yes", "no", "y", "n", "pass", "passed", "fail", "failed"})
+_DECIMAL_COMMA = re.compile(r"\s*([+-]?\d+),(\d+)\s*", re.ASCII)
+_NUMBER_AND_MORE = re.compile(r"\s*([+-]?[0-9]+(?:[.,][0-9]+)?)(?:\s*[%★⭐/(:]|\s+[^\W\d_]).*", re.DOTALL)
+"""``4/5``, ``80%``, ``4 stars``."""
 
 
 def plain_value(value: Any, *, missing: bool = False) -> Any:
@@ -73,17 +78,24 @@ def name_in(cell: Any) -> str | None:
     return None if text is None or text.strip().casefold() in NO_NAME else text
 
 
-def number_in(cell: Any) -> float | None:
+def number_in(cell: Any, *, decimal_comma: bool = False) -> float | None:
     """A cell as a score, None when missing.
+
+    Args:
+        cell: What stands there.
+        decimal_comma: Whether ``3,5`` is a number, too.
 
     Raises:
         ValueError: It is not a finite number.
     """
     if cell is None or (isinstance(cell, str) and not cell.strip()):
         return None
+    given = cell
+    if decimal_comma and isinstance(cell, str):
+        cell = cell.replace(",", ".")
     if isinstance(cell, bool) or not (isinstance(cell, int | float) or NUMBER.fullmatch(str(cell))):
         if str(cell).strip().casefold().lstrip("+-") not in {"nan", "inf", "infinity"}:
-            raise ValueError(f"the score {str(cell)[:40]!r} is not a number; correct it or drop the row")
+            raise ValueError(f"the score {str(given)[:40]!r} is not a number; {as_number(str(given))}")
         cell = math.nan
     try:
         number = float(cell)
@@ -94,7 +106,18 @@ def number_in(cell: Any) -> float | None:
     return number
 
 
-def aspects_in(record: Mapping[str, Any]) -> dict[str, float]:
+def as_number(cell: str) -> str:
+    """What to do about a score that is no number."""
+    if cell.strip().casefold() in _YES_OR_NO:
+        return "write 1 for yes (true, pass) and 0 for no (false, fail)"
+    if decimal := _DECIMAL_COMMA.fullmatch(cell):
+        return f"write it with a point, {decimal[1]}.{decimal[2]}"
+    if number := _NUMBER_AND_MORE.fullmatch(cell):
+        return f"write the number alone, {number[1].replace(',', '.')}"
+    return "correct it or drop the row"
+
+
+def aspects_in(record: Mapping[str, Any], *, decimal_comma: bool = False) -> dict[str, float]:
     """Further human scores: an object in the column ``scores``, and columns ``aspect_*``; what is no number is none."""
     scores = record.get("scores")
     if isinstance(scores, str) and scores.lstrip().startswith("{"):
@@ -107,7 +130,7 @@ def aspects_in(record: Mapping[str, Any]) -> dict[str, float]:
     numbers: dict[str, float] = {}
     for name, cell in found.items():
         try:
-            number = number_in(cell)
+            number = number_in(cell, decimal_comma=decimal_comma)
         except ValueError:
             continue
         if number is not None:

@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from active_critic.cells import fits, follow, inside, is_missing, keys_to, ways
+from active_critic.cells import as_number, fits, follow, inside, is_missing, keys_to, ways
 from active_critic.errors import DataError
 from active_critic.files import NUMBER, BadRow, folded, iter_records
 
@@ -59,7 +59,8 @@ class Table:
         """The place of each record in the file, as error messages give it."""
         self.columns: dict[str, None] = {}
         self._records: list[dict[str, Any]] = []
-        for item in iter_records(path):
+        found = iter_records(path)
+        for item in found:
             if isinstance(item, BadRow):
                 raise item.error(self.path)
             row, record = item
@@ -68,6 +69,9 @@ class Table:
             kept = {c: v for c, v in record.items() if folded(c) in names or any(h == c or _under(h, c) for h in heads)}
             self.rows.append(row)
             self._records.append(kept)
+        self.notes = found.notes
+        """What the user should know of the file."""
+        self._decimal_comma = found.decimal_comma
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -83,11 +87,12 @@ class Table:
         """
         numbers = []
         for row, cell in zip(self.rows, self._cells(name), strict=True):
-            number = to_number(cell)
+            number = self._number(cell)
             if number is None:
-                wrong = "the human score is missing" if is_missing(cell) else f"{_short(cell)} is not a finite number"
-                remedy = "every row needs one: correct it, or leave out the row"
-                raise DataError(f"{wrong}; {remedy}", path=self.path, row=row, column=name)
+                wrong, remedy = "the human score is missing", "fill it in, or leave out the row"
+                if not is_missing(cell):
+                    wrong, remedy = f"{_short(cell)} is not a finite number", as_number(str(cell))
+                raise DataError(f"{wrong}; every row needs one: {remedy}", path=self.path, row=row, column=name)
             numbers.append(number)
         return tuple(numbers)
 
@@ -98,13 +103,16 @@ class Table:
             DataError: There is no such column.
         """
         cells = self._cells(name)
-        values = tuple(map(to_number, cells))
+        values = tuple(map(self._number, cells))
         blank = sum(map(is_missing, cells))
         odd = next(
             (i for i, (v, c) in enumerate(zip(values, cells, strict=True)) if v is None and not is_missing(c)), None
         )
         said = None if odd is None else f"{_short(cells[odd])} (row {self.rows[odd]})"
         return Predictions(name, values, blank, values.count(None) - blank, said)
+
+    def _number(self, cell: Any) -> float | None:
+        return to_number(cell, decimal_comma=self._decimal_comma)
 
     def names(self, name: str) -> tuple[str | None, ...]:
         """A column of names, None where the cell is blank.
@@ -170,8 +178,10 @@ class Table:
         return f"did you mean {near[0]!r}? {there[0].upper()}{there[1:]}" if near else there
 
 
-def to_number(cell: Any) -> float | None:
-    """A finite number, or None for anything else."""
+def to_number(cell: Any, *, decimal_comma: bool = False) -> float | None:
+    """A finite number, or None for anything else; with ``decimal_comma``, ``3,5`` is one, too."""
+    if decimal_comma and isinstance(cell, str):
+        cell = cell.replace(",", ".")
     if isinstance(cell, bool) or not (
         isinstance(cell, int | float | Decimal) or (isinstance(cell, str) and NUMBER.fullmatch(cell))
     ):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -53,7 +53,8 @@ __all__ = [
 ]
 
 _PEEK = 100
-_READERS = {"score": number_in, "group": name_in}
+_READERS = {"group": name_in}
+_EMPTY = "the text to be judged is empty; fill it in or drop the row"
 
 
 def read_examples(
@@ -93,12 +94,22 @@ def read_examples(
         raise DataError("there are no examples", path=path)
     chosen, notes = resolve(rows, fields or {}, scored=scored, path=path)
     notes.extend(stream.notes)
+    reader = _Reader(chosen, scored, stream.decimal_comma)
     examples: list[Example] = []
+    empty: list[BadRow] = []
     for row, record in rows:
-        example = _example(row, record, chosen, scored=scored)
-        if isinstance(example, BadRow):
+        example = reader.example(row, record)
+        if isinstance(example, Example):
+            examples.append(example)
+        elif example.reason == _EMPTY:
+            empty.append(example)
+        else:
             raise example.error(path)
-        examples.append(example)
+    if len(empty) == 1:
+        raise empty[0].error(path)
+    if empty:
+        reason = "the text to be judged is empty; fill them in or drop these rows"
+        raise DataError(f"{describe_rows([bad.row for bad in empty])}: {reason}", path=path, column=empty[0].column)
     column = chosen.get("score", "score")
     missing = [example.row for example in examples if example.score is None]
     if scored and missing:
@@ -129,22 +140,29 @@ class Items(Iterator["Example | BadRow"]):
 
     Attributes:
         fields: The column of every field that has one.
-        notes: What the user should know of that.
     """
 
-    def __init__(self, items: Iterator[Example | BadRow], fields: Mapping[str, str], notes: Iterable[str]) -> None:
-        self._items = items
+    def __init__(
+        self, items: Iterator[Example | BadRow], fields: Mapping[str, str], notes: Iterable[str], source: Source
+    ) -> None:
+        self._items, self._source = items, source
         self.fields = MappingProxyType(dict(fields))
-        self.notes = tuple(notes)
+        self._notes = tuple(notes)
 
     def __next__(self) -> Example | BadRow:
         return next(self._items)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know of the items; empty rows are counted when all have been read."""
+        return *self._notes, *self._source.notes
 
 
 def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> Items:
     """Items to be scored, one at a time, in constant memory (only ``.json`` is read whole).
 
-    Every row of the input comes out once and in order: one that cannot be used as a ``BadRow``. A score is read where
+    Every row of the input comes out once and in order: one that cannot be used as a ``BadRow``. Rows of a CSV or TSV in
+    which all cells are blank are none. A score is read where
     there is a usable one. Columns are recognised from the first 100 rows.
 
     Args:
@@ -163,36 +181,55 @@ def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> It
     if readable:
         whole = len(head) < _PEEK
         chosen, notes = resolve(readable, fields or {}, scored=False, path=stream.path, whole=whole)
-    examples = (
-        item if isinstance(item, BadRow) else _example(*item, chosen, scored=False)
-        for item in itertools.chain(head, stream)
-    )
-    return Items(examples, chosen, [*notes, *stream.notes])
+    reader = _Reader(chosen, False, stream.decimal_comma)
+    examples = (item if isinstance(item, BadRow) else reader.example(*item) for item in itertools.chain(head, stream))
+    return Items(examples, chosen, notes, stream)
 
 
-def _example(row: int, record: Given, fields: Mapping[str, str], *, scored: bool) -> Example | BadRow:
-    made = record if isinstance(record, Example) else None
-    kept = record.record if isinstance(record, Example) else record
-    values: dict[str, Any] = {}
-    for name in COLUMNS:
-        cell = getattr(made, name) if made else kept.get(fields[name]) if name in fields else None
-        try:
-            values[name] = _READERS.get(name, text_in)(cell)
-        except ValueError as problem:
-            if scored or name != "score":
-                return BadRow(row, str(problem), kept, fields.get(name, name))
-            values[name] = None
-    if not (values["response"] or "").strip():
-        reason = "the text to be judged is empty; fill it in or drop the row"
-        return BadRow(row, reason, kept, fields.get("response", "response"))
-    values["source"] = values["source"] or ""
-    return Example(**values, aspects=made.aspects if made else aspects_in(kept), record=kept, row=row)
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Makes examples of rows.
+
+    Attributes:
+        fields: Column by field.
+        scored: Whether a row cannot be used where its score is none.
+        decimal_comma: Whether ``3,5`` is a number.
+    """
+
+    fields: Mapping[str, str]
+    scored: bool
+    decimal_comma: bool
+
+    def example(self, row: int, given: Given) -> Example | BadRow:
+        """The example that a row holds, or why it holds none."""
+        made = given if isinstance(given, Example) else None
+        kept = given.record if isinstance(given, Example) else given
+        values: dict[str, Any] = {}
+        for name in COLUMNS:
+            column = self.fields.get(name, name)
+            cell = getattr(made, name) if made else kept.get(column) if name in self.fields else None
+            try:
+                values[name] = self._score(cell) if name == "score" else _READERS.get(name, text_in)(cell)
+            except ValueError as problem:
+                if self.scored or name != "score":
+                    return BadRow(row, str(problem), kept, column)
+                values[name] = None
+        if not (values["response"] or "").strip():
+            return BadRow(row, _EMPTY, kept, self.fields.get("response", "response"))
+        values["source"] = values["source"] or ""
+        aspects = made.aspects if made else aspects_in(kept, decimal_comma=self.decimal_comma)
+        return Example(**values, aspects=aspects, record=kept, row=row)
+
+    def _score(self, cell: Any) -> float | None:
+        return number_in(cell, decimal_comma=self.decimal_comma)
 
 
 def unread_score(examples: Examples) -> DataError | None:
     """What is wrong with the first score that stands there and is no number, where scores need not be there."""
     column = examples.fields.get("score", "score")
     for example in examples:
+        if example.score is not None:
+            continue
         try:
             number_in(example.record.get(column))
         except ValueError as problem:

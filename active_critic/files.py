@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import itertools
 import json
 import re
 import zlib
@@ -23,11 +24,14 @@ from active_critic.labels import labels_in_schema, labels_note, name_codes
 READABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 
+_HINT = re.compile(r'"?sep=([,;\t|])"?\s*', re.IGNORECASE)
+"""A first line that tells Excel the separator."""
 SEPARATORS = {",", ";", "\t", "|"}
 """What cells are separated by in files that pass for CSV."""
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _SHOWN = 5
 """Repeated columns that an error names at most."""
+_QUOTE = "quote cells that contain the separator"
 _WRAPPERS = ("data", "examples", "items")
 
 
@@ -75,10 +79,18 @@ def file_kind(path: Path, known: tuple[str, ...]) -> tuple[str, bool]:
 
 
 class Records(Iterator[Row | BadRow]):
-    """The rows of a file, one at a time."""
+    """The rows of a file, one at a time.
+
+    Attributes:
+        decimal_comma: Whether ``3,5`` is a number, as where semicolons separate cells; known from the first row on.
+        empty: The first row that was left out because all its cells are blank, and how many were; or None.
+    """
 
     def __init__(self, path: Path, kind: str, gzipped: bool) -> None:
-        self._notes: list[str] = []
+        self.decimal_comma = False
+        self.empty: tuple[int, int] | None = None
+        self._said: list[str] = []
+        self._ended = False
         self._rows = self._guarded(path, kind, gzipped)
 
     def __next__(self) -> Row | BadRow:
@@ -87,26 +99,60 @@ class Records(Iterator[Row | BadRow]):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know of the file, as far as it was read."""
-        return tuple(self._notes)
+        if self.empty is None:
+            return tuple(self._said)
+        first, count = self.empty
+        if not self._ended:
+            return *self._said, f"empty rows are left out; the first is row {first}"
+        rows = f"{count} empty rows are left out; the first is" if count > 1 else "1 empty row is left out:"
+        return *self._said, f"{rows} row {first}"
+
+    def leave_out(self, row: int) -> None:
+        """Count a row in which all cells are blank."""
+        self.empty = (row, 1) if self.empty is None else (self.empty[0], self.empty[1] + 1)
+
+    def separated_by_semicolons(self) -> None:
+        """Say so, and what follows from it."""
+        self.decimal_comma = True
+        self._said.append("cells are separated by semicolons in this file; a score of 3,5 is read as 3.5")
 
     def _guarded(self, path: Path, kind: str, gzipped: bool) -> Iterator[Row | BadRow]:
         rows = 0
         try:
-            for item in _parquet(path, self._notes) if kind == ".parquet" else _text_rows(path, kind, gzipped):
+            for item in _parquet(path, self._said) if kind == ".parquet" else self._text_rows(path, kind, gzipped):
                 rows += 1
                 yield item
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise DataError(f"damaged or cut-off gzip data after {rows} rows ({error})", path=str(path)) from error
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror or error}", path=str(path)) from error
+        self._ended = True
         if not rows:
             raise DataError("the file holds no rows", path=str(path))
+
+    def _text_rows(self, path: Path, kind: str, gzipped: bool) -> Iterator[Row | BadRow]:
+        with gzip.open(path, "rb") if gzipped else path.open("rb") as raw:
+            start = cast("io.BufferedReader", raw).peek(4)[:4]
+            if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+                raise DataError("this is UTF-16 text; save it as UTF-8", path=str(path))
+            if start[:2] == b"\x1f\x8b":
+                raise DataError("this is gzip data; let its name end in .gz", path=str(path))
+            # Undecodable bytes pass through as surrogates, so that they are reported with the row they are in.
+            newline = "" if kind in DELIMITERS else "\n"
+            with io.TextIOWrapper(cast(BinaryIO, raw), "utf-8-sig", errors="surrogateescape", newline=newline) as text:
+                if kind in DELIMITERS:
+                    yield from _delimited(text, path, DELIMITERS[kind], self)
+                elif kind == ".json":
+                    yield from _json_array(text.read(), path)
+                else:
+                    yield from _json_lines(text)
 
 
 def iter_records(path: str | Path) -> Records:
     """The rows of a file, one at a time; ``.json`` is the only format that is read whole.
 
-    A row that cannot be read comes as a ``BadRow`` in its place. Blank lines are no rows.
+    A row that cannot be read comes as a ``BadRow`` in its place. In CSV and TSV, blank lines are no rows, and rows in
+    which all cells are blank are left out and counted.
 
     Raises:
         DataError: At once when there is no such file, it is a folder or has an unknown suffix; while reading, when the
@@ -120,24 +166,6 @@ def iter_records(path: str | Path) -> Records:
     if not path.exists():
         raise DataError("there is no such file", path=str(path))
     return Records(path, kind, gzipped)
-
-
-def _text_rows(path: Path, kind: str, gzipped: bool) -> Iterator[Row | BadRow]:
-    with gzip.open(path, "rb") if gzipped else path.open("rb") as raw:
-        start = cast("io.BufferedReader", raw).peek(4)[:4]
-        if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise DataError("this is UTF-16 text; save it as UTF-8", path=str(path))
-        if start[:2] == b"\x1f\x8b":
-            raise DataError("this is gzip data; let its name end in .gz", path=str(path))
-        # Undecodable bytes pass through as surrogates, so that they are reported with the row they are in.
-        newline = "" if kind in DELIMITERS else "\n"
-        with io.TextIOWrapper(cast(BinaryIO, raw), "utf-8-sig", errors="surrogateescape", newline=newline) as text:
-            if kind in DELIMITERS:
-                yield from _delimited(text, path, DELIMITERS[kind])
-            elif kind == ".json":
-                yield from _json_array(text.read(), path)
-            else:
-                yield from _json_lines(text)
 
 
 def _undecodable(text: str) -> str | None:
@@ -157,16 +185,34 @@ def check_columns(columns: Iterable[str], path: str | None) -> None:
     repeated = sorted(name for name, times in Counter(columns).items() if times > 1)
     if repeated:
         listed = ", ".join(repr(name[:40]) for name in repeated[:_SHOWN]) + " and more" * (len(repeated) > _SHOWN)
-        raise DataError(f"the header names {listed} more than once; give every column its own name", path=path)
+        title = "; a title row above the header may be the cause: remove it" if "" in repeated else ""
+        raise DataError(f"the header names {listed} more than once; give every column its own name{title}", path=path)
 
 
-def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str) -> Iterator[Row | BadRow]:
+def _first_line(text: io.TextIOWrapper, delimiter: str) -> tuple[str, str, int]:
+    """The first line that is not blank, what separates its cells, and how many lines were read before it.
+
+    Where the system's language writes decimals with a comma, Excel separates the cells of a CSV by semicolons.
+    """
+    line, before = text.readline(), 0
+    if hint := _HINT.fullmatch(line):
+        return text.readline(), hint[1], 1
+    while line.isspace():
+        line, before = text.readline(), before + 1
+    found = SEPARATORS & set(re.sub(r'"[^"]*"', "", line))
+    return line, ";" if delimiter == "," and found == {";"} else delimiter, before
+
+
+def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str, found: Records) -> Iterator[Row | BadRow]:
     csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))  # the library refuses cells over 128 kB otherwise
-    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    first, delimiter, before = _first_line(text, delimiter)
+    reader = csv.reader(itertools.chain([first], text), delimiter=delimiter, strict=True)
     try:
-        header = next((cells for cells in reader if cells), [])
+        header = next((cells for cells in reader if any(map(str.strip, cells))), [])
     except csv.Error as error:
         raise DataError(f"the header is broken ({error})", path=str(path)) from error
+    if delimiter == ";":
+        found.separated_by_semicolons()
     for name in header:
         problem = "there is a NUL byte in it; is the file UTF-16?" if "\0" in name else _undecodable(name)
         if problem:
@@ -185,11 +231,15 @@ def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str) -> Iterator[R
         except csv.Error as error:
             row += 1
             remedy = "a cell that opens with a quote must close with one, and quotes inside it are doubled"
-            yield BadRow(row, f"broken before line {reader.line_num + 1} of the file ({error}); {remedy}")
+            yield BadRow(row, f"broken before line {before + reader.line_num + 1} of the file ({error}); {remedy}")
             continue
-        if cells:
-            row += 1
+        if not cells:
+            continue
+        row += 1
+        if any(map(str.strip, cells)):
             yield _cells(row, header, cells)
+        else:
+            found.leave_out(row)
 
 
 def _cells(row: int, header: list[str], cells: list[str]) -> Row | BadRow:
@@ -197,7 +247,8 @@ def _cells(row: int, header: list[str], cells: list[str]) -> Row | BadRow:
     whole = "".join(cells)
     problem, column = None, None
     if len(cells) > len(header):
-        problem = f"has {len(cells)} cells where the header has {len(header)}; quote cells that contain the separator"
+        title = "remove a title above the header, or " if len(header) == 1 else ""
+        problem = f"has {len(cells)} cells where the header has {len(header)}; {title}{_QUOTE}"
     elif "\0" in whole or _undecodable(whole):
         column, bad = next((name, cell) for name, cell in record.items() if "\0" in cell or _undecodable(cell))
         problem = _undecodable(bad) or "contains a NUL byte; the file may be damaged"

@@ -37,6 +37,11 @@ class Source(Iterator[Item]):
         return next(self._rows)
 
     @property
+    def decimal_comma(self) -> bool:
+        """Whether ``3,5`` is a number there; known from the first row on."""
+        return self._file is not None and self._file.decimal_comma
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know of the rows, as far as they were read."""
         return (*self._said, *(self._file.notes if self._file is not None else ()))

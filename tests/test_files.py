@@ -50,7 +50,7 @@ def bad(path: Path) -> list[BadRow]:
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".tsv.gz"])
-@given(records=st.lists(st.tuples(SAFE, SAFE), min_size=1, max_size=5))
+@given(records=st.lists(st.tuples(SAFE, SAFE).filter(lambda cells: any(map(str.strip, cells))), min_size=1, max_size=5))
 @settings(max_examples=60)
 def test_delimited_files_round_trip(suffix: str, records: list[tuple[str, str]]) -> None:
     expected = [{"response": response, "note, odd": note} for response, note in records]

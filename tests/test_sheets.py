@@ -1,0 +1,176 @@
+"""CSV and TSV as spreadsheets write them: semicolons, decimal commas, Excel's hint, titles and empty rows."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from active_critic.columns import Table
+from active_critic.data import BadRow, Examples, RecordWriter, iter_examples, read_examples, unread_score
+from active_critic.errors import DataError
+from active_critic.files import iter_records
+
+SEMICOLONS = "cells are separated by semicolons in this file; a score of 3,5 is read as 3.5"
+GERMAN = "Antwort;score;aspect_tone\r\nGut, danke.;3,5;2,5\r\nAch;4;1\r\nNaja;1.5;\r\n"
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+def read(path: Path) -> Examples:
+    return read_examples(path, fields={"response": "Antwort"}, scale="1..5")
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.csv.gz"])
+@pytest.mark.parametrize("start", ["", "\ufeff", "\r\n\r\n", "sep=;\r\n", '\ufeff"sep=;"\n', "SEP=;\n"])
+def test_a_file_with_semicolons_is_read_with_its_decimal_commas(tmp_path: Path, name: str, start: str) -> None:
+    path = write(tmp_path / name, start + GERMAN)
+    examples = read(path)
+    assert [(e.row, e.response, e.score) for e in examples] == [
+        (1, "Gut, danke.", 3.5),
+        (2, "Ach", 4),
+        (3, "Naja", 1.5),
+    ]
+    assert [dict(e.aspects) for e in examples] == [{"tone": 2.5}, {"tone": 1}, {}]
+    assert SEMICOLONS in examples.notes
+    assert examples[0].record["score"] == "3,5"  # the user's own cell, as it was
+    items = iter_examples(path, fields={"response": "Antwort"})
+    assert SEMICOLONS in items.notes
+    assert [item.score for item in items if not isinstance(item, BadRow)] == [3.5, 4, 1.5]
+
+
+def test_quoted_names_with_commas_are_no_commas_of_the_header(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", '"Antwort";"score";"why, then"\n"a;b";"2,5";"x"\n')
+    (example,) = read(path)
+    assert (example.response, example.score, example.record["why, then"]) == ("a;b", 2.5, "x")
+
+
+def test_a_header_with_a_comma_is_separated_by_it(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", 'Antwort,score,"a;b",c;d\nGut,3,1,2\n')
+    examples = read(path)
+    assert dict(examples[0].record) == {"Antwort": "Gut", "score": "3", "a;b": "1", "c;d": "2"}
+    assert SEMICOLONS not in examples.notes
+
+
+@pytest.mark.parametrize(("separator", "name"), [(",", "x.csv"), (";", "x.tsv"), ("|", "x.csv"), ("\t", "x.csv")])
+def test_the_first_line_may_tell_excel_the_separator_and_is_no_row(tmp_path: Path, separator: str, name: str) -> None:
+    text = 'sep=;\nAntwort;score;more\nGut;3;"a\nb"\n\nAch;2;"broken" or so\n'.replace(";", separator)
+    good, broken = iter_records(write(tmp_path / name, text))
+    assert good == (1, {"Antwort": "Gut", "score": "3", "more": "a\nb"})
+    assert isinstance(broken, BadRow)
+    assert (broken.row, "before line 7 of the file" in broken.reason) == (2, True)
+
+
+@pytest.mark.parametrize("cell", ["3,5,1", "1.000,5", "x", ","])
+def test_what_is_no_number_with_a_comma_either_is_named(tmp_path: Path, cell: str) -> None:
+    path = write(tmp_path / "x.csv", f"Antwort;score\nGut;2,5\nAch;{cell}\n")
+    with pytest.raises(DataError, match=rf"row 2, column 'score': the score '{cell}' is not a number"):
+        read(path)
+    unscored = read_examples(path, fields={"response": "Antwort"}, scored=False)
+    assert [example.score for example in unscored] == [2.5, None]
+    problem = unread_score(unscored)
+    assert problem is not None
+    assert problem.row == 2
+
+
+def test_decimal_commas_are_numbers_in_columns_of_such_files_only(tmp_path: Path) -> None:
+    table = Table(write(tmp_path / "x.csv", "a;b\n1,5;2\n2;x\n"), ["a", "b"])
+    assert (table.human("a"), table.predictions("b").values) == ((1.5, 2.0), (2.0, None))
+    assert table.notes == (SEMICOLONS,)
+    table = Table(write(tmp_path / "y.csv", 'a,b\n"1,5",2\n'), ["a"])
+    assert (table.predictions("a").values, table.notes) == ((None,), ())
+    with pytest.raises(
+        DataError, match=r"'1,5' is not a finite number; every row needs one: write it with a point, 1\.5"
+    ):
+        table.human("a")
+
+
+def test_what_is_written_is_separated_by_commas_and_keeps_the_cells(tmp_path: Path) -> None:
+    with RecordWriter(tmp_path / "out.csv") as writer:
+        for example in read(write(tmp_path / "x.csv", GERMAN)):
+            writer.write(example.record)
+    assert (tmp_path / "out.csv").read_bytes().startswith(b'Antwort,score,aspect_tone\r\n"Gut, danke.","3,5","2,5"\r\n')
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("Spring,,\nresponse,score,more\na,3,x\n", "names '' more than once.*a title row above the header may be the"),
+        ("Spring;;\nresponse;score;more\na;3;x\n", "names '' more than once.*a title row above the header may be the"),
+        (
+            "Spring\nresponse,score\na,3\n",
+            "has 2 cells where the header has 1; remove a title above the header, or quote",
+        ),
+    ],
+)
+def test_a_title_above_the_header_is_told_from_other_faults(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        read_examples(write(tmp_path / "x.csv", text))
+
+
+def test_names_that_are_repeated_are_no_sign_of_a_title(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"own name$"):
+        read_examples(write(tmp_path / "x.csv", "a,a\n1,2\n"))
+
+
+@pytest.mark.parametrize(("separator", "name"), [(",", "x.csv"), (";", "x.csv"), ("\t", "x.tsv")])
+def test_empty_rows_are_left_out_and_counted(tmp_path: Path, separator: str, name: str) -> None:
+    text = ";;\nresponse;score;x\na;3;\n;;\n\nb;2;\n  ; ;;;\n   \n".replace(";", separator)
+    examples = read_examples(write(tmp_path / name, text), scale="1..5")
+    assert [(example.row, example.response) for example in examples] == [(1, "a"), (3, "b")]
+    assert "3 empty rows are left out; the first is row 2" in examples.notes
+    with pytest.raises(DataError, match="row 3, column 'score': the score 'x' is not a number"):
+        read_examples(write(tmp_path / name, text.replace("2", "x")))
+
+
+def test_one_empty_row_is_counted_and_blank_lines_are_not(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", "response,score\na,3\n\n,\nb,1\n\n\n")
+    assert "1 empty row is left out: row 2" in read_examples(path, scale="1..5").notes
+
+
+def test_a_stream_counts_its_empty_rows_when_it_is_through(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", "response,score\na,3\n,\n" + "b,2\n,\n" * 200)
+    items = iter_examples(path)
+    assert "empty rows are left out; the first is row 2" in items.notes
+    assert len(list(items)) == 201
+    assert "201 empty rows are left out; the first is row 2" in items.notes
+
+
+def test_a_file_of_empty_rows_holds_none(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="the file holds no rows"):
+        read_examples(write(tmp_path / "x.csv", "response,score\n,\n,\n"))
+
+
+def test_all_rows_with_an_empty_response_are_named(tmp_path: Path) -> None:
+    text = "response,score\n" + "".join(f"{'' if row % 2 else 'r'},{row}\n" for row in range(1, 10))
+    with pytest.raises(DataError, match=r"column 'response': rows 1, 3, 5, 7 and 9: the text to be judged is empty"):
+        read_examples(write(tmp_path / "x.csv", text))
+    with pytest.raises(DataError, match=r"rows 1, 2, 3, 4, 5 and 7 more: .*empty; fill them in or drop these rows"):
+        read_examples([{"response": " ", "score": 1}] * 12)
+
+
+@pytest.mark.parametrize(
+    ("score", "remedy"),
+    [
+        *(
+            (yes, "write 1 for yes (true, pass) and 0 for no (false, fail)")
+            for yes in ("TRUE", "No", " pass ", "failed")
+        ),
+        *((True, "write 1 for yes (true, pass) and 0 for no (false, fail)"),),
+        *((four, "write the number alone, 4") for four in ("4/5", "4 / 5", "4 stars", "4★", "4 (good)")),
+        ("80%", "write the number alone, 80"),
+        ("4,5 stars", "write the number alone, 4.5"),
+        ("4,5", "write it with a point, 4.5"),
+        ("good", "correct it or drop the row"),
+        ("2024-01-05", "correct it or drop the row"),
+    ],
+)
+def test_a_score_in_another_form_is_refused_with_the_remedy(score: object, remedy: str) -> None:
+    with pytest.raises(DataError) as refused:
+        read_examples([{"response": "a", "score": 1}, {"response": "b", "score": score}])
+    assert str(refused.value).startswith("row 2, column 'score': the score ")
+    assert str(refused.value).endswith(f" is not a number; {remedy}")
