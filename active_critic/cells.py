@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -29,7 +30,9 @@ def plain_value(value: Any, *, missing: bool = False) -> Any:
 
 
 def conversation(cell: Any) -> str | None:
-    """The text of a list of messages, as chat APIs write them; None where it is no such list."""
+    """The text of a list of messages, as chat APIs write them, or of one message; None where it is none."""
+    if isinstance(cell, Mapping) and {"role", "content"} <= cell.keys():
+        cell = [cell]
     if not isinstance(cell, list) or not cell:
         return None
     said = []
@@ -54,7 +57,7 @@ def text_in(cell: Any) -> str | None:
     said = conversation(cell)
     cell = cell if said is None else said
     if isinstance(cell, bool) or not isinstance(cell, str | int | float | None):
-        remedy = "make it one; of lists, only those of messages with role and content can be read"
+        remedy = "name a part of it (COLUMN.NAME); whole, only messages with role and content can be read"
         raise ValueError(f"expected a text, not {type(cell).__name__} ({str(cell)[:40]!r}); {remedy}")
     if isinstance(cell, float):
         cell = int(cell) if cell.is_integer() else cell if cell == cell else None
@@ -192,3 +195,27 @@ def fits(name: str, pattern: str) -> bool:
     """Whether a name is like a pattern, in which one star stands for one character at least."""
     before, _, after = pattern.partition("*")
     return name.startswith(before) and name.endswith(after) and len(name) > len(before) + len(after)
+
+
+def cell_at(record: Mapping[str, Any], name: str) -> Any:
+    """The cell of a column, whose name may lead into objects and lists; None where there is none."""
+    if name in record or "." not in name:
+        return record.get(name)
+    keys = keys_to(record, name)
+    return None if keys is None else follow(record, keys)
+
+
+def starred(record: Mapping[str, Any], pattern: str) -> Iterator[tuple[str, Any]]:
+    """The cells whose names are like a pattern with a star, also inside of objects and lists, with their names."""
+    before = pattern.partition("*")[0]
+    for column, cell in record.items():
+        if column.startswith(before) or before.startswith(f"{column}."):
+            every = itertools.chain([(column, cell)], ways(inside(cell) or {}, column))
+            yield from ((name, found) for name, found in every if fits(name, pattern))
+
+
+def rated(record: Mapping[str, Any], column: str) -> dict[str, Any]:
+    """What a score is made of, by name: the cell of a column, or those like a name with a star that hold anything."""
+    if "*" not in column or column in record:
+        return {column: cell_at(record, column)}
+    return {name: cell for name, cell in starred(record, column) if not is_missing(cell)}

@@ -9,10 +9,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from statistics import fmean
 from types import MappingProxyType
 from typing import Any
 
-from active_critic.cells import aspects_in, name_in, number_in, text_in
+from active_critic.cells import aspects_in, cell_at, name_in, number_in, rated, text_in
 from active_critic.errors import DataError
 from active_critic.examples import (
     Examples,
@@ -25,7 +26,7 @@ from active_critic.examples import (
     repeated_rows,
     split,
 )
-from active_critic.fields import COLUMNS, Given, resolve
+from active_critic.fields import COLUMNS, Given, checked, resolve
 from active_critic.files import BadRow
 from active_critic.records import Example, Scale
 from active_critic.scales import USUAL_SCALES, infer_scale, own_scale, unused_scale
@@ -53,6 +54,7 @@ __all__ = [
 ]
 
 _PEEK = 100
+_TEXTS = tuple(name for name in COLUMNS if name != "score")
 _READERS = {"group": name_in}
 _EMPTY = "the text to be judged is empty; fill it in or drop the row"
 
@@ -69,7 +71,9 @@ def read_examples(
     Args:
         source: A path (``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.ndjson``, each also ``.gz``, or ``.parquet``), a
             pandas DataFrame, a Hugging Face ``Dataset``, or an iterable of mappings or ``Example``.
-        fields: Column by field (``{"score": "overall"}``); other fields are found by ``COLUMNS``.
+        fields: Column by field (``{"score": "overall"}``); other fields are found by ``COLUMNS``. A dotted name leads
+            into objects and lists (``chat.completion``); one with a star (``rater_*``) makes the score the mean of the
+            columns that it stands for.
         scale: The scale of the scores (``"1..5"``, or its two ends). Without it, a column ``scale`` counts where all
             rows that name one name the same, else the narrowest of ``USUAL_SCALES`` that contains every score; the
             notes say which.
@@ -92,7 +96,7 @@ def read_examples(
         rows.append(item)
     if not rows:
         raise DataError("there are no examples", path=path)
-    chosen, notes = resolve(rows, fields or {}, scored=scored, path=path)
+    chosen, notes = resolve(rows, checked(fields), scored=scored, path=path)
     notes.extend(stream.notes)
     reader = _Reader(chosen, scored, stream.decimal_comma)
     examples: list[Example] = []
@@ -115,7 +119,8 @@ def read_examples(
     if scored and missing:
         remedy = "drop them, or leave them out here and use them as items to score"
         raise DataError(f"{describe_rows(missing)}: the score is missing; {remedy}", path=path, column=column)
-    ratings = [(example.row, example.score) for example in examples if example.score is not None]
+    rated_by = [(e.row, name, number) for e in examples for name, number in reader.ratings(e).items()] if scored else []
+    ratings = [(row, number) for row, _, number in rated_by]
     known = source.scale if given is None and isinstance(source, Examples) else given
     if known is None and not isinstance(source, Examples):
         known, said = own_scale(examples, chosen, scored=scored, path=path)
@@ -127,10 +132,10 @@ def read_examples(
     elif scored and known is not None and not isinstance(source, Examples):
         notes.extend(unused_scale(ratings, known))
     if scored and known is not None:
-        for example in examples:
-            if example.score is not None and example.score not in known:
-                reason = f"{example.score:g} lies outside the scale {known}; correct it, or pass --scale LOW..HIGH"
-                raise DataError(reason, path=path, row=example.row, column=column)
+        for row, name, number in rated_by:
+            if number not in known:
+                reason = f"{number:g} lies outside the scale {known}; correct it, or pass --scale LOW..HIGH"
+                raise DataError(reason, path=path, row=row, column=name)
         notes.extend(repeated_rows(examples))
     return Examples(tuple(examples), known, inferred, tuple(notes), MappingProxyType(chosen), path)
 
@@ -162,8 +167,8 @@ def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> It
     """Items to be scored, one at a time, in constant memory (only ``.json`` is read whole).
 
     Every row of the input comes out once and in order: one that cannot be used as a ``BadRow``. Rows of a CSV or TSV in
-    which all cells are blank are none. A score is read where
-    there is a usable one. Columns are recognised from the first 100 rows.
+    which all cells are blank are none. A score is read where there is a usable one. Columns are recognised from the
+    first 100 rows.
 
     Args:
         source: As for ``read_examples``.
@@ -177,10 +182,10 @@ def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> It
     stream = Source(source)
     head = list(itertools.islice(stream, _PEEK))
     readable = [item for item in head if not isinstance(item, BadRow)]
-    chosen, notes = dict(fields or {}), list[str]()
+    chosen, notes = checked(fields), list[str]()
     if readable:
         whole = len(head) < _PEEK
-        chosen, notes = resolve(readable, fields or {}, scored=False, path=stream.path, whole=whole)
+        chosen, notes = resolve(readable, chosen, scored=False, path=stream.path, whole=whole)
     reader = _Reader(chosen, False, stream.decimal_comma)
     examples = (item if isinstance(item, BadRow) else reader.example(*item) for item in itertools.chain(head, stream))
     return Items(examples, chosen, notes, stream)
@@ -205,35 +210,51 @@ class _Reader:
         made = given if isinstance(given, Example) else None
         kept = given.record if isinstance(given, Example) else given
         values: dict[str, Any] = {}
-        for name in COLUMNS:
-            column = self.fields.get(name, name)
-            cell = getattr(made, name) if made else kept.get(column) if name in self.fields else None
+        for name in _TEXTS:
+            column = self.fields.get(name)
+            cell = getattr(made, name) if made else None if column is None else cell_at(kept, column)
             try:
-                values[name] = self._score(cell) if name == "score" else _READERS.get(name, text_in)(cell)
+                values[name] = _READERS.get(name, text_in)(cell)
             except ValueError as problem:
-                if self.scored or name != "score":
+                return BadRow(row, str(problem), kept, column or name)
+        column = self.fields.get("score")
+        scores = {"score": made.score} if made else {} if column is None else rated(kept, column)
+        numbers = list[float]()
+        for column, cell in scores.items():
+            try:
+                number = number_in(cell, decimal_comma=self.decimal_comma)
+            except ValueError as problem:
+                if self.scored:
                     return BadRow(row, str(problem), kept, column)
-                values[name] = None
+                numbers.clear()
+                break
+            numbers += [] if number is None else [number]
+        values["score"] = fmean(numbers) if numbers else None
         if not (values["response"] or "").strip():
             return BadRow(row, _EMPTY, kept, self.fields.get("response", "response"))
         values["source"] = values["source"] or ""
         aspects = made.aspects if made else aspects_in(kept, decimal_comma=self.decimal_comma)
         return Example(**values, aspects=aspects, record=kept, row=row)
 
-    def _score(self, cell: Any) -> float | None:
-        return number_in(cell, decimal_comma=self.decimal_comma)
+    def ratings(self, example: Example) -> dict[str, float]:
+        """The numbers that the score of an example was made of, by column."""
+        column = self.fields.get("score", "score")
+        if example.score is None or "*" not in column:
+            return {} if example.score is None else {column: example.score}
+        cells = rated(example.record, column)
+        found = {name: number_in(cell, decimal_comma=self.decimal_comma) for name, cell in cells.items()}
+        return {name: number for name, number in found.items() if number is not None}
 
 
 def unread_score(examples: Examples) -> DataError | None:
     """What is wrong with the first score that stands there and is no number, where scores need not be there."""
-    column = examples.fields.get("score", "score")
     for example in examples:
-        if example.score is not None:
-            continue
-        try:
-            number_in(example.record.get(column))
-        except ValueError as problem:
-            return DataError(str(problem), path=examples.path, row=example.row, column=column)
+        cells = rated(example.record, examples.fields.get("score", "score")) if example.score is None else {}
+        for column, cell in cells.items():
+            try:
+                number_in(cell)
+            except ValueError as problem:
+                return DataError(str(problem), path=examples.path, row=example.row, column=column)
     return None
 
 

@@ -133,7 +133,8 @@ def repeated_rows(examples: Sequence[Example]) -> tuple[str, ...]:
         conflict = f" with different scores ({', '.join(scores)})" if len(scores) > 1 else ""
         told.append(describe_rows([examples[i].row or i + 1 for i in indices]) + conflict)
     more = f"; and {len(sets) - _SHOWN} more such sets" if len(sets) > _SHOWN else ""
-    return (f"the same source and response occur more than once: {'; '.join(told)}{more}",)
+    remedy = "; average scores of the same text into one row" if any("different" in each for each in told) else ""
+    return (f"the same source and response occur more than once: {'; '.join(told)}{more}{remedy}",)
 
 
 def check_examples(examples: Sequence[Example]) -> tuple[str, ...]:

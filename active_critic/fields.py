@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from active_critic.cells import conversation
+from active_critic.cells import cell_at, conversation, inside, keys_to, rated, starred, ways
 from active_critic.errors import DataError
 from active_critic.files import folded
 from active_critic.records import Example, Verdict
@@ -45,13 +45,30 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(shown[:40]) + (" and more" if len(shown) > 40 else "")
 
 
+def checked(fields: Any) -> dict[str, str]:
+    """Columns by field as the user gives them.
+
+    Raises:
+        DataError: They are no mapping of names to names, or name a field that there is not.
+    """
+    fields = {} if fields is None else fields
+    if not isinstance(fields, Mapping):
+        raise DataError(f'fields are a mapping from field to column, such as {{"score": "overall"}}, not {fields!r}')
+    for name, column in fields.items():
+        if name not in COLUMNS:
+            raise DataError(f"{name!r} is not a field; fields are {listed(COLUMNS)}{_near(str(name), COLUMNS)}")
+        if not isinstance(column, str):
+            raise DataError(
+                f"the column of the field {name!r} is named by a text, not by {column!r}; write {str(column)!r}"
+            )
+    return dict(fields)
+
+
 def _holds_text(rows: Sequence[tuple[int, Given]], column: str) -> bool:
     """Whether a column holds what a response may have been made from: more than a word, or a conversation."""
-    values = (record.get(column) for _, record in rows[:20] if isinstance(record, dict))
+    values = (cell_at(record, column) for _, record in rows[:20] if isinstance(record, dict))
     return any(
-        conversation(value) is not None if isinstance(value, list) else len(str(value).split()) > 2
-        for value in values
-        if isinstance(value, str | list)
+        len(value.split()) > 2 if isinstance(value, str) else conversation(value) is not None for value in values
     )
 
 
@@ -78,19 +95,23 @@ def resolve(
 
     ``whole``: these are all rows that there are; else a column that is asked for may come later.
     """
-    columns = list(dict.fromkeys(name for _, record in rows if isinstance(record, dict) for name in record))
+    records = [record for _, record in rows if isinstance(record, dict)]
+    columns = list(dict.fromkeys(name for record in records for name in record))
     # A blank around a name gets lost on the way here.
     bare = {name: [column for column in columns if column.strip() == name] for name in asked.values()}
     asked = {
         name: bare[column][0] if column not in columns and len(bare[column]) == 1 else column
         for name, column in asked.items()
     }
+    read: set[str] = set()  # columns that are asked for, or with what is asked for in them
     for name, column in asked.items():
-        if name not in COLUMNS:
-            raise DataError(f"{name!r} is not a field; fields are {listed(COLUMNS)}{_near(name, COLUMNS)}", path=path)
-        if column not in columns and whole:
-            there = f"the columns are {listed(columns)}{_near(column, columns)}"
-            raise DataError(f"there is no column {column!r} to take the {name} from; {there}", path=path)
+        if "*" in column and column not in columns:
+            _check_star(name, column, path)
+        found = {column} if column in columns else _leading_to(column, records)
+        if not found and whole:
+            there = f"no column {column!r} to take the {name} from; {_there(column, columns, records)}"
+            raise DataError(f"there is {there}", path=path)
+        read |= found
     chosen: dict[str, str] = dict(asked)
     if all(isinstance(record, Example) for _, record in rows):
         return chosen, []
@@ -98,7 +119,7 @@ def resolve(
     columns_of_verdicts = {"unscored", "read_from"}
     free: dict[str, list[str]] = {}
     # An exact name comes before one that only looks alike.
-    for column in sorted(set(columns) - set(asked.values()), key=lambda column: (column != folded(column), column)):
+    for column in sorted(set(columns) - read, key=lambda column: (column != folded(column), column)):
         free.setdefault(folded(column), []).append(column)
     for name in COLUMNS:
         if name in asked:
@@ -124,13 +145,75 @@ def resolve(
         if name not in chosen:
             needed = f"no column is recognised as the {name}; say which it is with --fields {name}=NAME"
             raise DataError(f"{needed}. The columns are {listed(columns)}", path=path)
-    unread = [column for column in columns if column not in chosen.values() and _holds_text(rows, column)]
+    within = [f"{column}.{part}" for column in sorted(read - {*chosen.values()}) for part in _parts(column, records)]
+    unread = [c for c in (*columns, *within) if c not in read and c not in chosen.values() and _holds_text(rows, c)]
     if columns_of_verdicts <= set(columns):
         own = Verdict(unscored="").to_dict()
         unread = [column for column in unread if column not in own]
     if "source" not in chosen and unread:
         others = " or ".join(repr(other) for other in unread)
         notes.append(f"no column is recognised as the source; --fields source=NAME for {others}")
+    pattern = chosen.get("score", "")
+    if "*" in pattern and pattern not in columns:
+        notes.extend(_mean_note(pattern, records, whole=whole))
+    notes.extend(_conversation_note(chosen["response"], rows))
     chosen = {name: chosen[name] for name in COLUMNS if name in chosen}
     used = ", ".join(f"{name}={column}" for name, column in chosen.items())
     return chosen, [f"columns used: {used}", *sorted(notes)]
+
+
+def _check_star(name: str, column: str, path: str | None) -> None:
+    if name != "score":
+        reason = (
+            f"{column!r} has a star, which only the score may have, as the mean of several columns; name one for the"
+        )
+        raise DataError(f"{reason} {name}", path=path)
+    if column.count("*") > 1:
+        raise DataError(f"{column!r} has more than one star; use one", path=path)
+
+
+def _leading_to(column: str, records: Sequence[dict[str, Any]]) -> set[str]:
+    """The columns in which a name is found that is none itself: the way into an object, or what a star stands for."""
+    if "*" in column:
+        return {top for record in records for top in record if any(starred({top: record[top]}, column))}
+    return next(({keys[0]} for record in records if (keys := keys_to(record, column))), set())
+
+
+def _parts(column: str, records: Sequence[dict[str, Any]]) -> list[str]:
+    """What objects in a column are made of; nothing for lists, whose places are no names."""
+    cells = (record.get(column) for record in records[:20])
+    return list(dict.fromkeys(str(part) for cell in cells if isinstance(cell, Mapping) for part in cell))
+
+
+def _there(column: str, columns: Sequence[str], records: Sequence[dict[str, Any]]) -> str:
+    """The columns that there are, or what is in the one that a name leads into."""
+    head = column.partition(".")[0]
+    found = (name for record in records[:20] for name, _ in ways(inside(record.get(head)) or {}, head))
+    within = list(dict.fromkeys(found)) if head != column else []
+    there = f"in {head!r} there are" if within else "the columns are"
+    return f"{there} {listed(within or columns)}{_near(column, within or columns)}"
+
+
+def _mean_note(pattern: str, records: Sequence[dict[str, Any]], *, whole: bool) -> list[str]:
+    """A note on how many columns a score is the mean of, and how many rows lack some of them."""
+    names = dict.fromkeys(name for record in records for name, _ in starred(record, pattern))
+    lacking = sum(len(rated(record, pattern)) < len(names) for record in records)
+    of = f"{'' if whole else 'the first '}{len(records)} rows"
+    mean = f"the score is the mean of {len(names)} column{'s' * (len(names) != 1)} ({listed(names)})"
+    return [f"{mean}, or of those that a row has: {lacking} of {of} lack some"] if names else []
+
+
+def _conversation_note(column: str, rows: Sequence[tuple[int, Given]]) -> list[str]:
+    """A note where what is judged are conversations, and not replies alone."""
+    for row, record in rows:
+        cell = cell_at(record, column) if isinstance(record, dict) else None
+        if not isinstance(cell, list) or conversation(cell) is None:
+            continue
+        *before, last = (str(message.get("role") or "").strip().casefold() for message in cell)
+        if last == "assistant" and "user" in before:
+            turn = f"{column}.{len(cell) - 1}.content"
+            said = (
+                f"the response is read from {column!r}, which holds whole conversations (row {row}), and all is judged"
+            )
+            return [f"{said}, the user's turns included; --fields response={turn} takes one turn alone"]
+    return []

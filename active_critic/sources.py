@@ -69,6 +69,11 @@ class Source(Iterator[Item]):
 
 
 def _framed(frame: Any) -> Iterator[Item]:
+    # By place, for names may be repeated. pandas makes a RangeIndex of any column that counts: a name is what tells.
+    places = {name: place for place, name in enumerate(frame.index.names)}
+    levels = [place for name, place in places.items() if name not in {None, *frame.columns}]
+    if levels:
+        frame = frame.reset_index(level=levels)
     columns = [str(column) for column in frame.columns]
     check_columns(columns, None)
     for row, cells in enumerate(frame.itertuples(index=False, name=None), 1):
