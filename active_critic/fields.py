@@ -107,11 +107,11 @@ def resolve(
     for name, column in asked.items():
         if "*" in column and column not in columns:
             _check_star(name, column, path)
-        found = {column} if column in columns else _leading_to(column, records)
-        if not found and whole:
+        tops = {column} if column in columns else _leading_to(column, records)
+        if not tops and whole:
             there = f"no column {column!r} to take the {name} from; {_there(column, columns, records)}"
             raise DataError(f"there is {there}", path=path)
-        read |= found
+        read |= tops
     chosen: dict[str, str] = dict(asked)
     if all(isinstance(record, Example) for _, record in rows):
         return chosen, []
