@@ -31,7 +31,7 @@ def plain_value(value: Any, *, missing: bool = False) -> Any:
 
 def conversation(cell: Any) -> str | None:
     """The text of a list of messages, as chat APIs write them, or of one message; None where it is none."""
-    if isinstance(cell, Mapping) and {"role", "content"} <= cell.keys():
+    if isinstance(cell, dict) and {"role", "content"} <= cell.keys():
         cell = [cell]
     if not isinstance(cell, list) or not cell:
         return None
@@ -54,8 +54,9 @@ def text_in(cell: Any) -> str | None:
     Raises:
         ValueError: It is no text, or contains what is no character.
     """
-    said = conversation(cell)
-    cell = cell if said is None else said
+    if isinstance(cell, dict | list):
+        said = conversation(cell)
+        cell = cell if said is None else said
     if isinstance(cell, bool) or not isinstance(cell, str | int | float | None):
         remedy = "name a part of it (COLUMN.NAME); whole, only messages with role and content can be read"
         raise ValueError(f"expected a text, not {type(cell).__name__} ({str(cell)[:40]!r}); {remedy}")

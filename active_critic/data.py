@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from statistics import fmean
 from types import MappingProxyType
 from typing import Any
 
@@ -29,7 +28,7 @@ from active_critic.examples import (
 from active_critic.fields import COLUMNS, Given, checked, resolve
 from active_critic.files import BadRow
 from active_critic.records import Example, Scale
-from active_critic.scales import USUAL_SCALES, infer_scale, own_scale, unused_scale
+from active_critic.scales import USUAL_SCALES, Rated, infer_scale, own_scale, unused_scale
 from active_critic.sources import Source
 from active_critic.writing import RecordWriter, merge_record
 
@@ -119,8 +118,7 @@ def read_examples(
     if scored and missing:
         remedy = "drop them, or leave them out here and use them as items to score"
         raise DataError(f"{describe_rows(missing)}: the score is missing; {remedy}", path=path, column=column)
-    rated_by = [(e.row, name, number) for e in examples for name, number in reader.ratings(e).items()] if scored else []
-    ratings = [(row, number) for row, _, number in rated_by]
+    ratings = reader.ratings(examples) if scored else []
     known = source.scale if given is None and isinstance(source, Examples) else given
     if known is None and not isinstance(source, Examples):
         known, said = own_scale(examples, chosen, scored=scored, path=path)
@@ -132,7 +130,7 @@ def read_examples(
     elif scored and known is not None and not isinstance(source, Examples):
         notes.extend(unused_scale(ratings, known))
     if scored and known is not None:
-        for row, name, number in rated_by:
+        for row, number, name in ratings:
             if number not in known:
                 reason = f"{number:g} lies outside the scale {known}; correct it, or pass --scale LOW..HIGH"
                 raise DataError(reason, path=path, row=row, column=name)
@@ -229,21 +227,24 @@ class _Reader:
                 numbers.clear()
                 break
             numbers += [] if number is None else [number]
-        values["score"] = fmean(numbers) if numbers else None
+        values["score"] = sum(numbers) / len(numbers) if numbers else None
         if not (values["response"] or "").strip():
             return BadRow(row, _EMPTY, kept, self.fields.get("response", "response"))
         values["source"] = values["source"] or ""
         aspects = made.aspects if made else aspects_in(kept, decimal_comma=self.decimal_comma)
         return Example(**values, aspects=aspects, record=kept, row=row)
 
-    def ratings(self, example: Example) -> dict[str, float]:
-        """The numbers that the score of an example was made of, by column."""
+    def ratings(self, examples: Iterable[Example]) -> list[Rated]:
+        """The numbers that the scores were made of."""
         column = self.fields.get("score", "score")
-        if example.score is None or "*" not in column:
-            return {} if example.score is None else {column: example.score}
-        cells = rated(example.record, column)
-        found = {name: number_in(cell, decimal_comma=self.decimal_comma) for name, cell in cells.items()}
-        return {name: number for name, number in found.items() if number is not None}
+        if "*" not in column:
+            return [(e.row, e.score, column) for e in examples if e.score is not None]
+        found: list[Rated] = []
+        for example in examples:
+            for name, cell in rated(example.record, column).items():
+                number = number_in(cell, decimal_comma=self.decimal_comma)
+                found += [] if number is None else [(example.row, number, name)]
+        return found
 
 
 def unread_score(examples: Examples) -> DataError | None:
@@ -277,7 +278,7 @@ def for_aspect(examples: Examples, aspect: str) -> Examples:
             f"no example has a human score for the aspect {aspect!r}; {known}; {remedy}", path=examples.path
         )
     scored = [replace(e, score=e.aspects[column]) for e in examples if column in e.aspects]
-    ratings = [(example.row, example.aspects[column]) for example in scored]
+    ratings = [(example.row, example.aspects[column], column) for example in scored]
     scale, said = infer_scale(ratings, examples.path, column)
     notes = [f"the scale of the aspect {column!r} is taken to be {scale}", *said]
     if len(scored) < len(examples):

@@ -206,7 +206,9 @@ def _mean_note(pattern: str, records: Sequence[dict[str, Any]], *, whole: bool) 
 def _conversation_note(column: str, rows: Sequence[tuple[int, Given]]) -> list[str]:
     """A note where what is judged are conversations, and not replies alone."""
     for row, record in rows:
-        cell = cell_at(record, column) if isinstance(record, dict) else None
+        if isinstance(record, Example) or isinstance(record.get(column), str):
+            continue
+        cell = cell_at(record, column)
         if not isinstance(cell, list) or conversation(cell) is None:
             continue
         *before, last = (str(message.get("role") or "").strip().casefold() for message in cell)

@@ -19,8 +19,8 @@ USUAL_SCALES = tuple(
 )
 """Scales that are inferred, narrowest first: the first that contains every score is taken."""
 
-Rated = tuple[int, float]
-"""The row of a score, and the score."""
+Rated = tuple[int, float, str]
+"""The row of a score, the score, and its column."""
 
 _SLIPS = 2
 """Scores that may be slips at most; and no more than every tenth is one."""
@@ -80,7 +80,7 @@ def infer_scale(scores: Sequence[Rated], path: str | None, column: str) -> tuple
     Raises:
         DataError: None does.
     """
-    values = [score for _, score in scores]
+    values = [score for _, score, _ in scores]
     low, high = min(values), max(values)
     scale = next((scale for scale in USUAL_SCALES if low in scale and high in scale), None)
     slip = _slip(scores, scale)
@@ -92,11 +92,13 @@ def infer_scale(scores: Sequence[Rated], path: str | None, column: str) -> tuple
 
 def _slip(scores: Sequence[Rated], scale: Scale | None) -> str:
     """Which few scores alone make the scale at least twice as wide as it were without them; empty where none do."""
+    times = Counter(score for _, score, _ in scores)
+    narrow = [usual for usual in USUAL_SCALES if scale is None or 2 * _width(usual) <= _width(scale)]
     for few in range(1, min(_SLIPS, len(scores) // 10) + 1):
-        for narrower in USUAL_SCALES:
-            outside = [f"{row} ({score:g})" for row, score in scores if score not in narrower]
-            if len(outside) > few or (scale is not None and 2 * _width(narrower) > _width(scale)):
+        for narrower in narrow:
+            if sum(times[score] for score in times if score not in narrower) > few:
                 continue
+            outside = [f"{row} ({score:g})" for row, score, _ in scores if score not in narrower]
             rows = f"row {outside[0]} lies" if len(outside) == 1 else f"rows {' and '.join(outside)} lie"
             return f"only {rows} outside {narrower}"
     return ""
@@ -104,7 +106,7 @@ def _slip(scores: Sequence[Rated], scale: Scale | None) -> str:
 
 def unused_scale(scores: Sequence[Rated], scale: Scale) -> list[str]:
     """A note where the scores fill little of a scale that was named, not inferred."""
-    values = [score for _, score in scores]
+    values = [score for _, score, _ in scores]
     if len(values) < _FEW or max(values) - min(values) >= _width(scale) / 5:
         return []
     filled = f"the scores run from {min(values):g} to {max(values):g}, which is less than a fifth of the scale {scale}"
