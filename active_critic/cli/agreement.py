@@ -85,7 +85,8 @@ def agreement(
     known = None if scale is None else Scale.parse(scale)
     named = [name for name in (human, *columns, *(raters or []), group, system) if name is not None]
     usual = [name for kind in ("group", "system", "source") for name in COLUMNS[kind]]
-    job = _Job(Table(scored, named, usual), resamples, seed, known, raters or [])
+    table = Table(scored, named, usual)
+    job = _Job(table, resamples, seed, known, raters or [], notes=[*table.notes])
     taken = {human, *columns, *(raters or [])}
     job.find_groups(group, taken)
     job.find_systems(system, taken)

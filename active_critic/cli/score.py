@@ -107,6 +107,9 @@ def score(
             return
         _score_all(protocol, model, stream, sink, tally, dict.fromkeys(header), again, total=total, quiet=quiet)
         usage = model.usage if model else Usage()
+    later = [note for note in found.notes if note not in notes]  # such as empty rows, counted when all are read
+    common.show_notes(later, quiet=quiet)
+    notes += later
     summary = tally.summary() | {
         "program": str(program),
         "output": str(out) if out else None,
