@@ -211,7 +211,7 @@ def model(before: Callable[[str], str]) -> LanguageModel:
         shown = items[-1].split("<response>\n")[1].split("\n</response>")[0]
         return before(shown) + own_form(turns, OWN)
 
-    can = Capabilities(json_schema=True)
+    can = Capabilities(json_schema=True, probabilities=True)  # of the yes or no; ratings come without
     return scripted_lm(
         answer,
         capabilities=can,
