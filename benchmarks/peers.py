@@ -70,7 +70,6 @@ PEERS = {
     "mlflow-judge": Peer(_MLFLOW, "mlflow_align.py", ("judge",), learns=False),
     "mlflow-memalign": Peer(_MLFLOW, "mlflow_align.py", ("memalign",)),
     "mlflow-simba": Peer(_MLFLOW, "mlflow_align.py", ("simba",)),
-    "autometrics": Peer(("autometrics-ai==0.1.0", "torch==2.13.0", "dspy==3.1.0"), "autometrics_pls.py"),
 }
 
 
