@@ -9,8 +9,6 @@ from mlflow.genai.judges.optimizers import MemAlignOptimizer, SIMBAAlignmentOpti
 from talking import scored, work
 
 NAME = "quality"
-SIMBA = {"num_threads": 1, "max_steps": 2}
-"""Two of its eight steps: all of them take hours with a small model on two cores."""
 task = work()
 how = sys.argv[1]
 model = f"openai:/{task['model']}"
@@ -44,7 +42,7 @@ if how != "judge":
     if how == "memalign":
         optimizer = MemAlignOptimizer(reflection_lm=model, embedding_model="openai:/hashed")
     else:
-        optimizer = SIMBAAlignmentOptimizer(model=model, seed=task["seed"] + 1, simba_kwargs=SIMBA)
+        optimizer = SIMBAAlignmentOptimizer(model=model, seed=task["seed"] + 1, simba_kwargs={"num_threads": 1})
     judge = judge.align(traces=traces, optimizer=optimizer)
 
 scored(
