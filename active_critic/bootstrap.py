@@ -49,8 +49,8 @@ def percentile_interval(values: Floats, confidence: float, documents: int | None
     """The middle part of the values that are defined; None where most are not, or with fewer than five documents.
 
     Percentiles of a bootstrap of few documents lie too close together: at 95 % they hold 86 % of the time with four
-    documents and 92 % with six. So they are taken farther out, where a t distribution has them (the expanded percentile
-    interval; Hesterberg, "What Teachers Should Know About the Bootstrap", 2015, section 4.6).
+    documents and 91 % with six (``benchmarks/coverage.py``). So they are taken farther out, where a t distribution has
+    them (the expanded percentile interval; Hesterberg, "What Teachers Should Know About the Bootstrap", 2015).
 
     Args:
         values: Of the resamples, shape (resamples,).

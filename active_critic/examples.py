@@ -68,11 +68,6 @@ def example_key(example: Example) -> str:
     return _digest(example.source, example.response)[:16]
 
 
-def short_key(example: Example) -> str:
-    """The first half of the key: enough to know an example again."""
-    return example_key(example)[:8]
-
-
 def by_content(examples: Examples) -> Examples:
     """The same examples in an order that depends on what they say alone, not on the order of rows."""
 

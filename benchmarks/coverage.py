@@ -1,0 +1,127 @@
+"""How often intervals over few documents hold the true figure, and what the human ceiling says of one more person.
+
+    python benchmarks/coverage.py
+
+Simulated: people's scores and two equally good predictions, each with an effect of the document and one of the text,
+the mean of the three coefficients over all examples, plain percentiles of the bootstrap against those of
+``active_critic.bootstrap``. And raters who correlate: the ceiling against what a new rater really reaches. No model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from active_critic.bootstrap import bootstrap, percentile_interval
+from active_critic.levels import Measure
+
+SIZES = ((3, 20), (4, 20), (5, 10), (6, 6), (8, 8), (12, 6), (20, 4), (50, 2))
+"""Documents, and texts of each."""
+CORRELATION, WITHIN = 0.5, 0.3
+"""Of a prediction with people; and of two texts of a document."""
+RATERS = ((2, 0.2), (2, 0.4), (3, 0.2), (3, 0.4), (5, 0.4))
+"""Raters, and the correlation of two of them."""
+
+Floats = NDArray[np.float64]
+
+
+def main() -> None:
+    """Simulate, and write the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tries", type=int, default=400)
+    parser.add_argument("--resamples", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", default="benchmarks/results/coverage")
+    args = parser.parse_args()
+    document = {
+        "settings": {name: getattr(args, name) for name in ("tries", "resamples", "seed")},
+        "intervals": [covered(args, *size) for size in SIZES],
+        "ceilings": [ceiling(args.seed, *raters) for raters in RATERS],
+    }
+    Path(args.out).with_suffix(".json").write_text(json.dumps(document, indent=1) + "\n")
+    Path(args.out).with_suffix(".md").write_text(table(document))
+    print(table(document))
+
+
+def covered(args: argparse.Namespace, documents: int, each: int) -> dict[str, Any]:
+    """How often both intervals of 95 % hold the truth, and call a difference that is none."""
+    rng = np.random.default_rng([args.seed, documents])
+    group = np.repeat(np.arange(documents), each)
+    n = len(group)
+
+    def drawn() -> Floats:
+        shared, own = rng.normal(size=documents)[group], rng.normal(size=n)
+        return np.asarray(np.sqrt(WITHIN) * shared + np.sqrt(1 - WITHIN) * own)
+
+    # Of normal variables: Spearman's and Kendall's coefficients follow from Pearson's.
+    arcs = 6 / np.pi * np.arcsin(CORRELATION / 2), 2 / np.pi * np.arcsin(CORRELATION)
+    truth = np.mean([CORRELATION, *arcs])
+    counts = {"plain": [0, 0], "widened": [0, 0]}
+    for number in range(args.tries):
+        people = drawn()
+        noise = np.sqrt(1 - CORRELATION**2)
+        one, other = (
+            Measure("dataset", CORRELATION * people + noise * drawn(), people, group, group * 0, documents)
+            for _ in range(2)
+        )
+
+        def figures(weights: Floats, one: Measure = one, other: Measure = other) -> Floats:
+            of_one = one(weights)[:, 3]
+            return np.stack([of_one, of_one - other(weights)[:, 3]], axis=1)
+
+        resampled = bootstrap(figures, documents, args.resamples, np.random.default_rng(number), n)
+        for name, known in (("plain", None), ("widened", documents)):
+            own = percentile_interval(resampled[:, 0], 0.95, known)
+            gap = percentile_interval(resampled[:, 1], 0.95, known)
+            counts[name][0] += own is not None and own[0] <= truth <= own[1]
+            counts[name][1] += gap is not None and not gap[0] <= 0 <= gap[1]
+    shares = {name: [count / args.tries for count in both] for name, both in counts.items()}
+    none = percentile_interval(np.zeros(9), 0.95, documents) is None
+    return {"documents": documents, "each": each, **shares, **({"widened": None} if none else {})}
+
+
+def ceiling(seed: int, raters: int, correlation: float, texts: int = 200_000) -> dict[str, Any]:
+    """Pearson of a rater with the mean of the others, and of a new rater with the mean of all."""
+    rng = np.random.default_rng([seed, raters])
+    quality = np.sqrt(correlation) * rng.normal(size=texts)
+    scores = quality + np.sqrt(1 - correlation) * rng.normal(size=(raters + 1, texts))
+    old, new = scores[:-1], scores[-1]
+    rest = [np.corrcoef(old[i], np.delete(old, i, axis=0).mean(axis=0))[0, 1] for i in range(raters)]
+    one_more = float(np.corrcoef(new, old.mean(axis=0))[0, 1])
+    return {"raters": raters, "correlation": correlation, "ceiling": float(np.mean(rest)), "one_more": one_more}
+
+
+def table(document: dict[str, Any]) -> str:
+    """Both tables in Markdown."""
+    settings = document["settings"]
+    how = f"{settings['tries']} simulated sets each, {settings['resamples']:,} resamples, seed {settings['seed']}"
+    lines = [
+        f"Intervals of 95 %: {how}; the true correlation is {CORRELATION}, that of texts of one document {WITHIN}.",
+        "A difference that is seen is none: both predictions are equally good.",
+        "",
+        "| documents | texts of each | plain: hold the truth | see a difference | widened: hold the truth | see one |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in document["intervals"]:
+        cells = [f"{share:.0%}" for share in row["plain"]]
+        cells += [f"{share:.0%}" for share in row["widened"]] if row["widened"] else ["none is given", ""]
+        lines.append(f"| {row['documents']} | {row['each']} | {' | '.join(cells)} |")
+    lines += [
+        "",
+        "Raters (Pearson):",
+        "",
+        "| raters | correlation of two | human ceiling | one more rater with the mean of all |",
+    ]
+    lines.append("| --- | --- | --- | --- |")
+    for row in document["ceilings"]:
+        lines.append(f"| {row['raters']} | {row['correlation']} | {row['ceiling']:.2f} | {row['one_more']:.2f} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()
