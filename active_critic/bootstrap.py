@@ -1,4 +1,4 @@
-"""Resampling of whole documents, and intervals and p-values from it that hold for few of them, too. Pure."""
+"""Resampling of whole documents, and intervals from it that hold for few of them, too. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import ndtr, stdtr, stdtrit
+from scipy.special import ndtr, stdtrit
 
 from active_critic.correlation import Floats
 
@@ -65,25 +65,6 @@ def percentile_interval(values: Floats, confidence: float, documents: int | None
         tail = float(ndtr(math.sqrt(documents / (documents - 1)) * stdtrit(documents - 1, tail)))
     low, high = np.quantile(defined, [tail, 1 - tail])
     return float(low), float(high)
-
-
-def two_sided_p(value: float, values: Floats, documents: int) -> float | None:
-    """The p of a true value of 0, by Student's t test with the bootstrap's standard error.
-
-    None where most resamples are not defined, or with fewer than five documents.
-
-    Args:
-        value: What was found.
-        values: Its resamples, shape (resamples,).
-        documents: How many were resampled.
-    """
-    defined = values[~np.isnan(values)]
-    if 2 * len(defined) <= len(values) or documents < FEWEST:
-        return None
-    error = math.sqrt(documents / (documents - 1)) * float(defined.std(ddof=1)) if len(defined) > 1 else 0.0
-    if error == 0:
-        return 1 / (1 + len(defined)) if value else 1.0
-    return 2 * float(stdtr(documents - 1, -abs(value) / error))
 
 
 def cautions(documents: int, ps: int, resamples: int) -> list[str]:

@@ -3,11 +3,12 @@
     python benchmarks/further_readings.py sfres=path/to/sfres.jsonl --documents 44
 
 The approval asked with four demonstrations before it (two that people liked, answered "yes", and two that they did
-not); several questions of that kind, each about one thing, and the mean of their answers; the likelihood of a response
-on its own, and by how much the source raises it; and, with ``--criteria``, the approval with criteria in view, in their
-order and reversed. Each alone, and in the product's combination in the place of the reading that is nearest to it, over
-random splits of the documents (as in ``readings.py``). The documents are halved, and demonstrations for one half come
-from the other: no response is judged beside another one to its source.
+not); several questions of that kind, each about one thing, and the mean of their answers; the comparison with
+demonstrations, one at a time: how sure the model is that the response is the better of the two, asked in both orders;
+the likelihood of a response on its own, and by how much the source raises it; and, with ``--criteria``, the approval
+with criteria in view, in their order and reversed. Each alone, and in the product's combination in the place of the
+reading that is nearest to it, over random splits of the documents (as in ``readings.py``). The documents are halved,
+and demonstrations for one half come from the other: no response is judged beside another one to its source.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ import drawing
 import readings
 
 DEMOS = 4
+COMPARED = "comparison with demonstrations"
 QUESTIONS = (
     "Is the response written in fluent, natural language?",
     "Does the response fit its source?",
@@ -46,6 +48,7 @@ QUESTIONS = (
     "Is the response free of repetition and of anything needless?",
 )
 """Asked one at a time after the same texts, each answered with yes or no."""
+BETTER = f"Of these two texts and what they were made from, is the second the better response? {YES_OR_NO}"
 ALONE: list[Turn] = [("user", "Write a text.")]
 """What a response follows where no source is given."""
 
@@ -114,6 +117,10 @@ def take(examples: Sequence[Example], lm: LanguageModel, args: argparse.Namespac
         for question, column in zip(QUESTIONS, answers, strict=True):
             columns[f"approval, {question}"] = column.tolist()
         columns[f"approval, mean of {len(QUESTIONS)} questions"] = answers.mean(axis=0).tolist()
+    if args.comparisons:
+        opponents = compared_with(examples, args.comparisons)
+        column = each("comparisons", lambda i: preferred(lm, examples[i], [examples[o] for o in opponents[i]]))
+        columns[COMPARED] = _centred(column, [id(opponents[i]) for i in range(len(examples))])
     if args.alone:
         columns["likelihood on its own"] = each(
             "likelihood on its own", lambda i: lm.likelihood(ALONE, examples[i].response).weakest
@@ -138,23 +145,53 @@ def answered(lm: LanguageModel, example: Example, question: str) -> float:
     return read_approval(lm, [system, (role, text.removesuffix(QUESTION) + f"{question} {YES_OR_NO}")]).log_odds
 
 
-def demonstrations(examples: Sequence[Example], seed: int) -> dict[int, list[Turn]]:
-    """For every example the turns shown before its question: from the other half of the documents."""
+def preferred(lm: LanguageModel, example: Example, others: Sequence[Example]) -> float:
+    """The mean log-odds that this response is better than each of the others, each asked in both orders."""
+
+    def second_is_better(first: Example, second: Example) -> float:
+        (system, (role, one)), (_, (_, two)) = (approval_turns((), e.source, e.response) for e in (first, second))
+        texts = [text.removesuffix(QUESTION).strip() for text in (one, two)]
+        return read_approval(lm, [system, (role, "\n\n".join([*texts, BETTER]))]).log_odds
+
+    gaps = [(second_is_better(other, example) - second_is_better(example, other)) / 2 for other in others]
+    return float(np.mean(gaps))
+
+
+def compared_with(examples: Sequence[Example], number: int) -> list[list[int]]:
+    """For every example others to compare it with: of the other half of the documents, spread over the scores."""
+    opponents: list[list[int]] = [[] for _ in examples]
+    for side, pool in _halves(examples):
+        places = [round((place + 0.5) * len(pool) / number - 0.5) for place in range(number)]
+        chosen = [pool[place] for place in places]
+        for index in side:
+            opponents[index] = chosen
+    return opponents
+
+
+def _halves(examples: Sequence[Example]) -> list[tuple[list[int], list[int]]]:
+    """Each half of the documents' examples, and those of the other, from the worst to the best."""
     documents = sorted({group_of(example) for example in examples})
     random.Random(0).shuffle(documents)
     half = {name: place % 2 for place, name in enumerate(documents)}
+    sides: tuple[list[int], list[int]] = ([], [])
+    for index, example in enumerate(examples):
+        sides[half[group_of(example)]].append(index)
+    pools = [sorted(side, key=lambda i: human_score(examples[i])) for side in sides]
+    return [(sides[0], pools[1]), (sides[1], pools[0])]
+
+
+def demonstrations(examples: Sequence[Example], seed: int) -> dict[int, list[Turn]]:
+    """For every example the turns shown before its question: from the other half of the documents."""
     shown: dict[int, list[Turn]] = {}
-    for side in (0, 1):
-        pool = [i for i, example in enumerate(examples) if half[group_of(example)] != side]
-        pool.sort(key=lambda i: human_score(examples[i]))
-        rng, third = random.Random(seed * 10 + side), len(pool) // 3
+    for number, (side, pool) in enumerate(_halves(examples)):
+        rng, third = random.Random(seed * 10 + number), len(pool) // 3
         low, high = rng.sample(pool[:third], DEMOS // 2), rng.sample(pool[-third:], DEMOS // 2)
         pairs = zip(low, high, strict=True) if seed % 2 == 0 else zip(high, low, strict=True)
         turns: list[Turn] = []
         for index in [i for pair in pairs for i in pair]:
             turns.append(approval_turns((), examples[index].source, examples[index].response)[1])
             turns.append(("assistant", "yes" if index in high else "no"))
-        shown |= {i: turns for i, example in enumerate(examples) if half[group_of(example)] == side}
+        shown |= dict.fromkeys(side, turns)
     return shown
 
 
@@ -166,7 +203,7 @@ def combined(known: combining.Readings, further: Mapping[str, Column], args: arg
         if label.removeprefix("approval, ") in QUESTIONS:
             continue  # their mean tells
         values = np.array(column)
-        if label.startswith("approval"):
+        if label.startswith("approval") or label == COMPARED:
             places[f"{label}, for the approval"] = {"approval": values}
             places[f"the approval and {label}, their mean"] = {"approval": _standard(approval) + _standard(values)}
         else:
@@ -209,6 +246,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--criteria", help="JSON of criteria by name")
     parser.add_argument("--draws", type=int, default=2, help="draws of demonstrations")
     parser.add_argument("--questions", action="store_true", help="ask several questions one at a time")
+    parser.add_argument("--comparisons", type=int, default=0, help="demonstrations to compare each response with")
     parser.add_argument("--no-alone", dest="alone", action="store_false", help="weigh no response on its own")
     parser.add_argument("--splits", type=int, default=40)
     parser.add_argument("--sizes", type=int, nargs="+", default=[5, 10, 20, 30, 50])

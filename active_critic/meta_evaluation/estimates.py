@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
-from active_critic.bootstrap import Interval, bootstrap, percentile_interval, two_sided_p
+from active_critic.bootstrap import Interval, bootstrap, percentile_interval
 from active_critic.correlation import Floats
 from active_critic.levels import Measure
 
@@ -18,11 +20,11 @@ class Estimate:
 
     Attributes:
         value: Its mean over the repeats in which it is defined, or None.
-        interval: Percentile bootstrap interval of that. Each resample draws test documents, and draws repeats: so it
-            covers which texts were tested and, with more than one repeat, which labels were learnt from. None with
-            fewer than five documents, or where most resamples are not defined.
-        p: Two-sided p of a value of 0, by the standard error of the same resamples (see ``bootstrap.two_sided_p``), or
-            None.
+        interval: With one repeat the percentile bootstrap interval over the test documents; with more, Student's t
+            interval, whose variance is that of the resamples plus that of the mean of the repeats, and whose degrees of
+            freedom are Satterthwaite's: so it covers which texts were tested, and which labels were learnt from. None
+            with fewer than five documents, or where most resamples are not defined.
+        p: Two-sided p of a value of 0, by a t test with the same variance and degrees of freedom, or None.
         p_holm: The same, corrected for all that are tested together (Holm), or None.
         by_repeat: The value in every repeat, None where not defined.
         n, groups: Tests that count, those with every prediction that it takes, and their documents.
@@ -84,29 +86,49 @@ def estimate(
         return np.stack(found, axis=1)
 
     by_repeat = sums(np.ones((1, len(names))))[0]
-    there = np.flatnonzero(~np.isnan(by_repeat))
+    there = by_repeat[~np.isnan(by_repeat)]
     value, interval, p = None, None, None
     if len(there):
-        value = float(by_repeat[there].mean())
+        value = float(there.mean())
         rng = np.random.default_rng(seed)
-        found = bootstrap(lambda drawn: sums(drawn)[:, there], len(names), resamples, rng, values.size)
-        most = float(np.abs(weights).sum())  # a coefficient is between -1 and 1
-        drawn = np.clip(_over_repeats(found, rng), -most, most)
+        found = bootstrap(lambda drawn: sums(drawn)[:, ~np.isnan(by_repeat)], len(names), resamples, rng, values.size)
+        drawn = np.asarray(found.mean(axis=1))
         interval = percentile_interval(drawn, confidence, len(names))
-        p = two_sided_p(value, drawn, len(names))
+        if interval is not None:
+            most = float(np.abs(weights).sum())  # a coefficient is between -1 and 1
+            variance, freedom = _variance(drawn[~np.isnan(drawn)], there, len(names))
+            p = _two_sided_p(value, variance, freedom, resamples)
+            if len(there) > 1:
+                half = float(stdtrit(freedom, (1 + confidence) / 2)) * math.sqrt(variance)
+                interval = max(-most, value - half), min(most, value + half)
     each = tuple(None if np.isnan(one) else float(one) for one in by_repeat)
     return Estimate(value, interval, p, each, len(kept), len(names), resamples, seed, confidence)
 
 
-def _over_repeats(found: Floats, rng: np.random.Generator) -> Floats:
-    """One value a resample, of repeats drawn with replacement, from shape (resamples, repeats)."""
-    repeats = found.shape[1]
-    mean = np.asarray(found.mean(axis=1))
-    if repeats < 2 or not len(found):
-        return mean
-    share = rng.multinomial(repeats, np.full(repeats, 1 / repeats), len(found)) / repeats
-    # Few repeats, drawn with replacement, vary less than such repeats do: by (n - 1) / n of their variance.
-    return np.asarray(mean + np.sqrt(repeats / (repeats - 1)) * (np.sum(share * found, axis=1) - mean))
+def _variance(drawn: Floats, by_repeat: Floats, documents: int) -> tuple[float, float]:
+    """The variance of a mean over repeats, and its degrees of freedom (Satterthwaite, 1946).
+
+    How repeats differ counts in full, although part of it is the tests again.
+
+    Args:
+        drawn: The mean in bootstrap resamples of the documents.
+        by_repeat: The value in every repeat.
+        documents: How many were resampled.
+    """
+    # A bootstrap varies by (n - 1) / n of the variance.
+    over_tests = documents / (documents - 1) * float(drawn.var(ddof=1)) if len(drawn) > 1 else 0.0
+    repeats = len(by_repeat)
+    over_labels = float(by_repeat.var(ddof=1)) / repeats if repeats > 1 else 0.0
+    total = over_tests + over_labels
+    parts = over_tests**2 / (documents - 1) + over_labels**2 / max(1, repeats - 1)
+    return total, total**2 / parts if parts else documents - 1.0
+
+
+def _two_sided_p(value: float, variance: float, freedom: float, resamples: int) -> float:
+    """The p of a true value of 0, by Student's t test; without any variance as small as these resamples can tell."""
+    if variance == 0:
+        return 1 / (1 + resamples) if value else 1.0
+    return 2 * float(stdtr(freedom, -abs(value) / math.sqrt(variance)))
 
 
 def slope(at: Sequence[float]) -> list[float]:

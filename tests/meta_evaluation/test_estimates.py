@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import math
 import random
 
 import numpy as np
 import pytest
+from scipy import stats as scipy_stats
 
-from active_critic.meta_evaluation.estimates import _over_repeats, estimate, slope
+from active_critic.meta_evaluation.estimates import _two_sided_p, _variance, estimate, slope
 from active_critic.stats import agreement, paired_difference
 
 
@@ -60,18 +62,43 @@ def test_repeats_that_differ_widen_the_interval() -> None:
     assert apart.interval[1] - apart.interval[0] > alike.interval[1] - alike.interval[0]
 
 
-@pytest.mark.parametrize("each", [[0.0, 1.0], [0.1, 0.2, 0.6], [0.3, 0.1, 0.4, 0.4, 0.9]])
-def test_repeats_drawn_vary_as_a_mean_of_so_many_does(each: list[float]) -> None:
-    drawn = _over_repeats(np.tile(each, (20_000, 1)), np.random.default_rng(0))
-    assert drawn.mean() == pytest.approx(np.mean(each), abs=0.01)
-    assert drawn.std() == pytest.approx(np.std(each, ddof=1) / np.sqrt(len(each)), rel=0.03)
+def test_the_variance_is_that_of_the_tests_and_of_the_mean_of_the_repeats() -> None:
+    """Where one of the two is nothing, all is as in Student's test of the other."""
+    each = np.array([0.2, 0.9, -0.3, 0.8, 0.5])
+    spread = scipy_stats.sem(each)
+    variance, freedom = _variance(np.zeros(100), each, 50)
+    assert (variance, freedom) == (pytest.approx(spread**2), pytest.approx(4))
+    p = _two_sided_p(float(each.mean()), variance, freedom, 100)
+    assert p == pytest.approx(scipy_stats.ttest_1samp(each, 0).pvalue)
+    drawn = np.random.default_rng(0).choice(each, (20_000, 5)).mean(axis=1)
+    variance, freedom = _variance(drawn, np.array([0.4, 0.4, 0.4]), 5)
+    assert (variance, freedom) == (pytest.approx(spread**2, rel=0.05), pytest.approx(4))
+    both, more = _variance(drawn, each, 5)
+    assert both == pytest.approx(2 * spread**2, rel=0.03)
+    assert more == pytest.approx(8, rel=0.03)
+    assert _variance(drawn[:1], each[:1], 5) == (0.0, 4.0)
+
+
+@pytest.mark.parametrize(("repeats", "least"), [(2, 0.86), (3, 0.905), (5, 0.93)])  # by normal quantiles .80, .87, .91
+def test_few_repeats_whose_labels_make_nearly_all_the_difference_do_not_pass_for_many(repeats, least) -> None:
+    rng, tries = np.random.default_rng(repeats), 2000
+    held = surely = 0
+    for _ in range(tries):
+        each = rng.normal(size=repeats) + rng.normal(scale=0.25)  # of the labels, and of the tests
+        drawn = each.mean() + rng.normal(scale=0.25 * math.sqrt(99 / 100), size=50)
+        variance, freedom = _variance(drawn, each, 100)
+        half = scipy_stats.t.ppf(0.975, freedom) * math.sqrt(variance)
+        held += abs(each.mean()) <= half
+        surely += _two_sided_p(float(each.mean()), variance, freedom, 50) < 0.05
+    assert held / tries > least
+    assert surely == tries - held
 
 
 def test_p_is_the_same_both_ways_and_1_where_there_is_no_difference() -> None:
     good, bad, human, groups, parts = made_up()
     clear = estimate([human, bad], [1, -1], human, groups, parts=parts, resamples=300)
     assert clear.interval[0] > 0.2
-    assert 0 < clear.p < 0.001
+    assert 0 < clear.p < 0.05
     back = estimate([bad, human], [1, -1], human, groups, parts=parts, resamples=300)
     assert (back.value, back.p) == (pytest.approx(-clear.value), pytest.approx(clear.p))
     none = estimate([good, good], [1, -1], human, groups, parts=parts, resamples=300)
