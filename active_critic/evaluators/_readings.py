@@ -11,7 +11,7 @@ from active_critic.approval import Approval, approval
 from active_critic.asking import PER_ITEM
 from active_critic.calibration import SHOWN, Calibration, calibrate, percent
 from active_critic.demo_search import MIN_COVERAGE, Search
-from active_critic.errors import EndpointDown, FitError, RequestRefused
+from active_critic.errors import BudgetSpent, FitError, ModelError, RequestRefused
 from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators.base import Progress
 from active_critic.evaluators.gpt_score import weighing_turns
@@ -65,10 +65,13 @@ def readings_for(lm: LanguageModel, uses: Mapping[str, Use]) -> tuple[tuple[str,
 
 def _no_likelihood(lm: LanguageModel) -> str | None:
     """Why the likelihood cannot be had, or None where it can."""
+    _ = lm.capabilities  # chat works, else this says why not
     try:
         return None if lm.gives_likelihood else refusal(lm.name)
-    except EndpointDown as down:  # chat may work all the same; if not, the next call says so
-        return f"{lm.name} failed when it was asked for the likelihood of a text: {down}"
+    except BudgetSpent:
+        raise
+    except ModelError as problem:  # a gateway may let only chat through, and answer anything else with 401 or 429
+        return f"{lm.name} failed when it was asked for the likelihood of a text: {problem}"
 
 
 def further_reading(
@@ -268,11 +271,16 @@ def words(calibration: Calibration, tried: Sequence[str], asked: int) -> list[st
         asked: How many examples it could have rested on.
     """
     said = []
+    if not (told := any(part.weight for part in calibration.parts)):
+        said.append(
+            "nothing that was read of the examples goes with their scores, so every text gets their mean score; try a "
+            "larger model"
+        )
     if left_out := [name for name in tried if name not in calibration.shares]:
         said.append(
             f"tried and left out of the score, for a share of the weights below {WORTH:.0%}: {', '.join(left_out)}"
         )
-    if len(calibration.parts) > 1:
+    if told and len(calibration.parts) > 1:
         shares = ", ".join(f"{name} {share:.0%}" for name, share in calibration.shares.items())
         said.append(f"the score is combined from {shares} (shares of the weights, fitted on {calibration.n} examples)")
     if percent(SHOWN) not in calibration.half_widths:

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from active_critic.approval import Approval, approval_turns, check_probabilities
-from active_critic.errors import ProtocolError
+from active_critic.errors import ModelError, ProtocolError
 from active_critic.evaluators._readings import READINGS, further_reading, is_copy, readings_of, value_of
 from active_critic.evaluators.gpt_score import weighing_turns
 from active_critic.evaluators.judging import Judge
 from active_critic.evaluators.surface import SurfaceFloor
 from active_critic.examples import example_key
 from active_critic.lm.client import Turn
-from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood
+from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood, refusal
 from active_critic.records import Example, Verdict
 from active_critic.scoring import OVERALL_QUESTION, Scorer, demo_turns, instructions, item
 
@@ -63,8 +63,11 @@ class CriticJudge(Judge):
         """The scorer's verdict, or another reading of the response."""
         if question in self.further:
             return further_reading(question, self.scorer.lm, self.scorer.protocol.criteria, example)
+        lm = self.scorer.lm
         if "approval" in self.further:
-            check_probabilities(self.scorer.lm)
+            check_probabilities(lm)
+        if "likelihood" in self.further and not lm.gives_likelihood:
+            raise ModelError(f"{refusal(lm.name)}; or fit again with this model, or with --use-likelihood never")
         # What stands among the demonstrations with its human score would be read off the prompt.
         itself = (example_key(example), None)
         return self.scorer.rated(example.source, example.response, explain=explain, without=itself)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -59,8 +60,8 @@ class Run:
         self.check_command = lm.check_command if lm else "active-critic lm check"
         self.answered = False
         self.in_a_row = 0
-        self.read = False
-        self.unanswered = 0
+        self.read: set[str] = set()
+        self.unanswered: Counter[str] = Counter()
         self.failure: ModelError | None = None
         self.stopped = False
 
@@ -74,7 +75,7 @@ class Run:
             answers[question] = self.judge.answer(question, entry, explain=self.explain)
         except PER_ITEM as problem:
             answers[question] = _Failed(why_unscored(problem, entry.source, entry.response), problem)
-            self._count_unanswered(problem)
+            self._count_unanswered(question, problem)
             return
         except BudgetSpent as problem:  # what the memory holds can still be scored: the others go on
             answers[question] = _Failed(str(problem), problem)
@@ -93,27 +94,32 @@ class Run:
         except BaseException:
             self.stopped = True  # before a worker takes the next question
             raise
-        self.answered, self.in_a_row, self.read = True, 0, True
+        self.answered, self.in_a_row = True, 0
+        self.read.add(question)
 
-    def _count_unanswered(self, problem: ModelError) -> None:
+    def _count_unanswered(self, question: str, problem: ModelError) -> None:
         """The endpoint works; but where it refuses everything, or writes what cannot be read, going on only costs."""
         self.answered, self.in_a_row = True, 0
         paid = isinstance(problem.usage, Usage) and problem.usage.calls > 0
         if not isinstance(problem, RequestRefused) and not (isinstance(problem, UnreadableReply) and paid):
             return
-        self.unanswered += 1
-        if self.read or self.unanswered < UNREADABLE_AT_FIRST:
+        self.unanswered[question] += 1
+        if question in self.read or self.unanswered[question] < UNREADABLE_AT_FIRST:
             return
         self.stopped = True
+        where = f" for the {question} reading" if len(self.judge.questions) > 1 else ""
         if not isinstance(problem, UnreadableReply):
-            refusal = RequestRefused(f"none of the first {self.unanswered} requests was answered; the last: {problem}")
+            refusal = RequestRefused(
+                f"none of the first {UNREADABLE_AT_FIRST} requests{where} was answered; the last: {problem}"
+            )
             refusal.add_note(
                 "Stopped, so that no more is sent to an endpoint that refuses everything. Before you run this again, "
                 f"try: {self.check_command}"
             )
             raise refusal from None
         failure = UnreadableReply(
-            f"none of the first {self.unanswered} replies could be read; the last: {problem}", reply=problem.reply
+            f"none of the first {UNREADABLE_AT_FIRST} replies{where} could be read; the last: {problem}",
+            reply=problem.reply,
         )
         failure.add_note(
             "Stopped, so that nothing is spent on a model that does not answer in the form asked for. The replies are "

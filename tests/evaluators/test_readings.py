@@ -11,7 +11,17 @@ from simulated import simulated_lm
 
 from active_critic.calibration import Calibration, Part
 from active_critic.demo_search import DemoSearch, Search
-from active_critic.errors import ContextOverflow, FitError, ProtocolError, RequestRefused
+from active_critic.errors import (
+    AuthenticationFailed,
+    BillingStopped,
+    ContextOverflow,
+    EndpointDown,
+    FitError,
+    ModelError,
+    ProtocolError,
+    RateLimited,
+    RequestRefused,
+)
 from active_critic.evaluators import ActiveCritic, load
 from active_critic.evaluators._readings import Combiner, words
 from active_critic.evaluators.fit_report import FOLDS, held_out_predictions
@@ -245,11 +255,42 @@ def test_what_cannot_be_weighed_or_read_is_unscored_with_the_reason_and_the_othe
 def test_what_cannot_be_rated_is_unscored_and_its_cost_is_said() -> None:
     program = fitted().fitted
     mute = scripted_lm(lambda turns: "I would rather not.", likelihood=likely)
+    assert mute.gives_likelihood  # by a call that belongs to no item
+    before = mute.usage.calls
     (verdict,) = ActiveCritic.from_protocol(program, mute, journal=None).score_many(items(1))
     assert verdict.score is None
     assert "could not be read" in (verdict.unscored or "")
     assert (verdict.interval, dict(verdict.parts), verdict.read_from) == (None, {}, None)
-    assert verdict.usage.calls == mute.usage.calls
+    assert verdict.usage.calls == mute.usage.calls - before
+
+
+def test_a_program_that_needs_the_likelihood_is_paid_for_no_item_where_the_model_gives_none() -> None:
+    program = fitted().fitted
+    lm = simulated_lm(approves=lambda turns: 0.5)
+    _ = lm.capabilities
+    before = lm.usage.calls
+    with pytest.raises(ModelError, match=r"no token log-probabilities of a given text .*--use-likelihood never"):
+        list(ActiveCritic.from_protocol(program, lm, journal=None).score_many(items(100)))
+    assert lm.usage.calls == before
+
+
+def test_one_question_that_is_never_answered_stops_the_run_although_the_others_are() -> None:
+    program = fitted(readings=("approval",)).fitted
+    lm = simulated_lm()  # which has no approval to read
+    with pytest.raises(RequestRefused, match="none of the first 20 requests for the approval reading was answered"):
+        list(ActiveCritic.from_protocol(program, lm, journal=None).score_many(items(100)))
+
+
+@pytest.mark.parametrize("kind", [AuthenticationFailed, BillingStopped, EndpointDown, RateLimited])
+def test_a_gateway_for_chat_alone_costs_the_likelihood_and_not_the_fit(kind: type[ModelError]) -> None:
+    def closed(turns: list[Turn], text: str) -> list[float]:
+        raise kind("chat only")
+
+    critic = ActiveCritic(weighing_lm(closed), **SMALL).fit(examples(), scale="0..5")
+    assert "likelihood" not in [part.name for part in critic.fitted.calibration.parts]
+    assert any("read without the likelihood" in note and "chat only" in note for note in critic.fitted.provenance.notes)
+    with pytest.raises(ModelError, match="chat only"):
+        fitted(weighing_lm(closed), readings=("likelihood",))
 
 
 # --- programs ---------------------------------------------------------------------------------------------------------
@@ -333,6 +374,16 @@ def test_the_notes_say_the_shares_and_warn_of_a_critic_that_leans_on_the_surface
     assert "use_surface='never'" in warning
     noted = fitted().fitted.provenance.notes
     assert any(note.startswith("the score is combined from rating ") for note in noted)
+
+
+def test_a_program_that_gives_every_text_the_same_score_says_so() -> None:
+    lm = weighing_lm(rate=lambda response, turns: 3, approves=lambda turns: 0.5)
+    critic = fitted(lm, readings=("approval",))
+    assert [part.weight for part in critic.fitted.calibration.parts] == [0, 0]
+    assert len({verdict.score for verdict in critic.score_many(items())}) == 1
+    notes = critic.fitted.provenance.notes
+    assert any("so every text gets their mean score" in note for note in notes)
+    assert not any("combined" in note for note in notes)
 
 
 # --- the report -------------------------------------------------------------------------------------------------------
