@@ -20,7 +20,7 @@ from active_critic import stats
 from active_critic.asking import UNREADABLE_AT_FIRST
 from active_critic.demos import demonstrate
 from active_critic.errors import BudgetSpent, FitError
-from active_critic.examples import example_key, group_of, human_score
+from active_critic.examples import example_key, group_of, human_score, same_texts
 from active_critic.lm.client import CHARS_PER_TOKEN
 from active_critic.protocols import CriticProtocol, Demo, Reading
 from active_critic.records import Example, Usage, Verdict
@@ -254,7 +254,7 @@ class Search:
 
         def one(index: int) -> tuple[int, Verdict]:
             example = self.examples[index]
-            without = (self.keys[index], self.groups[index])
+            without = [demo.example_id for demo in scorer.rate.demos if self._hidden(demo, index)]
             return index, scorer.verdict(example.source, example.response, explain=False, without=without)
 
         workers = max(1, min(self.student.lm.workers, len(todo)))
@@ -281,12 +281,12 @@ class Search:
     def _kept_prefix(self, candidate: int, index: int) -> int:
         """How many of a candidate's demonstrations stand before the first that this example may not see."""
         demos = self.sets[candidate]
-        hidden = (
-            position
-            for position, demo in enumerate(demos)
-            if demo.example_id == self.keys[index] or demo.group == self.groups[index]
-        )
-        return next(hidden, len(demos))
+        return next((place for place, demo in enumerate(demos) if self._hidden(demo, index)), len(demos))
+
+    def _hidden(self, demo: Demo, index: int) -> bool:
+        """Whether an example may not see this demonstration: its own, or one of its document."""
+        example = self.examples[index]
+        return demo.group == self.groups[index] or same_texts(example, demo.source, demo.response)
 
     def q(self, candidate: int, indices: Sequence[int]) -> tuple[float | None, int, int]:
         """Q of a candidate over those of these examples that it was tried on; how many it scored, and was tried on."""

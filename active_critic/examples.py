@@ -68,6 +68,24 @@ def example_key(example: Example) -> str:
     return _digest(example.source, example.response)[:16]
 
 
+def text_key(example: Example) -> str:
+    """As ``example_key``, but the same for texts that differ in nothing but white space (line ends, blanks)."""
+    return _digest(_spaced(example.source), _spaced(example.response))[:16]
+
+
+def same_texts(example: Example, source: str, response: str) -> bool:
+    """Whether an example has these texts, white space aside; one that comes without a source may have any."""
+    if example.response.split(maxsplit=1)[:1] != response.split(maxsplit=1)[:1]:
+        return False  # as nearly always, and quickly
+    if _spaced(example.response) != _spaced(response):
+        return False
+    return not example.source.strip() or _spaced(example.source) == _spaced(source)
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
+
+
 def by_content(examples: Examples) -> Examples:
     """The same examples in an order that depends on what they say alone, not on the order of rows."""
 

@@ -96,7 +96,7 @@ class Provenance(Record):
         seed: Seed of splits, sampling and search.
         data_sha256: Hash over the training examples' texts and scores.
         n_train: Training examples used.
-        fitted_on: The keys of the training texts (``examples.example_key``), so that scoring can tell them from others.
+        fitted_on: The keys of the training texts (``examples.text_key``), so that scoring can tell them from others.
         versions: Package versions by name.
         settings: The evaluator's parameters.
         notes: What the fit had to tell its user.

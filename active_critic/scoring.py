@@ -7,7 +7,7 @@ question; the overall question continues the conversation in which the criteria 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import dspy
@@ -69,16 +69,14 @@ class Scorer(dspy.Module):  # type: ignore[misc]
         verdict = self.verdict(source, response, explain=explain)
         return dspy.Prediction(score=verdict.score, verdict=verdict)
 
-    def verdict(
-        self, source: str, response: str, *, explain: bool = True, without: tuple[str, str | None] | None = None
-    ) -> Verdict:
+    def verdict(self, source: str, response: str, *, explain: bool = True, without: Collection[str] = ()) -> Verdict:
         """Rate one response.
 
         Args:
             source: What the response was made from.
             response: The text to rate.
             explain: Also write explanations, justification and advice; ratings are the same either way.
-            without: (example key, group) whose demonstrations are left out of the prompt.
+            without: Identities (``Demo.example_id``) of demonstrations that are left out of the prompt.
 
         Raises:
             ModelError: The endpoint cannot be used (down, wrong key, ...). A reply that cannot be read, or a prompt
@@ -90,16 +88,11 @@ class Scorer(dspy.Module):  # type: ignore[misc]
             usage = problem.usage if isinstance(problem.usage, Usage) else Usage()
             return Verdict(unscored=why_unscored(problem, source, response), usage=usage)
 
-    def rated(
-        self, source: str, response: str, *, explain: bool = True, without: tuple[str, str | None] | None = None
-    ) -> Verdict:
+    def rated(self, source: str, response: str, *, explain: bool = True, without: Collection[str] = ()) -> Verdict:
         """:meth:`verdict`, which raises what concerns this response alone, too (``asking.PER_ITEM``)."""
         if not response.strip():
             return Verdict(unscored="the response is empty")
-        demos: Sequence[Demo] = self.rate.demos
-        if without is not None:
-            key, group = without
-            demos = [d for d in demos if d.example_id != key and (group is None or d.group != group)]
+        demos = [demo for demo in self.rate.demos if demo.example_id not in without]
         reading = self.protocol.reading
         if reading.order == "reason_first":
             explain = True  # the reasons are part of how the rating comes about

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from active_critic.data import Examples, check_examples, data_sha256, example_key, folds, group_of, split
 from active_critic.errors import DataError
-from active_critic.examples import by_content
+from active_critic.examples import by_content, same_texts, text_key
 from active_critic.records import Example
 
 
@@ -36,6 +36,18 @@ def test_the_key_depends_on_the_texts_and_on_nothing_else() -> None:
     assert example_key(Example("b", "a", 1.0, id="x", row=3)) == example_key(Example("b", "a", 5.0, group="g"))
     assert len({example_key(e) for e in (Example("b", "a"), Example("a", "b"), Example("ab"), Example("", "ab"))}) == 4
     assert len(example_key(Example("lone \ud83d"))) == 16
+
+
+def test_texts_are_the_same_whatever_their_line_ends_and_blanks() -> None:
+    one = Example("He came.\r\nHe  saw.", "Who was it?\r\n")
+    other = Example("He came.\nHe saw. ", "Who was it?")
+    assert text_key(one) == text_key(other) != text_key(Example("He came. He saw it.", "Who was it?"))
+    assert text_key(one) != text_key(Example(one.response, "Who is it?"))
+    assert same_texts(one, other.source, other.response)
+    assert not same_texts(one, other.source, "He came. He saw it.")
+    assert not same_texts(one, "Who is it?", other.response)
+    assert same_texts(Example(one.response), "Who is it?", other.response)  # judged without its source
+    assert not same_texts(one, "", other.response)
 
 
 def test_the_data_hash_ignores_order_but_not_scores_or_repetition() -> None:

@@ -47,7 +47,7 @@ def test_a_kept_head_serves_no_other_demonstrations() -> None:
     seen: list[Any] = []
     scorer = scoring.Scorer(program(mode="coarse"), simulated_lm(seen=seen))
     scorer.verdict("Where?", "Here.")
-    scorer.verdict("Where?", "Here.", without=("k", None))
+    scorer.verdict("Where?", "Here.", without=["k"])
     scorer.rate.demos = [scorer.protocol.demos[0].model_copy(update={"response": "Nowhere."})]
     scorer.verdict("Where?", "Here.")
     with_one, without, changed = ([text for _, text in turns] for turns in seen)

@@ -509,10 +509,10 @@ def test_copies_share_the_model_but_not_the_demonstrations() -> None:
     assert scorer.reset_copy().rate.demos == []
 
 
-def test_demonstrations_of_the_example_or_its_group_are_left_out() -> None:
+def test_demonstrations_that_are_named_are_left_out() -> None:
     asked = Asked(answering())
-    scorer = Scorer(protocol(mode="coarse", demos=(demo(1, "a"), demo(2, "b"), demo(3, "a"), demo(4, "c"))), asked.lm)
-    for without, shown in ((("key2", None), "134"), (("key4", "a"), "2"), (("none", "none"), "1234"), (None, "1234")):
+    scorer = Scorer(protocol(mode="coarse", demos=tuple(demo(i) for i in range(1, 5))), asked.lm)
+    for without, shown in ((["key2"], "134"), ({"key1", "key3", "key4"}, "2"), (["none"], "1234"), ((), "1234")):
         scorer.verdict("Where?", "Here.", without=without)
         said = "".join(re.findall(r"answer (\d)", "".join(text for _, text in asked.conversations[-1])))
         assert said == shown

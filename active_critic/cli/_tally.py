@@ -6,7 +6,7 @@ import re
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from active_critic.examples import example_key, group_of
+from active_critic.examples import example_key, group_of, text_key
 from active_critic.files import BadRow
 
 if TYPE_CHECKING:
@@ -95,11 +95,10 @@ class Tally:
         if example.score is None:
             return
         self._with_human += 1
-        key = example_key(example)
-        if key in self._demos:
+        if example_key(example) in self._demos:
             self._shown += 1
             return
-        drawn = self._known if key in self._fitted_on else self._new
+        drawn = self._known if text_key(example) in self._fitted_on else self._new
         drawn.add((example.score, float("nan") if score is None else score, group_of(example)), self._random)
 
     def summary(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from active_critic import store
 from active_critic.data import iter_examples, read_examples
 from active_critic.errors import ActiveCriticWarning, DataError, FitError, UnknownModel
 from active_critic.evaluators.judging import Judge, Run
-from active_critic.examples import Examples, by_content, check_examples, data_sha256, example_key
+from active_critic.examples import Examples, by_content, check_examples, data_sha256, text_key
 from active_critic.files import BadRow
 from active_critic.journal import Journal, default_path
 from active_critic.lm import LanguageModel, open_lm
@@ -128,7 +128,7 @@ class Evaluator(ABC):
             seed=getattr(self, "seed", 0),
             data_sha256=data_sha256(data),
             n_train=len(data),
-            fitted_on=tuple(sorted({example_key(example) for example in data})),
+            fitted_on=tuple(sorted({text_key(example) for example in data})),
             versions=versions(),
             settings={name: _plain(value) for name, value in self.parameters().items()},
             notes=tuple(dict.fromkeys(notes)),

@@ -12,7 +12,7 @@ from active_critic.evaluators._readings import READINGS, further_reading, is_cop
 from active_critic.evaluators.gpt_score import weighing_turns
 from active_critic.evaluators.judging import Judge
 from active_critic.evaluators.surface import SurfaceFloor
-from active_critic.examples import example_key
+from active_critic.examples import same_texts
 from active_critic.lm.client import Turn
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood, refusal
 from active_critic.records import Example, Verdict
@@ -52,7 +52,8 @@ class CriticJudge(Judge):
         if question == "approval":
             return approval_turns(self.scorer.protocol.criteria, example.source, example.response)
         protocol = self.scorer.protocol
-        demos = [demo for demo in self.scorer.rate.demos if demo.example_id != example_key(example)]
+        itself = self._itself(example)
+        demos = [demo for demo in self.scorer.rate.demos if demo.example_id not in itself]
         turns: list[Turn] = [("system", instructions(protocol)), *demo_turns(protocol, demos)]
         turns.append(("user", item(example.source, example.response, protocol)))
         if protocol.mode == "fine":
@@ -68,9 +69,13 @@ class CriticJudge(Judge):
             check_probabilities(lm)
         if "likelihood" in self.further and not lm.gives_likelihood:
             raise ModelError(f"{refusal(lm.name)}; or fit again with this model, or with --use-likelihood never")
-        # What stands among the demonstrations with its human score would be read off the prompt.
-        itself = (example_key(example), None)
+        itself = self._itself(example)
         return self.scorer.rated(example.source, example.response, explain=explain, without=itself)
+
+    def _itself(self, example: Example) -> set[str]:
+        """The demonstrations that are this example: its human score would be read off the prompt."""
+        demos = self.scorer.rate.demos
+        return {demo.example_id for demo in demos if same_texts(example, demo.source, demo.response)}
 
     def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
         """The same; combined with the other readings where the program says so."""

@@ -30,7 +30,7 @@ from active_critic.errors import FitError
 from active_critic.evaluators._fitting import check_aspects, check_whole
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
 from active_critic.evaluators.judging import Judge
-from active_critic.examples import Examples, example_key, group_of, human_score
+from active_critic.examples import Examples, example_key, group_of, human_score, same_texts
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.protocols import Protocol, Reading
@@ -154,11 +154,11 @@ class ICEJudge(Judge):
             f"Answer in this form, on one line: {compact(self.sheet.skeleton)}"
         )
         turns: list[Turn] = [("system", system)]
-        own, texts = example_key(example), needed(example, aspect.input)
-        seen = (texts["source"], texts["reference"], example.response)
+        texts = needed(example, aspect.input)
+        # By what is shown: a text that is judged on its own may come without the source it was scored with.
+        judged = Example(example.response, texts["source"] or texts["reference"])
         for shot in aspect.shots:
-            # By what is shown, too: a text that is judged on its own may come without the source it was scored with.
-            if shot.example_id != own and (shot.source, shot.reference, shot.response) != seen:
+            if not same_texts(judged, shot.source or shot.reference, shot.response):
                 turns.append(("user", shown_texts(shot.source, shot.response, shot.reference)))
                 turns.append(("assistant", compact({"rating": reading.from_percent(shot.score)})))
         return [*turns, ("user", shown_texts(texts["source"], example.response, texts["reference"]))]

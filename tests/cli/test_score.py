@@ -170,7 +170,8 @@ def test_demonstrations_do_not_count_and_the_training_set_is_recognised(run, exa
 def test_items_that_the_program_was_fitted_on_do_not_count_beside_others(run, examples, program, tmp_path) -> None:
     known = [json.loads(line) for line in examples.read_text().splitlines()]
     new = [{"response": f"another text {i} " + "word " * i, "rating": 1 + i % 5} for i in range(12)]
-    items = write(tmp_path / "i.jsonl", [*known[1:], *new])
+    respaced = [{**row, "response": f"{row['response']}\r\n"} for row in known[1:]]
+    items = write(tmp_path / "i.jsonl", [*respaced, *new])
     found = run("score", program, items, "-o", "s.jsonl", "--json").document["agreement"]
     assert found["figures"]["total"] == 12
     assert found["fitted_on_left_out"] + found["demonstrations_left_out"] == len(known) - 1

@@ -204,8 +204,9 @@ def test_a_text_is_never_judged_with_itself_in_the_prompt() -> None:
     evaluator = fitted(rating(seen))
     shot = evaluator.fitted.aspects[0].shots[0]
     assert example_key(Example(shot.response, shot.source)) == shot.example_id
-    evaluator.score(shot.response, shot.source)
-    assert sum(shot.response in text for _, text in seen[0]) == 1
+    for response, source in ((shot.response, shot.source), (f"{shot.response} \r\n", shot.source), (shot.response, "")):
+        evaluator.score(response, source)
+        assert sum(shot.response in text for _, text in seen[-1]) == 1
 
 
 def test_hostile_texts_stay_inside_their_marks() -> None:

@@ -293,6 +293,22 @@ def test_a_gateway_for_chat_alone_costs_the_likelihood_and_not_the_fit(kind: typ
         fitted(weighing_lm(closed), readings=("likelihood",))
 
 
+def test_a_text_is_never_judged_beside_its_own_human_score_however_it_is_spaced() -> None:
+    searched = fitted(candidates=2, demos=2)
+    shown = next(candidate.demos for candidate in searched.candidates_ if candidate.demos)
+    program = searched.fitted.model_copy(update={"demos": shown})
+    demo = shown[0]
+    seen: list[list[Turn]] = []
+    critic = ActiveCritic.from_protocol(program, weighing_lm(seen=seen), journal=None)
+    spaced = demo.response.replace(" ", "\r\n", 1)
+    for response, source in ((demo.response, demo.source), (spaced, f"{demo.source}\n"), (demo.response, "")):
+        seen.clear()
+        critic.score(response, source)
+        times = {sum(demo.response in text for _, text in turns) for turns in seen}
+        assert max(times) == (response == demo.response)  # as the text to judge
+        assert any(shown[1].response in text for turns in seen for _, text in turns)
+
+
 # --- programs ---------------------------------------------------------------------------------------------------------
 
 
