@@ -72,9 +72,9 @@ def _basis(found: Curve) -> str:
         "Gain: of the mean of 3 over the size before, on tests scored at both."
     )
     if last.interval:
-        covered = "documents" if once else "documents and over the labels drawn"
+        covered = "documents" if last.repeats < 2 else "documents and over the labels drawn"
         said += (
-            f" In brackets: {last.confidence:.0%} bootstrap intervals over {covered} ({last.resamples:,} resamples); "
+            f" In brackets: {last.confidence:.0%} intervals over {covered} ({last.resamples:,} resamples); "
             "p: from the same, corrected for all differences here (Holm)."
         )
     return said

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from active_critic.bootstrap import ALPHA
+from active_critic.demo_search import MIN_COVERAGE
 from active_critic.errors import FitError
 from active_critic.examples import Examples, group_of
 from active_critic.meta_evaluation.splits import Split
@@ -119,6 +120,11 @@ class MethodResult:
     over_floor: Compared | None = None
 
     @property
+    def whole(self) -> bool:
+        """Whether it failed in no split and scored 90 % of the examples: else its figures rest on too few of them."""
+        return not self.failures and self.agreement.coverage >= MIN_COVERAGE
+
+    @property
     def needs(self) -> Usage:
         """Fit and scoring together."""
         return self.fit + self.scoring
@@ -205,12 +211,17 @@ class Comparison:
         if not measured:
             return ["No method could be measured."]
         best = max(measured, key=lambda method: method.agreement.mean or 0.0)
-        said = [f"{best.name} has the highest mean of the three correlations with people, {_figure(best.agreement)}."]
+        few = "" if best.whole else f", but of {best.agreement.n:,} of {best.agreement.total:,} examples only"
+        said = [
+            f"{best.name} has the highest mean of the three correlations with people, {_figure(best.agreement)}{few}."
+        ]
         if (best.agreement.mean or 0) <= 0:
             said = ["No method agrees with people: no mean of the three correlations is above 0."]
         compared = [method for method in measured if method.over_baseline is not None]
         if self.baseline is None or not compared:
             return said
+        if not self.settings["resamples"]:
+            return [*said, "Whether differences are more than chance was not tested: that takes resamples."]
         ahead = [method.name for method in compared if method.over_baseline and method.over_baseline.ahead]
         behind = [method.name for method in compared if method.over_baseline and method.over_baseline.behind]
         rest = [method.name for method in compared if method.name not in {*ahead, *behind}]
@@ -223,8 +234,12 @@ class Comparison:
         if rest:
             said.append(f"Not to be told from {self.baseline} on these examples: {', '.join(rest)}.")
         if self.baseline_chosen:
-            broken = any(method.failures for method in self.methods)
-            of = "of those that failed in no split " if broken and not self[self.baseline].failures else ""
+            partly = any(not method.whole for method in self.methods)
+            of = (
+                f"of those that scored {MIN_COVERAGE:.0%} in all splits "
+                if partly and self[self.baseline].whole
+                else ""
+            )
             said.append(
                 f"{self.baseline} is the baseline because it is the best one {of}on these very examples, which favours "
                 "it; --against NAME fixes another beforehand."
@@ -233,7 +248,7 @@ class Comparison:
 
     def _floor(self, measured: Sequence[MethodResult]) -> list[str]:
         compared = [method for method in measured if method.over_floor is not None]
-        if not compared or self.baseline == FLOOR:
+        if not compared or self.baseline == FLOOR or not self.settings["resamples"]:
             return []
         beats = [method.name for method in compared if method.over_floor and method.over_floor.ahead]
         others = [method.name for method in compared if method.name not in beats]
@@ -324,8 +339,8 @@ def data_document(data: Examples, sha256: str) -> dict[str, Any]:
 
 
 def ranked(methods: Sequence[MethodResult]) -> list[MethodResult]:
-    """Best agreement first; then those that failed in a split, whose figures rest on fewer; then those without any."""
-    return sorted(methods, key=lambda m: (m.agreement.mean is None, bool(m.failures), -(m.agreement.mean or 0.0)))
+    """Best agreement first; then those whose figures rest on fewer examples (``whole``); then those without any."""
+    return sorted(methods, key=lambda m: (m.agreement.mean is None, not m.whole, -(m.agreement.mean or 0.0)))
 
 
 def _figure(found: Agreement) -> str:

@@ -42,6 +42,11 @@ class Estimate:
     confidence: float
     p_holm: float | None = None
 
+    @property
+    def repeats(self) -> int:
+        """The repeats in which it is defined."""
+        return sum(one is not None for one in self.by_repeat)
+
     def to_dict(self) -> dict[str, object]:
         """The same as plain JSON values."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}

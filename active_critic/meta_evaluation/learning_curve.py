@@ -113,10 +113,10 @@ class Curve:
     def advice(self) -> Advice:
         """Whether to label more: whether the last step's interval is above 0, or below ``WORTH``.
 
-        Unclear with a single repeat: what other labels would have brought is not known.
+        Unclear where a single repeat has it: what other labels would have brought is not known.
         """
         gain = self.points[-1].gain
-        if gain is None or gain.interval is None or len(self.repeats) < 2:
+        if gain is None or gain.interval is None or gain.repeats < 2:
             return "unclear"
         if gain.interval[1] < WORTH:
             return "stop"
@@ -147,8 +147,9 @@ class Curve:
             return []
         before, last = self.points[-2:]
         said = f"The last step, from {before.labels} to {last.labels} labels, brought {_figure(gain, '+z.2f')}"
-        if len(gain.by_repeat) < 2:
-            said += " in the only repeat; other labels may teach more or less, and the interval does not cover that."
+        if gain.repeats < 2:
+            only = "the only repeat" if len(gain.by_repeat) < 2 else f"one of {len(gain.by_repeat)} repeats"
+            said += f" in {only}; other labels may teach more or less, and the interval does not cover that."
         else:
             each = ", ".join("–" if one is None else f"{one:+z.2f}" for one in gain.by_repeat)
             said += f"; by repeat, each with other labels: {each}."
@@ -195,15 +196,20 @@ class Curve:
             return "Advice: none; without an interval, what the last step brought may be chance."
         if self.advice == "more":
             return f"Advice: label more; agreement is still rising at {last.labels} labels."
-        if len(self.repeats) < 2:
-            return "Advice: none; what the last step brought may lie in these very labels. Take several --repeats."
+        if gain.repeats < 2:
+            remedy = (
+                "Take several --repeats."
+                if len(self.repeats) < 2
+                else "Mend why the other repeats failed, or take more."
+            )
+            return f"Advice: none; what the last step brought may lie in these very labels. {remedy}"
         if gain.interval[1] < 0:
             return f"Advice: stop labelling for this evaluator; the last {last.labels - before.labels} labels did harm."
         if self.advice == "stop":
             return f"Advice: stop; that the last step brought {WORTH} or more is excluded."
         return (
             "Advice: too noisy to tell; more labels of this kind are not shown to help, nor shown not to. "
-            f"{gain.n:,} tests of {gain.groups:,} documents in {len(self.repeats)} repeats cannot tell a gain of "
+            f"{gain.n:,} tests of {gain.groups:,} documents in {gain.repeats} repeats cannot tell a gain of "
             f"{WORTH} from none; more repeats, or more documents to test on, might."
         )
 

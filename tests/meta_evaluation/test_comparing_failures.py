@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from compared import QUICK, Asking, asking, examples, model, noisy
+from compared import QUICK, Asking, asking, examples, longer, model, noisy
 
 from active_critic import errors
 from active_critic.meta_evaluation import compare
@@ -51,7 +51,27 @@ def test_a_failure_loses_one_split_of_one_method() -> None:
     assert any("a failed in 1 of 3 splits, first in its fit: not with these" in said for said in found.words)
     assert (broken.agreement.mean or 0) > (found["b"].agreement.mean or 0)  # and yet it is said to be the best
     assert found.words[0].startswith("a has the highest mean")
-    assert any("the best one of those that failed in no split" in said for said in found.words)
+    assert found.words[0].endswith(f"but of {broken.agreement.n} of 24 examples only.")
+    assert any("the best one of those that scored 90% in all splits" in said for said in found.words)
+
+
+def test_a_method_that_scores_few_examples_is_no_baseline_however_well_it_agrees() -> None:
+    def few(example):
+        return "no number" if int(example.response.split()[1]) % 3 else longer(example)
+
+    found = compare(examples(), {"few": asking("few", mark=few), "b": asking("b", mark=noisy)}, model(), **QUICK)
+    assert (found["few"].agreement.n, found["few"].failures) == (8, ())
+    assert (found["few"].agreement.mean or 0) > (found["b"].agreement.mean or 0)
+    assert not found["few"].whole
+    assert found.baseline == "b"
+
+
+def test_without_resamples_nothing_is_said_of_chance() -> None:
+    found = compare(examples(), {"a": asking("a"), "b": asking("b", mark=noisy)}, model(), **{**QUICK, "resamples": 0})
+    said = " ".join(found.words)
+    assert "was not tested" in said
+    assert "chance could explain" not in said
+    assert "Not to be told" not in said
 
 
 @pytest.mark.parametrize("kind", [errors.AuthenticationFailed, errors.UnknownModel, errors.BillingStopped])

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 from compared import model
-from curved import FALLING, FLAT, NOISY, QUICK, RISING, labelled
+from curved import FALLING, FLAT, NOISY, QUICK, RISING, labelled, learner
 from simulated import simulated_lm
 
 from active_critic.data import RecordWriter
+from active_critic.errors import FitError
 from active_critic.meta_evaluation.curves import curve
 from active_critic.meta_evaluation.learning_curve import WORTH
 
@@ -80,6 +81,24 @@ def test_one_repeat_says_what_its_interval_leaves_out() -> None:
     assert found.points[-1].gain.interval[0] > 0
     assert found.advice == "unclear"
     assert found.words[-1].startswith("Advice: none; what the last step brought may lie in these very labels")
+
+
+def test_repeats_that_failed_do_not_count_for_the_advice() -> None:
+    fits = []
+
+    def fails(data):
+        fits.append(len(data))
+        if len(data) == 20 and fits.count(20) > 1:
+            raise FitError("not these")
+
+    found = drawn(learner(lambda labels: 150 / labels**2, fails=fails), repeats=3)
+    gain = found.points[-1].gain
+    assert (gain.repeats, gain.by_repeat[1:]) == (1, (None, None))
+    assert gain.interval[0] > 0
+    assert found.advice == "unclear"
+    said = " ".join(found.words)
+    assert "in one of 3 repeats; other labels may teach more or less" in said
+    assert found.words[-1].endswith("Mend why the other repeats failed, or take more.")
 
 
 def test_labels_of_hardly_more_documents_are_said_to_be(rising) -> None:
