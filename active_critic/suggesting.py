@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from active_critic.data import read_examples
+from active_critic.data import read_examples, unread_score
 from active_critic.errors import DataError
 from active_critic.evaluators.base import Evaluator, Progress
-from active_critic.evaluators.surface import FEATURES, WITHIN, surface_features
+from active_critic.evaluators.surface import FEATURES, WITHIN, figures_of
 from active_critic.examples import example_key, group_of
 from active_critic.records import Example, Verdict
 
@@ -205,6 +205,8 @@ def _labelled(given: Any) -> tuple[Example, ...]:
     if isinstance(given, Sequence) and not len(given):
         return ()
     read = read_examples(given, scored=False)
+    if (unread := unread_score(read)) is not None:
+        raise unread
     scored = {example_key(example): example for example in read if example.score is not None}
     if not scored:
         remedy = "name its column with --fields score=NAME, or leave the labelled texts out"
@@ -239,16 +241,18 @@ class Places:
         Args:
             examples: The texts.
             verdicts: On them, all with a score.
-            figures: ``surface_features`` of each, where they are there already.
+            figures: ``figures_of(examples)``, where they are there already.
         """
-        shown = [surface_features(example) for example in examples] if figures is None else figures
+        shown = figures_of(examples) if figures is None else figures
         parts = set.intersection(*(set(verdict.parts) for verdict in verdicts))
         names = [name for name in verdicts[0].parts if name in parts] if len(parts) > 1 else ["score"]
         readings = [[v.parts[name] for name in names] if len(parts) > 1 else [v.score] for v in verdicts]
         raw = np.hstack([np.array(readings, dtype=np.float64), shown])
-        spread = raw.std(axis=0)
+        known = np.ma.masked_invalid(raw)
+        spread = known.std(axis=0).filled(0.0)
         varies = spread > 1e-9
-        standard = np.clip((raw - raw.mean(axis=0))[:, varies] / spread[varies], -WITHIN, WITHIN)
+        # A text without a source or a reference is at the mean of the others: that it has none is no place.
+        standard = np.clip((known - known.mean(axis=0)).filled(0.0)[:, varies] / spread[varies], -WITHIN, WITHIN)
         varying = int(varies[len(names) :].sum())
         weights = np.where(np.arange(len(varies)) < len(names), 1.0, max(1, varying) ** -0.5)[varies]
         named = np.array([*names, *FEATURES])[varies]

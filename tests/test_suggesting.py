@@ -119,6 +119,19 @@ def test_readings_that_differ_are_told_apart_where_surface_and_score_do_not() ->
     assert farthest(places.at, 6, 2, list("abcdef"), 1)[1][0] == 5
 
 
+def test_that_a_text_has_no_reference_is_no_place() -> None:
+    """What is labelled may come with references, and the pool without: the same reply is where it was."""
+    known = [Example(e.response, e.source, reference=f"{e.response} indeed") for e in texts(12)]
+    verdicts = [Verdict(score=3.0)] * 24
+    places = Places.of([*texts(12), *known], verdicts)
+    reference = [place for place, name in enumerate(places.names) if name.startswith("reference")]
+    assert reference
+    assert np.abs(places.standard[:12, reference]).max() == 0
+    plain = Places.of([*texts(12), *texts(12)], verdicts)
+    shared = [place for place, name in enumerate(places.names) if name in plain.names]
+    assert places.standard[:, shared] == pytest.approx(plain.standard)
+
+
 # --- scoring and choosing -------------------------------------------------------------------------------------------
 
 
@@ -221,6 +234,9 @@ def test_what_cannot_be_is_said_before_anything_is_scored(surface: Surface) -> N
         suggest(surface, texts(5), 4, labelled=[Example(e.response, e.source, 1.0) for e in texts(3)])
     with pytest.raises(DataError, match="none of the labelled rows has a score"):
         suggest(surface, texts(5), 2, labelled=texts(3))
+    rows = [{"response": e.response, "source": e.source, "score": "4/5"} for e in texts(3)]
+    with pytest.raises(DataError, match="4/5"):
+        suggest(surface, texts(5), 2, labelled=[*rows, {"response": "fine", "score": "3"}])
 
 
 def test_texts_that_nothing_tells_apart_are_said_to_be_so(surface: Surface) -> None:
