@@ -249,7 +249,11 @@ class _Understudy:
         value = 1 + 4 * self._found(rated[-1] if rated else "", prompt, shown)
         form: Any = request.config.response_format
         if isinstance(form, Mapping) and "schema" in form:
-            text = json.dumps(_Plausible(form["schema"], value, self.own + prompt).fill(form["schema"]))
+            if rated and list(form["schema"].get("properties", ())) == ["text"]:
+                filled = {"text": self._changed(rated[-1], prompt)}
+            else:
+                filled = _Plausible(form["schema"], value, self.own + prompt).fill(form["schema"])
+            text = json.dumps(filled)
         elif turns[-1][1].endswith(YES_OR_NO):
             return as_response(self.lm.name, replace(read, completion_tokens=1), *one_word((value - 1) / 4))
         else:
@@ -278,6 +282,10 @@ class _Understudy:
         else:
             good = _share(self.own + response)
         return (1 - doubt) * good + doubt * _share(self.own + prompt)
+
+    def _changed(self, response: str, prompt: str) -> str:
+        """A response that was to be changed: made from it, and another one for every prompt, as what is scored next."""
+        return f"{response} {int(1e9 * _share(self.own + prompt))}"
 
     def weigh(self, turns: Sequence[Turn], text: str) -> Likelihood:
         _, read = self._read(turns)

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from conftest_cli import opener, refuse, rows, write
+from simulated import form, last_item
 
 from active_critic import errors
+from active_critic.lm import LanguageModel, Turn, scripted_lm
 from active_critic.probes.attacks import ATTACKS
 
 FEW = "planted-verdict,flattery,padding"
@@ -206,6 +208,34 @@ def test_the_programs_own_model_makes_texts_worse_where_it_is_asked_to(run, prog
         ("inversion", 6), ("sentence-deletion", 0),  # by rule all the same, and replies of one sentence have none
     ]  # fmt: skip
     assert found["usage"]["calls"] == 6 + 6 + 6
+
+
+def test_what_the_model_would_write_is_rehearsed_with_its_scoring(run, program, tmp_path) -> None:
+    good = "He thinks that the {} is closed on Monday. It will open after dinner."
+    items = write(
+        tmp_path / "good.jsonl",
+        [{"source": "The town.", "response": good.format(place), "doc_id": place} for place in ("beach", "pub", "bar")],
+    )
+
+    def opened(name: str, **_: Any) -> LanguageModel:
+        def answer(turns: list[Turn]) -> str:
+            if "Give the changed text" not in turns[-1][1]:
+                return json.dumps(form(turns, 3))
+            written.append(f"{last_item(turns)} Number {len(written)}.")
+            return json.dumps({"text": written[-1]})
+
+        return scripted_lm(answer, name=name, levels=lambda _: {"3": 1.0})
+
+    written: list[str] = []
+    command = ("probe", program, items, "--by", "model", "--json", "a.json")
+    estimated = run(*command, "--estimate", opener=opened)
+    assert (estimated.code, written) == (0, []), estimated.err
+    done = run(*command, opener=opened)
+    assert done.code == 0, done.err
+    assert len(written) == 3 * 14
+    calls = json.loads(Path("a.json").read_text())["usage"]["calls"]
+    assert calls == 3 * (14 + 1 + 18)
+    assert f"{calls} calls" in estimated.out
 
 
 def test_a_program_without_a_model_cannot_write(run, examples, items) -> None:

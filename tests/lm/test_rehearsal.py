@@ -177,6 +177,18 @@ def test_replies_are_in_the_form_and_no_longer_than_asked() -> None:
     assert rehearsal(embedded()).ask([("user", "?")], max_tokens=2).usage.completion_tokens <= 2
 
 
+def test_a_text_that_is_to_be_changed_is_made_from_the_one_in_the_prompt() -> None:
+    form = {"type": "object", "properties": {"text": {"type": "string", "maxLength": 300}}}
+
+    def changed(how: str) -> str:
+        turns = [("system", how), ("user", "<response>\nA\nshop.\n</response>\n\nGive the changed text.")]
+        return json.loads(rehearsal(embedded()).ask(turns, max_tokens=50, schema=form).text)["text"]
+
+    ways = {changed("Shorten the text."), changed("Turn it round.")}
+    assert len(ways) == 2
+    assert all(text.startswith("A\nshop. ") for text in ways)
+
+
 # --- speed ----------------------------------------------------------------------------------------------------------
 
 
