@@ -26,6 +26,9 @@ class _Found(Protocol):
     @property
     def words(self) -> list[str]: ...
 
+    @property
+    def unscored(self) -> int: ...
+
     def to_dict(self) -> dict[str, Any]: ...
 
     def rows(self) -> list[dict[str, Any]]: ...
@@ -130,7 +133,7 @@ def probe(
             for row in found.rows():
                 table.write(row)
     _show(found.words)
-    if getattr(found, "unscored", 0):
+    if found.unscored:
         raise typer.Exit(common.UNSCORED)
 
 

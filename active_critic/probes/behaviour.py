@@ -126,6 +126,11 @@ class Behaviour:
     resamples: int
 
     @property
+    def unscored(self) -> int:
+        """Texts that were left unscored as they were; they count nowhere."""
+        return self.examples - self.scored
+
+    @property
     def words(self) -> list[str]:
         """The findings, one a line: what it is sensitive to, blind to, and confuses."""
         return told(self)

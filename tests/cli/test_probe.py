@@ -110,6 +110,9 @@ def test_texts_that_cannot_be_scored_as_they_are_are_7(run, program, items) -> N
     done = run("probe", program, items, "--attacks", "--families", "flattery", opener=opener(rate=rate))
     assert done.code == 7
     assert "1 of 6 texts could not be scored as they are" in done.out
+    done = run("probe", program, items, "--families", "word-exchange", opener=opener(rate=rate))
+    assert done.code == 7
+    assert "5 of 6 texts" in done.out
 
 
 def test_what_cannot_be_is_told_before_anything_is_paid_for(run, program, items, examples) -> None:
@@ -168,6 +171,7 @@ def test_nothing_drives_the_terminal(run, program, items) -> None:
 @dataclass
 class Found:
     words: list[str]
+    unscored: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         return {"blind": ["tone"]}

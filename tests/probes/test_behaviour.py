@@ -145,7 +145,7 @@ def test_unscored_texts_are_counted_apart_and_change_nothing() -> None:
         lambda r: None if r in (broken, one_worse) else {"overall": 2.0 + r.count(".") / 2},
         perturbations=["sentence-deletion"],
     )
-    assert (found.examples, found.scored) == (8, 7)
+    assert (found.examples, found.scored, found.unscored) == (8, 7, 1)
     assert found.reasons == {"the endpoint refused": 1}
     [treated] = found.treated
     assert (treated.applied, treated.unscored, treated.reasons) == (7, 1, {"the endpoint refused": 1})
