@@ -81,7 +81,7 @@ _TREE = (
         "faithfulness",
         "adequacy",
         "Everything it says is borne out by the source.",
-        ("faithful", "factual", "fact", "accura", "truth", "grounded", "(?<!grammatically )correct", "consisten"),
+        ("faithful", "factual", "fact", "accura", "truth", "grounded", "correct", "consisten"),
     ),
     Aspect(
         "non-contradiction",
@@ -93,7 +93,7 @@ _TREE = (
         "non-hallucination",
         "faithfulness",
         "It adds nothing that the source leaves open.",
-        ("hallucinat", "nonhallucinat", "fabricat", "invent", "made up", "unsupported", "unverifi"),
+        ("hallucinat", "nonhallucinat", "fabricat", r"invent(?:s|ed|ing)?\b", "made up", "unsupported", "unverifi"),
     ),
     Aspect(
         "informativeness",
@@ -124,6 +124,15 @@ def ancestors(name: str) -> Iterator[str]:
         yield at
         at = ASPECTS[at].parent
 
+
+_QUALIFIER = r"(?:correct|accura|consisten)\w*"
+_FORM = r"(?:gramma|spell|punctuat|synta|typo|verb form|tone)"
+_OF_FORM = re.compile(
+    rf"\b{_QUALIFIER} (?:(?!and |or )\w+ ){{0,2}}(?={_FORM})|(?P<form>\b{_FORM}\w* (?:is |are )?){_QUALIFIER}"
+)
+"""Words of faithfulness, speaking of language: "correct spelling", "consistency of tone", "grammatically correct"."""
+_AGAINST = re.compile(r"\b(?:source|facts?|article|context|document)\b")
+"""With one of these a conflict is a contradiction; else it may be that of a plot."""
 
 _READABLE = frozenset({"readability", OVERALL})
 _FLUENT = frozenset({"fluency"}) | _READABLE
@@ -211,7 +220,8 @@ def match_aspect(name: str, definition: str = "") -> Matched:
 
     The name decides where words of it begin like those of an aspect (``Aspect.stems``): the aspect with most of them,
     and among equals the one spoken of first. Otherwise the definition does, if one aspect has more such words in it
-    than any other. Else the criterion stands for none.
+    than any other. Else the criterion stands for none. "Correct", "accurate" and "consistent" count for nothing beside
+    grammar, spelling or tone, nor does a conflict where neither a source nor facts are spoken of.
     """
     found = _spoken_of(name)
     if found:
@@ -230,6 +240,9 @@ def match_aspect(name: str, definition: str = "") -> Matched:
 def _spoken_of(text: str) -> dict[str, tuple[int, int, str]]:
     """By aspect: how many words speak of it, where the first one stands, and that word."""
     plain = re.sub(r"\bnon[\s-]+", "non", text.lower()).replace("-", " ").replace("_", " ")
+    plain = _OF_FORM.sub(r"\g<form>", plain)
+    if not _AGAINST.search(plain):
+        plain = re.sub(r"\bconflict\w*", "", plain)
     found = {}
     for aspect in _TREE:
         hits = [m for stem in aspect.stems for m in re.finditer(rf"\b{stem}\w*", plain)]
