@@ -22,7 +22,10 @@ from active_critic.probes._words import (
 
 _LEFT_OUT = (
     re.compile(r"\s{0,3}\([^()]{0,300}\)"),
-    re.compile(r",\s(?:who|whose|which|where|including|such as|especially)\b[^,.;!?]{0,300}(?:,(?=\s)|(?=[.;!?]|$))"),
+    re.compile(  # within a sentence, a full stop before a space is that of an abbreviation
+        r",\s(?:who|whose|which|where|including|such as|especially)\b"
+        r"(?:[^,.;!?]|\.(?=\s)|[,.;!?](?=[^\s\"'”’)\]])){0,300}(?:,(?=\s)|(?=;\s)|(?=[.!?]*[\"'”’)\]]*$))"
+    ),
     re.compile(r",?\s(?:because|although|while|when|after|before|since|despite|during)\s[^,;]{0,300}?(?=[.!?]*$)"),
     re.compile(r",?\s(?:and|but|so)\s(?:he|she|it|they|we|I|you|there)\s[^;]{0,300}?(?=[.!?]*$)"),
     re.compile(
@@ -38,11 +41,13 @@ _OTHERS = {word: [other for other in kind if other != word] for kind in KINDS fo
 _NATIONS = next(kind for kind in KINDS if "German" in kind)
 _OTHERS |= {word.lower(): [other.lower() for other in _NATIONS if other != word] for word in _NATIONS}
 _BE = several("am is are was were")
+_HAVE = several("has have had")
 _MODAL = several("could may might must shall should will would")
 _NOT = re.compile(
     r"(?<=\w )not |\b(?P<helper>is|are|was|were|has|have|had|does|do|did|could|would|should)n['’]t\b"
     r"|(?P<will>\b[Ww])on['’]t\b|(?P<can>\b[Cc]an)(?:not|['’]t)\b"
 )
+_ADVERBS = several("already also always even ever finally just never now often once only since still then too")
 _AFTER_SUBJECT = several("i you we they")
 
 
@@ -169,9 +174,13 @@ def _turned(sentence: str) -> str | None:
         if i == 0 or not word.islower():
             continue
         before = previous_word(sentence, spot)
-        after = words[i + 1].group() if i + 1 < len(words) else ""
-        if word in _BE or word in _MODAL or (word in ("has", "have", "had") and after in PARTICIPLES):
+        after, later = [*(one.group() for one in words[i + 1 : i + 3]), "", ""][:2]
+        adverb = after in _ADVERBS or after.endswith("ly")
+        perfect = word in _HAVE and (_participle(after) or (adverb and after != "never" and _participle(later)))
+        if word in _BE or word in _MODAL or perfect:
             return replaced(sentence, spot, f"{word} not")
+        if word in _HAVE and adverb:
+            return None  # perhaps the perfect of a verb that is not listed, which takes no "did not"
         if word == "can":
             return replaced(sentence, spot, "cannot")
         if not before or before in BEFORE_NOUN or before in ("to", "not"):
@@ -183,3 +192,7 @@ def _turned(sentence: str) -> str | None:
         if word in BASES and before in _AFTER_SUBJECT:
             return replaced(sentence, spot, f"do not {word}")
     return None
+
+
+def _participle(word: str) -> bool:
+    return word in PARTICIPLES or (len(word) > 4 and word.endswith("ed") and not word.endswith("eed"))

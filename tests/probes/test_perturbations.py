@@ -130,6 +130,32 @@ def test_content_rules_do_what_they_say() -> None:
     assert by_rule("uncommon-phrase", "It is a cheap place.") == "It is an inexpensive place."
 
 
+def test_what_is_left_out_ends_where_a_clause_does() -> None:
+    for text, shorter in (
+        ("He bought the house, which cost 1.5 million.", "He bought the house."),
+        ("The town, which has 1,500 people, is small.", "The town is small."),
+        ("Several forces, including U.S. troops and marines, left.", "Several forces left."),
+        ("He wrote to them all, including Dr. Smith.", "He wrote to them all."),
+        ("It is a big house, which helps; we stay.", "It is a big house; we stay."),
+        ('She said "It is the house, which burnt."', 'She said "It is the house."'),
+    ):
+        assert by_rule("abbreviation", text) == shorter
+
+
+def test_a_perfect_is_negated_as_one_or_not_at_all() -> None:
+    for text, turned in (
+        ("They had walked home.", "They had not walked home."),
+        ("They have vanished.", "They have not vanished."),
+        ("They had already walked home.", "They had not already walked home."),
+        ("She has recently moved.", "She has not recently moved."),
+        ("They had a house.", "They did not have a house."),
+        ("They have problems.", "They do not have problems."),
+    ):
+        assert by_rule("negation", text) == turned
+    for text in ("They had never walked home.", "They had already dealt with it."):
+        assert perturb(text, "", "negation").text is None
+
+
 def test_added_and_other_things_avoid_the_source() -> None:
     source = "Tuesday, Wednesday, Thursday, Friday and Saturday"
     assert by_rule("different-entity", "We met on Monday.", source=source) == "We met on Sunday."
