@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from active_critic.asking import PER_ITEM, compact, object_schema, string_schema, why_unscored
@@ -17,6 +18,11 @@ KEPT = 0.4
 """Share of a reply's words that have to come from the text; with fewer, another text was written."""
 LONGEST = 3.0
 """A reply may have this many times the text's words."""
+_UNSPACED = re.compile(  # Thai, Lao, Burmese, Khmer, Kana, Han
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f"
+    "\U00020000-\U0003ffff]"
+)
+"""Characters of scripts that put no spaces between words; each counts as a word."""
 _MOST_CHARACTERS = 1500  # some endpoints refuse a schema with a higher bound; max_tokens then is the only one
 _ROLE = (
     "You make texts for testing how well readers notice flaws. You change a text in the one way that is asked for, in "
@@ -82,7 +88,7 @@ def _question(text: str, source: str) -> str:
 def _checked(text: str, new: str, name: str) -> tuple[str | None, str | None]:
     """What a reply comes to: it has to differ from the text, and to be made from it."""
     new = new.strip()
-    before, after = (Counter(w.group().lower() for w in WORD.finditer(one)) for one in (text, new))
+    before, after = _words(text), _words(new)
     if name == "continuation":
         rest = new[len(text.strip()) :].strip() if new.startswith(text.strip()) else new
         if not WORD.search(rest) or rest in text or rest in TASKS[name].shown:
@@ -96,3 +102,7 @@ def _checked(text: str, new: str, name: str) -> tuple[str | None, str | None]:
     if after.total() > LONGEST * max(before.total(), 5):
         return None, "the model wrote far more than the text"
     return new, None
+
+
+def _words(text: str) -> Counter[str]:
+    return Counter(word.group().lower() for word in WORD.finditer(_UNSPACED.sub(r" \g<0> ", text)))

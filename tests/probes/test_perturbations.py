@@ -241,6 +241,21 @@ def test_what_is_no_perturbation_does_not_count(reply: dict[str, str], reason: s
     assert reason in made.reason
 
 
+@pytest.mark.parametrize(
+    ("text", "new", "other"),
+    [
+        ("彼は昨日学校に行った。", "彼は昨日学校に行かなかった。", "この店の料理はとても美味しい。"),
+        ("市议会将在五月关闭游泳池。", "市议会不会在五月关闭游泳池。", "她喜欢每天早上喝咖啡。"),
+        ("เขาไปโรงเรียนเมื่อวาน", "เขาไม่ได้ไปโรงเรียนเมื่อวาน", "ฝนตกหนักทั้งคืน"),
+        ("Annaは東京のhotelに泊まった。", "Annaは東京のhotelに泊まらなかった。", "This is another text."),
+    ],
+)
+def test_texts_without_spaces_are_compared_by_character(text: str, new: str, other: str) -> None:
+    assert perturb(text, "", "negation", lm=saying(json.dumps({"text": new}))[0]).text == new
+    refused = perturb(text, "", "negation", lm=saying(json.dumps({"text": other}))[0])
+    assert refused.reason == "the model wrote another text"
+
+
 def test_a_reply_that_cannot_be_read_is_asked_for_once_more() -> None:
     lm, seen = saying("I cannot.", json.dumps({"text": TEXT.replace("will", "will not")}))
     assert perturb(TEXT, "", "negation", lm=lm).text == TEXT.replace("will", "will not")
