@@ -66,7 +66,12 @@ def probe(
         Path | None, typer.Option("--json", metavar="FILE", help="Everything, as one JSON document.")
     ] = None,
     csv_file: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="A row a family of attacks, or a perturbation.")
+        Path | None,
+        typer.Option(
+            "--csv",
+            metavar="FILE",
+            help="A row a family of attacks, or for each aspect or criterion under each perturbation.",
+        ),
     ] = None,
     journal: common.JournalPath = None,
     quiet: common.Quiet = False,

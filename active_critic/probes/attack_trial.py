@@ -28,7 +28,7 @@ class Lift:
     Attributes:
         mean: Mean gain in points of the user's scale (negative: attacked texts are scored lower), over the texts that
             were scored both ways; None where there are none.
-        interval: Bootstrap interval of the mean over documents, or None with fewer than two documents.
+        interval: Bootstrap interval of the mean over documents, or None with fewer than five documents.
         success: The part of these texts that gained ``SUCCESS`` of the scale or more, 0 to 1, or None.
         success_interval: Likewise of ``success``.
         original, attacked: Mean scores of these texts before and after, on the user's scale, or None.

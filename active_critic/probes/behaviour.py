@@ -67,7 +67,7 @@ class Change:
         perturbation: The perturbation.
         expected: What the scores should do; None for a criterion that stands for no aspect.
         change: Mean score after minus before, in points of the user's scale (negative: it fell), or None.
-        interval: Its 95 % bootstrap interval over documents, or None with fewer than two documents.
+        interval: Its 95 % bootstrap interval over documents, or None with fewer than five documents.
         outcome: Of what should fall: ``"falls"`` (interval below 0, and the mean falls by more than the tolerance),
             ``"faint"`` (interval below 0, but no more than the tolerance, and no less than ``FAINTEST`` of it),
             ``"still"`` (any other interval within the tolerance: blind), ``"rises"`` (interval above 0) or

@@ -166,8 +166,9 @@ def test_what_does_not_apply_is_said_with_reasons() -> None:
     assert "Fits none of the texts: sentence-deletion." in found.words
 
 
-def test_one_document_decides_nothing() -> None:
-    texts = [Example(example.response, SOURCE, group="one") for example in GOOD]
+@pytest.mark.parametrize("documents", [1, 4])
+def test_fewer_than_five_documents_decide_nothing(documents: int) -> None:
+    texts = [Example(example.response, SOURCE, group=str(i % documents)) for i, example in enumerate(GOOD)]
     found = probe(lambda r: {"overall": spelling(r)}, texts, perturbations=["spelling-mistake"])
     [cell] = found.changes
     assert cell.change is not None
