@@ -92,13 +92,13 @@ def ask(
     usage = Usage()
     for attempt in (1, 2):
         try:
-            reply = lm.ask(
+            reply = lm.fill(
                 conversation,
+                sheet.schema,
                 max_tokens=sheet.max_tokens,
-                schema=sheet.schema if can.json_schema else None,
                 top_logprobs=min(can.alternatives, len(reading.levels) + 3) if probabilities else None,
-                temperature=temperature if can.temperature else None,
-                stop=() if can.json_schema else sheet.stop,
+                temperature=temperature,
+                stop=sheet.stop,
                 sample=sample,
             )
             usage = usage + reply.usage

@@ -77,14 +77,8 @@ def demonstrate(example: Example, protocol: CriticProtocol, lm: LanguageModel) -
         ("system", instructions(protocol)),
         ("user", f"{item(example.source, example.response, protocol)}\n\n{question}"),
     ]
-    can = lm.capabilities
     try:
-        reply = lm.ask(
-            turns,
-            max_tokens=200 + 70 * len(names),
-            schema=schema if can.json_schema else None,
-            temperature=0.0 if can.temperature else None,
-        )
+        reply = lm.fill(turns, schema, max_tokens=200 + 70 * len(names))
     except (ContextOverflow, RequestRefused):  # this example's own fault: it must not end the search
         reply = Reply("")
     return _filled(demo, reply, next(iter(properties)), names, protocol, level)

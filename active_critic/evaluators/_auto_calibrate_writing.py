@@ -130,16 +130,10 @@ class Writer:
             UnreadableReply: Neither reply holds criteria.
             ModelError: The endpoint could not be used.
         """
-        can = self.lm.capabilities
         conversation = list(turns)
         for attempt in (1, 2):
-            reply = self.lm.ask(
-                conversation,
-                max_tokens=MAX_TOKENS,
-                schema=object_schema({"criteria": string_schema(LONGEST)}) if can.json_schema else None,
-                temperature=1.0 if can.temperature else None,
-                sample=sample,
-            )
+            schema = object_schema({"criteria": string_schema(LONGEST)})
+            reply = self.lm.fill(conversation, schema, max_tokens=MAX_TOKENS, temperature=1.0, sample=sample)
             try:
                 return _tidied(read_form(reply, first="criteria").values.get("criteria"), reply.text)
             except UnreadableReply as problem:

@@ -41,7 +41,6 @@ def write_steps(lm: LanguageModel, task_description: str, criterion: Criterion, 
         UnreadableReply: Neither reply could be used.
         ModelError: The endpoint could not be used.
     """
-    can = lm.capabilities
     steps = {
         "type": "array",
         "items": string_schema(STEP_CHARS),
@@ -60,12 +59,7 @@ def write_steps(lm: LanguageModel, task_description: str, criterion: Criterion, 
     )
     turns: list[Turn] = [("system", "You write evaluation steps for people who rate texts."), ("user", question)]
     for attempt in (1, 2):
-        reply = lm.ask(
-            turns,
-            max_tokens=600,
-            schema=object_schema({"steps": steps}) if can.json_schema else None,
-            temperature=0.0 if can.temperature else None,
-        )
+        reply = lm.fill(turns, object_schema({"steps": steps}), max_tokens=600)
         try:
             return _steps(reply)
         except UnreadableReply as problem:

@@ -58,14 +58,8 @@ def decompose(
     lengths = {name: NAME_CHARS for name, _ in fields} | {definition: DEFINITION_CHARS for _, definition in fields}
     schema = object_schema({field: string_schema(lengths[field]) for pair in fields for field in pair})
     turns = _turns(task, parent, at_most, skeleton)
-    can = lm.capabilities
     for attempt in (1, 2):
-        reply = lm.ask(
-            turns,
-            max_tokens=60 + 110 * at_most,
-            schema=schema if can.json_schema else None,
-            temperature=0.0 if can.temperature else None,
-        )
+        reply = lm.fill(turns, schema, max_tokens=60 + 110 * at_most)
         try:
             return _read(reply, fields, taken, at_least)
         except UnreadableReply as problem:

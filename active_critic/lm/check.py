@@ -6,13 +6,16 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from active_critic.errors import ModelError, RequestRefused, UnreadableReply
 from active_critic.lm.capabilities import FEW, MOST
-from active_critic.lm.client import Capabilities, LanguageModel, Reply, Turn
+from active_critic.lm.client import Capabilities, LanguageModel, Memory, Reply, Turn
+
+if TYPE_CHECKING:
+    from dspy.lm15 import Request, Response
 
 _SCHEMA = {
     "type": "object",
@@ -22,7 +25,7 @@ _SCHEMA = {
 }
 # Nothing in this prompt hints at the schema: a reply that follows it shows that the endpoint enforces it.
 _SCHEMA_PROMPT: list[Turn] = [("user", "Which colour is a ripe lemon? Answer in one short sentence.")]
-_RATING_PROMPT: list[Turn] = [("user", "How yellow is a ripe lemon, from 1 to 5? Answer with one digit only.")]
+RATING_PROMPT: list[Turn] = [("user", "How yellow is a ripe lemon, from 1 to 5? Answer with one digit only.")]
 
 
 def probe(lm: LanguageModel) -> Capabilities:
@@ -49,14 +52,14 @@ def probe(lm: LanguageModel) -> Capabilities:
     def rate(alternatives: int) -> Reply | None:
         return attempt(
             "probabilities",
-            lambda t: lm.ask(_RATING_PROMPT, max_tokens=4, top_logprobs=alternatives, temperature=t),
+            lambda t: lm.ask(RATING_PROMPT, max_tokens=4, top_logprobs=alternatives, temperature=t),
         )
 
     rated, alternatives = rate(MOST), MOST
     if rated is None:
         rated, alternatives = rate(FEW), FEW
     if rated is None:  # chat itself must work; otherwise this raises what is wrong
-        lm.ask(_RATING_PROMPT, max_tokens=4, temperature=temperature)
+        lm.ask(RATING_PROMPT, max_tokens=4, temperature=temperature)
     formed = attempt("JSON schema", lambda t: lm.ask(_SCHEMA_PROMPT, max_tokens=40, schema=_SCHEMA, temperature=t))
     return Capabilities(
         json_schema=formed is not None and _follows(formed.text),
@@ -67,6 +70,23 @@ def probe(lm: LanguageModel) -> Capabilities:
     )
 
 
+def recalled(lm: LanguageModel, memory: Memory | None) -> Capabilities | None:
+    """What an earlier :func:`probe` found out about a model, by the replies in a memory; None: they are not there.
+
+    What was refused is not kept: it is what is missing beside replies that are there.
+    """
+    for word in ("it", "temperature"):  # which of the two was refused at first decides what was asked then
+
+        def refuse(request: Request, word: str = word) -> Response:
+            raise RequestRefused(f"{word if request.config.temperature is not None else 'it'} was refused")
+
+        past = LanguageModel(lm.name, refuse, identity=lm.identity, extensions=lm.extensions)
+        past.memory = memory
+        with suppress(RequestRefused):
+            return probe(past)
+    return None
+
+
 def weighs(lm: LanguageModel) -> bool:
     """Find out whether an endpoint gives the likelihood of a given text, by asking for that of a short one.
 
@@ -74,7 +94,7 @@ def weighs(lm: LanguageModel) -> bool:
         ModelError: It cannot be used at all (no answer, wrong key).
     """
     try:
-        lm.likelihood(_RATING_PROMPT, "5")
+        lm.likelihood(RATING_PROMPT, "5")
     except (RequestRefused, UnreadableReply):
         return False
     return True
@@ -136,7 +156,7 @@ def check(lm: LanguageModel) -> Findings:
         temperature = 0.0 if can.temperature else None
         mass = None
         if can.probabilities:
-            rated = lm.ask(_RATING_PROMPT, max_tokens=4, top_logprobs=can.alternatives, temperature=temperature)
+            rated = lm.ask(RATING_PROMPT, max_tokens=4, top_logprobs=can.alternatives, temperature=temperature)
             token = next((t for t in rated.tokens if t.top and t.text.strip().isdigit()), None)
             mass = sum(exp(p) for t, p in token.top if t.strip() in {"1", "2", "3", "4", "5"}) if token else None
         # The nonce keeps an earlier check from warming the cache for this one.

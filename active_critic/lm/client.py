@@ -269,6 +269,42 @@ class LanguageModel:
             sample,
         )
 
+    def fill(
+        self,
+        turns: Sequence[Turn],
+        schema: Mapping[str, Any],
+        *,
+        max_tokens: int,
+        top_logprobs: int | None = None,
+        temperature: float = 0.0,
+        stop: Sequence[str] = (),
+        sample: int = 0,
+    ) -> Reply:
+        """Have a form filled in: :meth:`ask`, with the schema and the temperature where the endpoint takes them.
+
+        Args:
+            turns: The conversation, which shows the form as well.
+            schema: The form.
+            max_tokens: See :meth:`ask`.
+            top_logprobs: See :meth:`ask`.
+            temperature: Sampling temperature.
+            stop: Strings at which the reply ends if no schema ends it.
+            sample: See :meth:`ask`.
+
+        Raises:
+            ModelError: As in :meth:`ask`.
+        """
+        can = self.capabilities
+        return self.ask(
+            turns,
+            max_tokens=max_tokens,
+            schema=schema if can.json_schema else None,
+            top_logprobs=top_logprobs,
+            temperature=temperature if can.temperature else None,
+            stop=() if can.json_schema else stop,
+            sample=sample,
+        )
+
     def likelihood(self, turns: Sequence[Turn], text: str) -> Likelihood:
         """How likely the model finds this text as the assistant's reply to a conversation; it writes nothing itself.
 

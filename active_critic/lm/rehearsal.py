@@ -10,13 +10,15 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import takewhile
 from operator import eq
 from typing import TYPE_CHECKING, Any
 
-from active_critic.lm.client import Capabilities, LanguageModel, Turn
+from active_critic.lm.check import recalled
+from active_critic.lm.client import Capabilities, LanguageModel, Reply, Turn
 from active_critic.lm.filling import RESPONSE, YES_OR_NO, Filler, one_word
 from active_critic.lm.likelihood import Likelihood
 from active_critic.lm.memory import Memory
@@ -91,23 +93,29 @@ class Estimate:
         }
 
 
-def rehearsal(lm: LanguageModel, take: int = 0, scores: Mapping[str, float] | None = None) -> LanguageModel:
+def rehearsal(
+    lm: LanguageModel,
+    take: int = 0,
+    scores: Mapping[str, float] | None = None,
+    can: Capabilities | None = None,
+) -> LanguageModel:
     """A stand-in for a model, with its identity and its limits; it makes no call, and has no memory yet.
 
     Args:
         lm: The model.
         take: Every number gives other replies.
         scores: What people gave responses, from 0 to 1, for the takes of ``EXTREMES``.
+        can: What the model can do, where it does not know it itself; None: everything.
     """
     understudy = _Understudy(lm, take, scores or {})
-    return LanguageModel(
+    return _StandIn(
         lm.name,
         understudy.send,
         identity=lm.identity,
         context=lm.context,
         workers=1,  # in one order, so that what shares a prefix is seen to
         extensions=lm.extensions,
-        capabilities=_forms(lm),
+        capabilities=lm.known_capabilities or can,
         price=lambda response: lm.price_of(understudy.tokens(response)),
         weigh=understudy.weigh if lm.may_weigh else None,
     )
@@ -136,8 +144,9 @@ def estimate(
     found: list[tuple[Usage, float | None]] = []
     started = time.monotonic()
     while len(found) < takes and (not found or time.monotonic() - started < PATIENCE):
-        twin = rehearsal(lm, len(found), scores)
-        twin.memory = overlay = _Overlay(lm.memory)
+        overlay = _Overlay(lm.memory)
+        twin = rehearsal(lm, len(found), scores, lm.known_capabilities or recalled(lm, overlay))
+        twin.memory = overlay
         work(twin)
         usage = replace(twin.usage, seconds=0.0, replayed=len(overlay.found))
         found.append((usage, _seconds(usage, speed, lm.workers)))
@@ -180,10 +189,36 @@ def _seconds(usage: Usage, speed: Speed | None, workers: int) -> float | None:
     return None if speed is None else speed.seconds(usage) / max(1, workers)
 
 
-def _forms(lm: LanguageModel) -> Capabilities | None:
-    """What the stand-in can do; as far as it is known of the model, for the journal's sake. It always takes forms."""
-    known = lm.known_capabilities
-    return None if known is None else replace(known, json_schema=True)
+_FORM: ContextVar[Any] = ContextVar("form", default=None)
+"""The form that is asked for now, as a request says it to a model that takes schemas."""
+
+
+class _StandIn(LanguageModel):
+    """Asks as the model would be asked, so that the journal knows it; the understudy gets the form whatever is sent."""
+
+    def fill(self, turns: Sequence[Turn], schema: Mapping[str, Any], **how: Any) -> Reply:
+        token = _FORM.set({"schema": schema})
+        try:
+            return super().fill(turns, schema, **how)
+        finally:
+            _FORM.reset(token)
+
+    @property
+    def supports_response_schema(self) -> bool:
+        return True
+
+    @property
+    def supported_params(self) -> frozenset[str]:
+        return super().supported_params | {"response_format"}
+
+    def complete(self, request: Request) -> Response:
+        token = _FORM.set(request.config.response_format)
+        try:
+            if not self.capabilities.json_schema:
+                request = replace(request, config=replace(request.config, response_format=None))
+            return super().complete(request)
+        finally:
+            _FORM.reset(token)
 
 
 class _Overlay:
@@ -247,7 +282,7 @@ class _Understudy:
         rated = RESPONSE.findall("\n".join(text for role, text in turns if role == "user"))
         shown = any(role == "assistant" for role, _ in turns)
         value = 1 + 4 * self._found(rated[-1] if rated else "", prompt, shown)
-        form: Any = request.config.response_format
+        form: Any = request.config.response_format or _FORM.get()
         if isinstance(form, Mapping) and "schema" in form:
             if rated and list(form["schema"].get("properties", ())) == ["text"]:
                 filled = {"text": self._changed(rated[-1], prompt)}

@@ -45,7 +45,7 @@ def rewritten(text: str, source: str, name: str, lm: LanguageModel) -> tuple[str
     """
     if not WORD.search(text):
         return None, "the text has no words"
-    task, can = TASKS[name], lm.capabilities
+    task = TASKS[name]
     shown: list[Turn] = [("system", f"{_ROLE}\n\n{task.instruction}")]
     for original, changed in zip(ORIGINALS, task.shown, strict=True):
         shown += [("user", _question(original, "")), ("assistant", compact({"text": changed}))]
@@ -55,12 +55,7 @@ def rewritten(text: str, source: str, name: str, lm: LanguageModel) -> tuple[str
     schema = object_schema({"text": string_schema(room) if room <= _MOST_CHARACTERS else {"type": "string"}})
     for attempt in (1, 2):
         try:
-            reply = lm.ask(
-                shown,
-                max_tokens=100 + room // 2,
-                schema=schema if can.json_schema else None,
-                temperature=0.0 if can.temperature else None,
-            )
+            reply = lm.fill(shown, schema, max_tokens=100 + room // 2)
             form = read_form(reply, first="text")
             new = form.values.get("text")
             if not form.complete or not isinstance(new, str):

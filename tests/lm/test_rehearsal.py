@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from statistics import correlation
+from typing import Any
 
 import pytest
 from simulated import simulated_lm
 
+from active_critic.errors import RequestRefused
 from active_critic.evaluators import EVALUATORS, ActiveCritic, ZeroShot
 from active_critic.journal import Journal
 from active_critic.lm import Capabilities, LanguageModel, scripted_lm
@@ -187,6 +191,83 @@ def test_a_text_that_is_to_be_changed_is_made_from_the_one_in_the_prompt() -> No
     ways = {changed("Shorten the text."), changed("Turn it round.")}
     assert len(ways) == 2
     assert all(text.startswith("A\nshop. ") for text in ways)
+
+
+# --- what the model can do ------------------------------------------------------------------------------------------
+
+
+def opened(probabilities: bool = True, refuses: Callable[[Any], str | None] = lambda config: None) -> LanguageModel:
+    """A model that was not asked yet what it can do; it passes over JSON schemas."""
+    lm = simulated_lm()
+    send = lm._send
+
+    def answer(request: Any) -> Any:
+        if why := refuses(request.config):
+            raise RequestRefused(why)
+        response = send(request)
+        return response if probabilities else replace(response, logprobs=None)
+
+    return LanguageModel(lm.name, answer, wait=lambda _: None)
+
+
+def fitted_with(lm: LanguageModel) -> None:
+    settings = {"candidates": 2, "demos": 2, "max_batches": 2, "order": "rating_first", "report": False}
+    ActiveCritic(lm, journal=None, **settings).fit(examples(), scale="1..5")
+
+
+REFUSALS: dict[str, Callable[[Any], str | None]] = {
+    "nothing": lambda config: None,
+    "schemas": lambda config: "no response_format" if config.response_format else None,
+    "probabilities": lambda config: "no logprobs" if config.logprobs else None,
+    "temperature": lambda config: "no temperature" if config.temperature is not None else None,
+    "both": lambda config: REFUSALS["temperature"](config) or REFUSALS["probabilities"](config),
+}
+
+
+@pytest.mark.parametrize("refused", REFUSALS)
+@pytest.mark.parametrize("known", [True, False])
+def test_what_was_fitted_with_an_endpoint_without_schemas_is_found_in_the_journal(tmp_path, refused, known) -> None:
+    with Journal(tmp_path / "j.sqlite") as journal:
+        lm = opened(refuses=REFUSALS[refused])
+        lm.memory = journal
+        fitted_with(lm)
+        before = len(journal)
+        again = lm if known else opened(refuses=forbidden)
+        again.memory = journal
+        found = estimate(again, fitted_with, [])
+        probe = 1 if refused == "schemas" else 2  # what was refused is not kept
+        assert (found.usage.calls, found.usage.replayed) == (0, before - known * probe)
+        assert len(journal) == before
+
+
+@pytest.mark.parametrize("kind", EVALUATORS, ids=lambda kind: kind.kind)
+def test_every_evaluator_can_be_rehearsed_without_schemas(kind) -> None:
+    settings = {"max_batches": 1, "candidates": 2, "report": False}
+    names = kind("none").parameters()
+    given = {name: value for name, value in settings.items() if name in names}
+
+    def work(model):
+        critic = kind(model, journal=None, **given).fit(examples(), scale="1..5")
+        assert all(verdict.score is not None for verdict in critic.score_many(examples(5)))
+
+    can = [Capabilities(json_schema=schema, probabilities=True) for schema in (False, True)]
+    plain, formed = (estimate(embedded(capabilities=one), work, []).usage for one in can)
+    assert (plain.calls, plain.replayed) == (formed.calls, 0)
+
+
+def test_half_a_run_with_an_endpoint_without_schemas_is_estimated_to_the_call(tmp_path) -> None:
+    def score(lm, count: int):
+        return list(ZeroShot(lm, journal=None).fit(examples(), scale="1..5").score_many(examples(count), explain=False))
+
+    with Journal(tmp_path / "j.sqlite") as journal:
+        lm = opened()
+        lm.memory = journal
+        score(lm, 5)
+        before = len(journal)
+        fresh = opened(refuses=forbidden)
+        fresh.memory = journal
+        found = estimate(fresh, lambda twin: score(twin, 12), [])
+        assert (found.usage.calls, found.usage.replayed) == (7, before)
 
 
 # --- speed ----------------------------------------------------------------------------------------------------------
