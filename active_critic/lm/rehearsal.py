@@ -17,7 +17,7 @@ from itertools import takewhile
 from operator import eq
 from typing import TYPE_CHECKING, Any
 
-from active_critic.lm.check import recalled
+from active_critic.lm.check import RATING_PROMPT, recalled
 from active_critic.lm.client import Capabilities, LanguageModel, Reply, Turn
 from active_critic.lm.filling import RESPONSE, YES_OR_NO, Filler, one_word
 from active_critic.lm.likelihood import Likelihood
@@ -156,6 +156,12 @@ def estimate(
     notes = ["replies are made up, as long as an embedded model's were found to be; a real one may write more or less"]
     if ranges:
         notes.append(f"what is asked depends on the replies: the ranges are those of {len(found)} rehearsals")
+    if overlay.granted and lm.weights is None:
+        granted = " and ".join(sorted(overlay.granted, reverse=True))
+        notes.append(
+            f"it is taken for granted that {lm.name} gives {granted}; without, other calls are made: "
+            f"{lm.check_command} tells"
+        )
     if lm.count_tokens is None:
         notes.append(f"tokens are reckoned as {BYTES_PER_TOKEN:g} bytes of text each")
     if usage.calls and speed is not None:
@@ -228,6 +234,7 @@ class _Overlay:
         self._below = below
         self._here: dict[str, str] = {}
         self.found: set[str] = set()
+        self.granted: set[str] = set()
 
     def recall(self, key: str) -> str | None:
         kept = self._here.get(key)
@@ -236,8 +243,9 @@ class _Overlay:
         return kept
 
     def keep(self, key: str, request: str, reply: str) -> None:
-        del request
         self._here.setdefault(key, reply)
+        if RATING_PROMPT[0][1] in request:  # whether the model can do something is asked by this, and nobody knew
+            self.granted.add("the likelihood of a text" if '"likelihood":' in request else "token probabilities")
 
 
 class _Understudy:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from statistics import correlation
 from typing import Any
 
@@ -11,11 +10,11 @@ import pytest
 from simulated import simulated_lm
 
 from active_critic.errors import RequestRefused
-from active_critic.evaluators import EVALUATORS, ActiveCritic, ZeroShot
+from active_critic.evaluators import EVALUATORS, ActiveCritic, GEval, ZeroShot
 from active_critic.journal import Journal
 from active_critic.lm import Capabilities, LanguageModel, scripted_lm
 from active_critic.lm.client import Turn
-from active_critic.lm.rehearsal import estimate, rehearsal
+from active_critic.lm.rehearsal import Estimate, estimate, rehearsal
 from active_critic.lm.speed import MEASURED, Speed, fitted, speed_of
 from active_critic.records import Example, Usage
 
@@ -196,18 +195,18 @@ def test_a_text_that_is_to_be_changed_is_made_from_the_one_in_the_prompt() -> No
 # --- what the model can do ------------------------------------------------------------------------------------------
 
 
-def opened(probabilities: bool = True, refuses: Callable[[Any], str | None] = lambda config: None) -> LanguageModel:
+def opened(
+    refuses: Callable[[Any], str | None] = lambda config: None, lm: LanguageModel | None = None
+) -> LanguageModel:
     """A model that was not asked yet what it can do; it passes over JSON schemas."""
-    lm = simulated_lm()
-    send = lm._send
+    send = (lm or simulated_lm())._send
 
     def answer(request: Any) -> Any:
         if why := refuses(request.config):
             raise RequestRefused(why)
-        response = send(request)
-        return response if probabilities else replace(response, logprobs=None)
+        return send(request)
 
-    return LanguageModel(lm.name, answer, wait=lambda _: None)
+    return LanguageModel("scripted", answer, wait=lambda _: None)
 
 
 def fitted_with(lm: LanguageModel) -> None:
@@ -268,6 +267,38 @@ def test_half_a_run_with_an_endpoint_without_schemas_is_estimated_to_the_call(tm
         fresh.memory = journal
         found = estimate(fresh, lambda twin: score(twin, 12), [])
         assert (found.usage.calls, found.usage.replayed) == (7, before)
+
+
+def test_what_is_not_known_of_a_model_is_said_to_be_taken_for_granted(tmp_path) -> None:
+    def score(lm, count: int = 4) -> None:
+        given = {"task_description": "Rate replies.", "criteria": {"Tone": "It is friendly."}, "cot": False}
+        critic = GEval(lm, samples=3, journal=None, **given).fit(examples(), scale="1..5")
+        assert all(verdict.score is not None for verdict in critic.score_many(examples(count), explain=False))
+
+    def granted(found: Estimate) -> list[str]:
+        return [note for note in found.notes if "granted" in note]
+
+    fresh = estimate(opened(refuses=forbidden), score, [])
+    assert fresh.usage.calls == 2 + 4  # of the probe, and a rating each
+    assert len(granted(fresh)) == 1
+    assert "gives token probabilities; without, other calls are made: active-critic lm check" in granted(fresh)[0]
+    with Journal(tmp_path / "j.sqlite") as journal:
+        lm = opened(REFUSALS["probabilities"], scripted_lm(lambda _: '{"rating": 3}'))
+        lm.memory = journal
+        score(lm, 1)
+        again = opened(refuses=forbidden)
+        again.memory = journal
+        found = estimate(again, score, [])
+        assert (found.usage.calls, found.usage.replayed, granted(found)) == (3 * 3, 2 + 3, [])
+    assert granted(estimate(embedded(), score, [])) == []
+
+
+def test_so_is_the_likelihood_where_it_is_asked_for() -> None:
+    lm = opened()
+    weighing = LanguageModel("x", forbidden, capabilities=Capabilities(probabilities=True), weigh=forbidden)
+    for model, granted in ((lm, False), (weighing, True)):
+        notes = estimate(model, lambda twin: [twin.capabilities, twin.gives_likelihood], []).notes
+        assert any("gives the likelihood of a text; without" in note for note in notes) == granted
 
 
 # --- speed ----------------------------------------------------------------------------------------------------------
