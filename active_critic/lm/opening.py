@@ -219,7 +219,7 @@ def _open_local(name: str, context: int, strict: bool, timeout: float) -> Langua
         label,
         _direct(f"openai/{label}", server.api_key, server.api_base, timeout),
         identity={"name": label, "weights": sha256, "context": str(context)},
-        context=context,
+        context=min(context, server.context),  # it takes less where the model was trained for less
         workers=1,
         extensions={"cache_prompt": not strict},
         secrets=(server.api_key,),

@@ -11,7 +11,7 @@ from loopback import Fault, Loopback, Say, serving
 
 from active_critic import errors
 from active_critic.journal import Journal
-from active_critic.lm import Budget, open_lm, opening, scripted_lm
+from active_critic.lm import Budget, open_lm, opening, scripted_lm, server
 from active_critic.records import Usage
 
 ASK = [("user", "How good?")]
@@ -275,6 +275,23 @@ def test_strict_switches_the_prefix_cache_off(loopback: Loopback) -> None:
     ask(open_lm("openai/x", api_base=loopback.api_base))
     assert loopback.asked[0].body["cache_prompt"] is False
     assert "cache_prompt" not in loopback.asked[1].body
+
+
+def test_the_context_of_a_file_of_ones_own_is_what_its_model_has(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    class Server(server.LocalServer):
+        def start(self) -> Any:
+            self.context = min(self.context, 2048)  # what the model was trained for
+            return self
+
+    own = tmp_path / "mine.gguf"
+    own.write_bytes(b"GGUF")
+    monkeypatch.setattr(server, "LocalServer", Server)
+    for given, had in ((None, 2048), (1000, 1000)):
+        lm = open_lm(str(own), context=given)
+        assert lm.context == had
+        assert lm.identity["context"] == str(given or 16384)  # by which journals know it
 
 
 def test_workers_and_context(loopback: Loopback) -> None:
