@@ -21,7 +21,7 @@ from active_critic.asking import UNREADABLE_AT_FIRST
 from active_critic.demos import demonstrate
 from active_critic.errors import BudgetSpent, FitError
 from active_critic.examples import example_key, group_of, human_score, same_texts
-from active_critic.lm.client import CHARS_PER_TOKEN
+from active_critic.lm.lengths import CHARS_PER_TOKEN, length_of
 from active_critic.protocols import CriticProtocol, Demo, Reading
 from active_critic.records import Example, Usage, Verdict
 from active_critic.scoring import Scorer
@@ -227,14 +227,15 @@ class Search:
         context = self.student.lm.context
         while context is not None and self.size > 0:
             longest = int(context * CHARS_PER_TOKEN / 2 / self.size)
-            short = [e for e in trainset if len(e.source) + len(e.response) <= longest]
+            short = [e for e in trainset if length_of(e.source) + length_of(e.response) <= longest]
             if len(short) >= self.size:
                 return short
             if self.settings.demos is not None:
                 raise FitError(
                     f"{self.size} demonstrations do not fit the context window of {context:,} tokens: only "
-                    f"{len(short)} of {len(trainset)} examples have at most {longest:,} characters; ask for fewer "
-                    "with --demos, or open the model with a larger --context"
+                    f"{len(short)} of {len(trainset)} examples have at most {longest:,} characters (two or three for "
+                    "a letter of a script other than Latin); ask for fewer with --demos, or open the model with a "
+                    "larger --context"
                 )
             self.size -= 1
         return trainset

@@ -25,7 +25,8 @@ from pydantic import (
 )
 
 from active_critic.errors import UnreadableReply
-from active_critic.lm.client import CHARS_PER_TOKEN, LanguageModel
+from active_critic.lm.client import LanguageModel
+from active_critic.lm.lengths import CHARS_PER_TOKEN, beginning_of, end_of, length_of
 from active_critic.quoting import quote
 from active_critic.reading import thought_end
 from active_critic.records import Criterion, Example, Scale
@@ -267,7 +268,7 @@ def infer(
                 break
         if not observations:
             remarks.append(f"{lm.name} noted nothing about the examples: the task description is its guess; see it")
-        while sum(map(len, observations)) > texts.room:
+        while sum(map(length_of, observations)) > texts.room:
             del observations[len(observations) // 2]
         task_description = ask(SummariseTask, "summary", TaskSummary, observations=_joined(observations)).text()
     if criteria is None:
@@ -344,7 +345,8 @@ class Shortener:
     """Shortens texts so that so many examples take at most half of the context window.
 
     A text that is longer keeps the first two thirds and the last third of its share, with a mark in between. Half of an
-    example's share is its response's; the source has what is left. ``shortened`` counts them. Context is in tokens.
+    example's share is its response's; the source has what is left. ``shortened`` counts them. Context is in tokens, and
+    lengths are by ``length_of``.
     """
 
     def __init__(self, context: int, count: int = BATCH_SIZE) -> None:
@@ -353,15 +355,15 @@ class Shortener:
         self.shortened = 0
 
     def _fit(self, text: str, longest: int) -> str:
-        if len(text) <= longest:
+        if length_of(text) <= longest:
             return text
         self.shortened += 1
-        return f"{text[: longest * 2 // 3]} [...] {text[-(longest // 3) :]}"
+        return f"{beginning_of(text, longest * 2 // 3)} [...] {end_of(text, longest // 3)}"
 
     def texts(self, example: Example) -> tuple[str, str]:
         """Source and response of an example, shortened and quoted."""
         response = quote(self._fit(example.response, self.share // 2))
-        return quote(self._fit(example.source, self.share - len(response))), response
+        return quote(self._fit(example.source, self.share - length_of(response))), response
 
     def batch(self, examples: Sequence[Example], scale: Scale) -> str:
         """A mini-batch as it stands in the prompt, with the scores as 0-100."""
@@ -442,7 +444,10 @@ def _joined(observations: Sequence[str]) -> str:
 
 
 def _latest(observations: Sequence[str]) -> str:
-    return _joined([text for text in observations if text][-STOP_AFTER:])
+    latest = [text for text in observations if text][-STOP_AFTER:]
+    while sum(map(length_of, latest)) > STOP_AFTER * _PARAGRAPH:  # of which English has room for all
+        del latest[0]
+    return _joined(latest)
 
 
 def _listed(criteria: Sequence[NamedCriterion]) -> str:

@@ -323,6 +323,10 @@ def test_texts_that_cannot_fit_are_no_demonstrations() -> None:
     crowded = Model(lambda item, shown: 50.0, context=20)
     with pytest.raises(FitError, match="3 demonstrations do not fit the context window of 20 tokens"):
         DemoSearch(demos=3).compile(student(crowded, data), trainset=data)
+    roomy = Model(lambda item, shown: 50.0, context=1000)
+    thai = [Example(f"item {i:02} {'ก' * 300}", f"source {i}", float(i)) for i in range(20)]
+    with pytest.raises(FitError, match="only 0 of 20 examples have at most 500 characters"):
+        DemoSearch(demos=3).compile(student(roomy, thai), trainset=thai)
 
 
 # --- rating levels ---------------------------------------------------------------------------------------------------

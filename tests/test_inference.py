@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from active_critic.errors import AuthenticationFailed, ContextOverflow, EndpointDown, ModelError, UnreadableReply
 from active_critic.inference import batches, infer
 from active_critic.lm import Capabilities, Turn, scripted_lm
-from active_critic.lm.client import CHARS_PER_TOKEN
+from active_critic.lm.lengths import CHARS_PER_TOKEN
 from active_critic.lm.reply import as_response
 from active_critic.records import Criterion, Example, Scale, Usage
 
@@ -410,6 +410,30 @@ def test_five_examples_take_at_most_half_of_the_context(context: int, source: in
     texts = re.findall(r"<(?:source|response)>\n(.*?)\n</(?:source|response)>", observed, re.DOTALL)
     assert sum(map(len, texts)) <= context * CHARS_PER_TOKEN / 2 + 5 * 16  # the marks of what was left out
     assert found.shortened == 5 * sum("[...]" in text for text in texts[:2])
+
+
+@pytest.mark.parametrize("letter", ["ก", "क", "湖"])
+def test_long_texts_in_scripts_of_many_tokens_fit_too(letter: str) -> None:
+    context, notes = 4096, json.dumps({"notes": {"observations": letter * 500, "complete": False}})
+
+    def answer(kind: str, text: str) -> str | None:
+        if text.count(letter) + len(text.replace(letter, "")) / CHARS_PER_TOKEN > context:
+            raise ContextOverflow("the prompt does not fit")
+        return notes if kind == "observe" else None
+
+    model = Model(answer=answer, context=context)
+    long = [Example(f"r{i} {letter * 3000}", f"s{i} {letter * 3000}", float(i % 5 + 1)) for i in range(60)]
+    assert infer(long, model.lm, scale=SCALE, criteria=OWN).shortened == 120
+    batch = model.asked[0][1]
+    assert batch.count(letter) > 0.9 * context / 2
+    assert "<response>\nr" in batch  # the beginning was kept
+
+
+def test_accents_and_curly_quotes_shorten_nothing() -> None:
+    share = int(2000 * CHARS_PER_TOKEN / 2 / 5)
+    model = Model(context=2000)
+    texts = ("“é”" * share)[: share // 2], ("— ü…" * share)[: share - share // 2]
+    assert infer([Example(*texts, float(i)) for i in range(1, 6)], model.lm, scale=SCALE, criteria=OWN).shortened == 0
 
 
 def test_only_what_was_read_counts_as_shortened() -> None:

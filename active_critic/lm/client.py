@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 Turn = tuple[Literal["system", "user", "assistant"], str]
 """One message of a conversation: who speaks, and the text."""
 
-CHARS_PER_TOKEN = 3.0
-"""A cautious figure for English, so that texts that are said to fit a context window do fit."""
 LONGEST_TOKEN = 8.0
 """Bytes a token on average that no prompt of any length reaches: a longer one is not sent, lest it be cut unsaid."""
 MESSAGES = 128
