@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from active_critic.cells import as_number, fits, follow, inside, is_missing, keys_to, ways
+from active_critic.cells import NO_NAME, as_number, fits, follow, inside, is_missing, keys_to, ways
 from active_critic.errors import DataError
 from active_critic.files import NUMBER, BadRow, folded, iter_records
 
@@ -115,25 +115,28 @@ class Table:
         return to_number(cell, decimal_comma=self._decimal_comma)
 
     def names(self, name: str) -> tuple[str | None, ...]:
-        """A column of names, None where the cell is blank.
+        """A column of names, None where the cell is blank or says that there is none (NaN, null).
 
         Raises:
             DataError: There is no such column, or a cell holds a list or an object.
         """
-        found = []
+        return tuple(None if text is None or text.casefold() in NO_NAME else text for text in self._texts(name))
+
+    def _texts(self, name: str) -> list[str | None]:
+        found: list[str | None] = []
         for row, cell in zip(self.rows, self._cells(name), strict=True):
             if isinstance(cell, Mapping | list | tuple):
                 raise DataError(f"{_short(cell)} is no name", path=self.path, row=row, column=name)
             blank = cell is None or cell != cell or not str(cell).strip()
             whole = isinstance(cell, float) and cell.is_integer()
             found.append(None if blank else str(int(cell) if whole else cell))
-        return tuple(found)
+        return found
 
     def digests(self, name: str) -> tuple[str | None, ...]:
         """As ``names``, for long texts: a short digest that is equal where the texts are."""
         return tuple(
             None if text is None else hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-            for text in self.names(name)
+            for text in self._texts(name)
         )
 
     def matching(self, pattern: str) -> tuple[str, ...]:

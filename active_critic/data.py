@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -25,11 +25,11 @@ from active_critic.examples import (
     repeated_rows,
     split,
 )
-from active_critic.fields import COLUMNS, Given, checked, resolve
+from active_critic.fields import COLUMNS, Given, checked, not_there, resolve
 from active_critic.files import BadRow
 from active_critic.records import Example, Scale
 from active_critic.scales import USUAL_SCALES, Rated, infer_scale, own_scale, unused_scale
-from active_critic.sources import Source
+from active_critic.sources import Item, Source
 from active_critic.writing import RecordWriter, merge_record
 
 __all__ = [
@@ -135,7 +135,8 @@ def read_examples(
                 reason = f"{number:g} lies outside the scale {known}; correct it, or pass --scale LOW..HIGH"
                 raise DataError(reason, path=path, row=row, column=name)
         notes.extend(repeated_rows(examples))
-    return Examples(tuple(examples), known, inferred, tuple(notes), MappingProxyType(chosen), path)
+    comma = source.decimal_comma if isinstance(source, Examples) else stream.decimal_comma
+    return Examples(tuple(examples), known, inferred, tuple(notes), MappingProxyType(chosen), path, comma)
 
 
 class Items(Iterator["Example | BadRow"]):
@@ -143,22 +144,43 @@ class Items(Iterator["Example | BadRow"]):
 
     Attributes:
         fields: The column of every field that has one.
+        decimal_comma: As for ``Examples``.
     """
 
     def __init__(
-        self, items: Iterator[Example | BadRow], fields: Mapping[str, str], notes: Iterable[str], source: Source
+        self, rows: Iterator[Item], reader: _Reader, asked: Iterable[str], notes: Iterable[str], source: Source
     ) -> None:
-        self._items, self._source = items, source
-        self.fields = MappingProxyType(dict(fields))
+        self._rows, self._reader, self._source = rows, reader, source
+        self.fields = MappingProxyType(dict(reader.fields))
+        self.decimal_comma = source.decimal_comma
+        self._unseen = {name: reader.fields[name] for name in asked}
+        self._ended = False
         self._notes = tuple(notes)
 
     def __next__(self) -> Example | BadRow:
-        return next(self._items)
+        try:
+            item = next(self._rows)
+        except StopIteration:
+            self._ended = True
+            raise
+        if isinstance(item, BadRow):
+            return item
+        row, given = item
+        if self._unseen:
+            self._unseen = {} if isinstance(given, Example) else not_there(self._unseen, [given])
+        return self._reader.example(row, given)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know of the items; empty rows are counted when all have been read."""
-        return *self._notes, *self._source.notes
+        """What the user should know of the items; some of it is known when all have been read."""
+        said = [*self._notes, *self._source.notes]
+        unread = self._reader.unread
+        if self._ended:
+            said += [f"no row has a column {column!r} to take the {name} from" for name, column in self._unseen.items()]
+            if unread.count:
+                rows = f"{unread.count:,} rows have" if unread.count > 1 else "1 row has"
+                said.append(f"{rows} a score that is not read and counts as none; the first: {unread.first}")
+        return tuple(said)
 
 
 def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> Items:
@@ -183,10 +205,17 @@ def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> It
     chosen, notes = checked(fields), list[str]()
     if readable:
         whole = len(head) < _PEEK
-        chosen, notes = resolve(readable, chosen, scored=False, path=stream.path, whole=whole)
+        chosen, notes = resolve(readable, chosen, scored=False, path=stream.path, whole=whole, fixed=stream.fixed)
     reader = _Reader(chosen, False, stream.decimal_comma)
-    examples = (item if isinstance(item, BadRow) else reader.example(*item) for item in itertools.chain(head, stream))
-    return Items(examples, chosen, notes, stream)
+    return Items(itertools.chain(head, stream), reader, checked(fields), notes, stream)
+
+
+@dataclass(slots=True)
+class _Unread:
+    """Scores that are no numbers: how many rows have them, and what is wrong with the first."""
+
+    count: int = 0
+    first: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +226,13 @@ class _Reader:
         fields: Column by field.
         scored: Whether a row cannot be used where its score is none.
         decimal_comma: Whether ``3,5`` is a number.
+        unread: The scores that could not be read and were passed over.
     """
 
     fields: Mapping[str, str]
     scored: bool
     decimal_comma: bool
+    unread: _Unread = field(default_factory=_Unread)
 
     def example(self, row: int, given: Given) -> Example | BadRow:
         """The example that a row holds, or why it holds none."""
@@ -224,6 +255,8 @@ class _Reader:
             except ValueError as problem:
                 if self.scored:
                     return BadRow(row, str(problem), kept, column)
+                self.unread.first = self.unread.first or f"row {row}, column {column!r}: {problem}"
+                self.unread.count += 1
                 numbers.clear()
                 break
             numbers += [] if number is None else [number]
@@ -253,7 +286,7 @@ def unread_score(examples: Examples) -> DataError | None:
         cells = rated(example.record, examples.fields.get("score", "score")) if example.score is None else {}
         for column, cell in cells.items():
             try:
-                number_in(cell)
+                number_in(cell, decimal_comma=examples.decimal_comma)
             except ValueError as problem:
                 return DataError(str(problem), path=examples.path, row=example.row, column=column)
     return None

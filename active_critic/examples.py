@@ -29,6 +29,7 @@ class Examples(Sequence[Example]):
         notes: What the user should be told: columns used, scale, repeated rows.
         fields: Field name to column, as used.
         path: The file they came from, or None.
+        decimal_comma: Whether ``3,5`` is a number in their rows, as where semicolons separate the cells of the file.
     """
 
     items: tuple[Example, ...]
@@ -37,6 +38,7 @@ class Examples(Sequence[Example]):
     notes: tuple[str, ...] = ()
     fields: Mapping[str, str] = field(default_factory=dict)
     path: str | None = None
+    decimal_comma: bool = False
 
     def __len__(self) -> int:
         return len(self.items)

@@ -90,10 +90,12 @@ def resolve(
     scored: bool,
     path: str | None,
     whole: bool = True,
+    fixed: bool = False,
 ) -> tuple[dict[str, str], list[str]]:
     """The column of every field that has one, and what to tell the user about the choice.
 
-    ``whole``: these are all rows that there are; else a column that is asked for may come later.
+    ``whole``: these are all rows that there are; else a column that is asked for may come later, or, where columns are
+    ``fixed``, what it leads to in one of them.
     """
     records = [record for _, record in rows if isinstance(record, dict)]
     columns = list(dict.fromkeys(name for record in records for name in record))
@@ -108,7 +110,7 @@ def resolve(
         if "*" in column and column not in columns:
             _check_star(name, column, path)
         tops = {column} if column in columns else _leading_to(column, records)
-        if not tops and whole:
+        if not tops and (whole or (fixed and not any(column.startswith(f"{top}.") for top in columns))):
             there = f"no column {column!r} to take the {name} from; {_there(column, columns, records)}"
             raise DataError(f"there is {there}", path=path)
         read |= tops
@@ -170,6 +172,15 @@ def _check_star(name: str, column: str, path: str | None) -> None:
         raise DataError(f"{reason} {name}", path=path)
     if column.count("*") > 1:
         raise DataError(f"{column!r} has more than one star; use one", path=path)
+
+
+def not_there(asked: Mapping[str, str], records: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Those fields whose column is in none of the records, nor anything that leads to it."""
+    return {
+        name: column
+        for name, column in asked.items()
+        if not any(column in record for record in records) and not _leading_to(column, records)
+    }
 
 
 def _leading_to(column: str, records: Sequence[dict[str, Any]]) -> set[str]:

@@ -82,11 +82,13 @@ class Records(Iterator[Row | BadRow]):
     """The rows of a file, one at a time.
 
     Attributes:
+        kind: The format, by its suffix.
         decimal_comma: Whether ``3,5`` is a number, as where semicolons separate cells; known from the first row on.
         empty: The first row that was left out because all its cells are blank, and how many were; or None.
     """
 
     def __init__(self, path: Path, kind: str, gzipped: bool) -> None:
+        self.kind = kind
         self.decimal_comma = False
         self.empty: tuple[int, int] | None = None
         self._said: list[str] = []

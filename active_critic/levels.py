@@ -98,6 +98,13 @@ def _within(x: Floats, y: Floats, group: Indices, documents: int) -> Floats:
     return found
 
 
+def documents_of(measures: Sequence[Measure], level: Level, documents: int) -> int:
+    """How many documents figures over these measures rest on: at document level those in which any is defined."""
+    if level != "document" or not measures:
+        return documents
+    return int(np.any([measure.defined for measure in measures], axis=0).sum())
+
+
 def averaged(measures: Sequence[Callable[[Floats], Floats]]) -> Callable[[Floats], Floats]:
     """The mean of measures of the same drawn documents, each time over those that are defined; NaN where none is."""
 

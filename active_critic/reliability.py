@@ -13,7 +13,7 @@ import numpy as np
 from active_critic.bootstrap import Interval, bootstrap, percentile_interval
 from active_critic.correlation import Floats, Indices, tied
 from active_critic.errors import DataError
-from active_critic.levels import Level, Measure, averaged
+from active_critic.levels import Level, Measure, averaged, documents_of
 
 Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
 Ratings = Sequence[Sequence[float | None]] | Floats
@@ -189,8 +189,9 @@ def human_ceiling(
     points = [None if np.isnan(value) else float(value) for value in average(whole)[0]]
     each = [float(measure(whole)[0, 3]) for measure in measures]
     drawn = bootstrap(average, n_groups, resamples, np.random.default_rng(seed), int(there.sum()))
+    documents = documents_of(measures, level, n_groups)
     intervals = [
-        None if points[i] is None else percentile_interval(drawn[:, i], confidence, n_groups) for i in range(4)
+        None if points[i] is None else percentile_interval(drawn[:, i], confidence, documents) for i in range(4)
     ]
     return Ceiling(
         *(points[0], points[1], points[2], points[3]),

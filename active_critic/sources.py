@@ -10,7 +10,7 @@ from active_critic.cells import plain_value
 from active_critic.errors import DataError
 from active_critic.examples import Examples
 from active_critic.fields import Given, listed
-from active_critic.files import BadRow, Records, check_columns, iter_records
+from active_critic.files import DELIMITERS, BadRow, Records, check_columns, iter_records
 from active_critic.labels import Labels, labels_note, labels_of, name_codes
 from active_critic.records import Example
 
@@ -22,6 +22,7 @@ class Source(Iterator[Item]):
 
     Attributes:
         path: The file that they come from, or None.
+        fixed: Whether all rows have the same columns.
 
     Raises:
         DataError: This is nothing that rows come from.
@@ -29,6 +30,7 @@ class Source(Iterator[Item]):
 
     def __init__(self, given: Any) -> None:
         self.path: str | None = None
+        self.fixed = hasattr(given, "itertuples")
         self._said: list[str] = []
         self._file: Records | None = None
         self._rows = self._open(given)
@@ -50,6 +52,7 @@ class Source(Iterator[Item]):
         if isinstance(given, str | Path):
             self.path = str(given)
             self._file = iter_records(given)
+            self.fixed = self._file.kind in {*DELIMITERS, ".parquet"}
             return self._file
         if isinstance(given, Mapping):
             raise DataError(f"a mapping is not a list of examples; pick one of its parts: {listed(given)}")
@@ -61,6 +64,7 @@ class Source(Iterator[Item]):
         if isinstance(given, Examples):
             self.path = given.path
         features = getattr(given, "features", None)  # of a Hugging Face dataset
+        self.fixed = isinstance(features, Mapping)
         labels = labels_of(features) if isinstance(features, Mapping) else None
         if not isinstance(labels, dict):
             return (_item(row, item, {}) for row, item in enumerate(given, 1))

@@ -26,7 +26,7 @@ from active_critic.correlation import (
     weighted_coefficients,
 )
 from active_critic.errors import DataError
-from active_critic.levels import Level, Measure, averaged
+from active_critic.levels import Level, Measure, averaged, documents_of
 
 __all__ = [
     "Agreement",
@@ -189,7 +189,7 @@ def agreement(
     values = measure(whole)[0]
     drawn = bootstrap(measure, n_groups, resamples, np.random.default_rng(seed), len(x))
     points = [None if np.isnan(value) else float(value) for value in values]
-    documents = n_groups if level != "document" or parts is not None else measures[0].units
+    documents = documents_of(measures, level, n_groups)
     intervals = [
         None if points[i] is None else percentile_interval(drawn[:, i], confidence, documents) for i in range(4)
     ]

@@ -53,15 +53,19 @@ class RecordWriter:
         path: Where the finished file shall be.
         guarded: The only columns in which texts are kept from running as formulas; None: all. What is in other columns
             is written as it is, so that it can be read back.
+        decimal_comma: Whether cells of a CSV are separated by semicolons, since numbers of the user's have commas.
 
     Raises:
         OutputError: The suffix is not one of the above, the file cannot be written, another run is writing it, or a
             record has a column that the header lacks.
     """
 
-    def __init__(self, path: str | Path, *, guarded: Collection[str] | None = None) -> None:
+    def __init__(
+        self, path: str | Path, *, guarded: Collection[str] | None = None, decimal_comma: bool = False
+    ) -> None:
         self.path = Path(path)
         self.guarded = guarded
+        self.decimal_comma = decimal_comma
         self._end = self.path.resolve()  # behind a link, the file that it names
         self.partial = self._end.with_name(self._end.name + ".partial")
         try:
@@ -113,7 +117,8 @@ class RecordWriter:
     def _delimited(self, record: Mapping[str, Any]) -> str:
         lines = io.StringIO()
         # A carriage return in a cell is quoted only where it is part of the line end.
-        writer = csv.writer(lines, delimiter=DELIMITERS[self.kind], lineterminator="\r\n")
+        delimiter = ";" if self.decimal_comma and self.kind == ".csv" else DELIMITERS[self.kind]
+        writer = csv.writer(lines, delimiter=delimiter, lineterminator="\r\n")
         if not self.count:
             self._columns = list(record)
             writer.writerow([self._cell(column, column) for column in self._columns])

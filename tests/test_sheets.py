@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import pandas
 import pytest
 
 from active_critic.columns import Table
@@ -174,3 +175,41 @@ def test_a_score_in_another_form_is_refused_with_the_remedy(score: object, remed
         read_examples([{"response": "a", "score": 1}, {"response": "b", "score": score}])
     assert str(refused.value).startswith("row 2, column 'score': the score ")
     assert str(refused.value).endswith(f" is not a number; {remedy}")
+
+
+def test_a_column_that_is_asked_for_and_not_there_is_refused_however_many_rows_there_are(tmp_path: Path) -> None:
+    text = "output,article\n" + "".join(f"answer {i},text {i}\n" for i in range(150))
+    path = write(tmp_path / "x.csv", text)
+    for given in (path, pandas.read_csv(path)):
+        with pytest.raises(DataError, match=r"no column 'artcle' to take the source from.*did you mean 'article'"):
+            iter_examples(given, fields={"source": "artcle"})
+    later = [{"response": f"answer {i}", "about": {}} for i in range(150)] + [{"response": "a", "about": {"x": "here"}}]
+    assert [*iter_examples(pandas.DataFrame(later), fields={"source": "about.x"})][-1].source == "here"  # type: ignore[union-attr]
+
+
+def test_of_json_lines_it_is_said_at_the_end_that_no_row_had_the_column() -> None:
+    rows = [{"response": f"answer {i}"} for i in range(150)]
+    items = iter_examples(iter(rows), fields={"source": "article"})
+    assert len([*items]) == 150
+    assert items.notes[-1] == "no row has a column 'article' to take the source from"
+    found = iter_examples(iter([*rows, {"response": "a", "article": "here"}]), fields={"source": "article"})
+    assert [*found][-1].source == "here"  # type: ignore[union-attr]
+    assert not any("no row" in note for note in found.notes)
+
+
+def test_scores_that_are_passed_over_are_counted() -> None:
+    rows = [{"response": f"answer {i}", "score": score} for i, score in enumerate(["3", "4/5", "", None, "2 stars"])]
+    items = iter_examples(rows)
+    assert [item.score for item in items if not isinstance(item, BadRow)] == [3, None, None, None, None]
+    assert items.notes[-1].startswith("2 rows have a score that is not read and counts as none; the first: row 2, ")
+    assert "4/5" in items.notes[-1]
+
+
+def test_rows_with_decimal_commas_are_written_as_they_are_read(tmp_path: Path) -> None:
+    examples = read(write(tmp_path / "x.csv", GERMAN))
+    assert examples.take([0, 1]).decimal_comma
+    assert read_examples(examples).decimal_comma
+    with RecordWriter(tmp_path / "y.csv", guarded=(), decimal_comma=True) as writer:
+        for example in examples:
+            writer.write(example.record)
+    assert (tmp_path / "y.csv").read_bytes().decode() == GERMAN

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from by_scipy import COEFFICIENTS, expanded, noisy
 
 from active_critic import stats
+from active_critic.reliability import human_ceiling
 
 LEVELS: tuple[stats.Level, ...] = ("dataset", "document", "system")
 
@@ -159,3 +162,18 @@ def test_a_p_over_repeats_of_the_same_documents_is_no_smaller_than_chance_allows
         assert p is not None
         small += p < 0.1
     assert small <= 14  # 6 expected; rows taken for independent would give some 25
+
+
+def test_documents_that_never_count_make_no_interval_whatever_the_parts() -> None:
+    """Ten documents of three texts, in three of which people's scores vary."""
+    rng = random.Random(2)
+    groups = [f"d{i // 3}" for i in range(30)]
+    human = [rng.gauss(0, 1) if i < 9 else 2.0 for i in range(30)]
+    pred = [score + rng.gauss(0, 1) for score in human]
+    for parts in (None, [0] * 30, [0, 1, 1] * 10):
+        found = stats.agreement(pred, human, groups, level="document", parts=parts, resamples=50)
+        assert found.mean is not None
+        assert found.mean_interval is None, parts
+    ceiling = human_ceiling([pred, human], groups, level="document", resamples=50)
+    assert ceiling.mean is not None
+    assert ceiling.mean_interval is None

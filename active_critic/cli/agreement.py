@@ -95,8 +95,13 @@ def agreement(
     starred = "*" in human and human not in job.table
     for aspect in job.table.matching(human) if starred else [None]:
         names = [c if aspect is None or c in job.table else c.replace("*", aspect) for c in (human, *columns)]
+        if names[0] in {*names[1:], *(raters or [])}:
+            job.notes.append(f"{names[0]!r} is like {human!r}, but is compared with it: it is not taken for people's")
+            continue
         for one in levels:
             job.measure(names[0], names[1:], one, aspect, only=aspect is None and len(levels) == 1)
+    if not job.results and not job.left_out:
+        raise typer.BadParameter(f"{human!r} stands for nothing but the columns that are compared with it")
     job.finish()
     document = {
         "file": str(scored),

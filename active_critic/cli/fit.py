@@ -228,7 +228,8 @@ def fit(
         }
         common.print_json(document)
         return
-    score_with = common.scoring(out, columns, api_base if model else None, api_key_env if model else None)
+    asked = (lm, api_base, api_key_env) if model else (None, None, None)
+    score_with = common.scoring(out, columns, *asked)
     if evaluator == OURS:
         show_fit(program, report, signature=critic.signature, out=out, score_with=score_with)
         return
@@ -348,7 +349,8 @@ def _write_rows(path: Path, held_back: Examples) -> None:
 
     # Rows of JSON Lines may differ in their columns; a header holds them all.
     columns = dict.fromkeys(name for example in held_back for name in example.record)
-    with RecordWriter(path, guarded=()) as writer:  # an apostrophe would make a text another one
+    comma = held_back.decimal_comma
+    with RecordWriter(path, guarded=(), decimal_comma=comma) as writer:  # an apostrophe would make a text another one
         fill = dict.fromkeys(columns) if writer.kind in {".csv", ".tsv"} else {}
         for example in held_back:
             writer.write({**fill, **example.record})

@@ -19,7 +19,7 @@ from active_critic.cli import _common as common
 
 if TYPE_CHECKING:
     from active_critic.cli._tally import Tally
-    from active_critic.data import BadRow
+    from active_critic.data import BadRow, Items
     from active_critic.evaluators.base import Progress
     from active_critic.lm import LanguageModel
     from active_critic.protocols import Protocol
@@ -84,6 +84,7 @@ def score(
     if sink.needs_header and items.exists() and not (items.is_file() or items.is_dir()):
         raise typer.BadParameter(f"{items} can be read only once, and {out} needs a header first; write .jsonl instead")
     found = iter_examples(items, fields=columns)
+    sink.as_read(found)
     stream: Iterable[Example | BadRow] = itertools.islice(found, limit)
     watched = not quiet and sys.stderr.isatty() and items.is_file()
     header, total = _survey(items, limit) if watched or sink.needs_header else ((), 0)
@@ -244,6 +245,10 @@ class _Sink(ABC):
     def __exit__(self, kind: Any = None, error: Any = None, trace: Any = None) -> None:
         return None
 
+    def as_read(self, items: Items) -> None:
+        """Be told how the items are written, before the first verdict."""
+        del items
+
     @abstractmethod
     def put(self, entry: Example | BadRow, verdict: Verdict, record: dict[str, Any]) -> None:
         """Take one verdict, with the record that it makes together with its item."""
@@ -263,6 +268,9 @@ class _File(_Sink):
         # The item's own columns are the user's data and stay as they are; an apostrophe would make them another text.
         self._writer = RecordWriter(path, guarded=set(Verdict(unscored="").to_dict()))
         self.needs_header = self._writer.kind in {".csv", ".tsv"}
+
+    def as_read(self, items: Items) -> None:
+        self._writer.decimal_comma = items.decimal_comma
 
     def __enter__(self) -> _Sink:
         self._writer.__enter__()

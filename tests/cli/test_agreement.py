@@ -348,3 +348,23 @@ def test_decimals_are_numbers(run: Any, tmp_path: Path) -> None:
     done = go(run, tmp_path / "t.parquet", *QUICK, "--json", human="human", predicted="auto")
     assert done.code == 0, done.err
     assert done.document["results"][0]["columns"][0]["figures"]["pearson"] == pytest.approx(1)
+
+
+def test_a_star_for_the_human_columns_does_not_take_the_compared_ones_for_people(run, tmp_path) -> None:
+    rows = [
+        {"response": f"r {i}", "tone_score": i % 5, "truth_score": i * 3 % 5, "llm_score": i % 4, "old_score": i % 3}
+        for i in range(24)
+    ]
+    path = write(tmp_path / "x.jsonl", rows)
+    found = go(run, path, "--other", "old_score", "--json", human="*_score", predicted="llm_score").document
+    assert [result["human"] for result in found["results"]] == ["tone_score", "truth_score"]
+    assert sum("is not taken for people's" in note for note in found["notes"]) == 2
+    none = go(run, path, human="ll*_score", predicted="llm_score")
+    assert (none.code, "stands for nothing but" in none.err) == (2, True)
+
+
+def test_a_group_that_says_there_is_none_is_no_document(run, tmp_path) -> None:
+    rows = [{"overall": i % 5, "score": i % 4, "group": "None" if i % 2 else f"d{i // 4}"} for i in range(24)]
+    refused = go(run, write(tmp_path / "x.jsonl", rows), "--group", "group")
+    assert refused.code == 3
+    assert "row 2" in refused.err

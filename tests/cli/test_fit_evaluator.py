@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from conftest_cli import refuse
 
+from active_critic.cli._common import scoring
 from active_critic.evaluators import load
 from active_critic.lm.filling import form_filling_lm
 
@@ -81,3 +82,23 @@ def test_what_an_evaluator_does_not_have_is_refused_before_anything_is_opened(ru
     done = run("fit", examples, "-o", "p.json", *how, opener=refuse)
     assert done.code == 2
     assert said in " ".join(done.err.split())
+
+
+def test_what_is_held_back_of_a_file_with_decimal_commas_is_scored_with_its_human_scores(run, tmp_path) -> None:
+    rows = [f"{'word ' * (i + 1)};question {i // 2};{1 + i % 5},{i % 2}" for i in range(40)]
+    Path("f.csv").write_text("\r\n".join(["response;source;score", *rows]))
+    how = ["--evaluator", "surface", "--train", 0.5, "--rest", "rest.csv", "--scale", "1..6"]
+    assert run("fit", "f.csv", "-o", "p.json", *how, opener=refuse).code == 0
+    held_back = Path("rest.csv").read_text().splitlines()
+    assert set(held_back[1:]) < set(rows)
+    found = run("score", "p.json", "rest.csv", "-o", "scored.csv", "--json", opener=refuse).document
+    assert found["agreement"]["figures"]["n"] == len(held_back) - 1
+    human, predicted = "input_score", "score"
+    again = run("agreement", "scored.csv", "--human", human, "--predicted", predicted, "--json", opener=refuse).document
+    assert again["rows"] == len(held_back) - 1
+
+
+def test_a_gguf_file_of_ones_own_is_named_again_in_the_command_to_score_with() -> None:
+    said = scoring(Path("p.json"), {"response": "r"}, "my models/m.gguf", None, None)
+    assert said == "active-critic score p.json ITEMS --fields response=r --lm 'my models/m.gguf'"
+    assert "--lm" not in scoring(Path("p.json"), {}, "local", None, None)
