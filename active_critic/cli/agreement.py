@@ -95,7 +95,7 @@ def agreement(
     starred = "*" in human and human not in job.table
     for aspect in job.table.matching(human) if starred else [None]:
         names = [c if aspect is None or c in job.table else c.replace("*", aspect) for c in (human, *columns)]
-        if names[0] in {*names[1:], *(raters or [])}:
+        if aspect is not None and names[0] in {*names[1:], *(raters or [])}:
             job.notes.append(f"{names[0]!r} is like {human!r}, but is compared with it: it is not taken for people's")
             continue
         for one in levels:
