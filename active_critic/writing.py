@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from active_critic.errors import DataError, OutputError
-from active_critic.files import DELIMITERS, NUMBER, file_kind
+from active_critic.files import DELIMITERS, NUMBER, SEPARATORS, file_kind
 from active_critic.locks import try_lock
 
 WRITABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
@@ -121,7 +121,15 @@ class RecordWriter:
         writer = csv.writer(lines, delimiter=delimiter, lineterminator="\r\n")
         if not self.count:
             self._columns = list(record)
-            writer.writerow([self._cell(column, column) for column in self._columns])
+            # A comma or the like in a name would pass for what separates the names.
+            odd = delimiter == ";" and bool(SEPARATORS & set("".join(self._columns)))
+            names = csv.writer(
+                lines,
+                delimiter=delimiter,
+                lineterminator="\r\n",
+                quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL,
+            )
+            names.writerow([self._cell(column, column) for column in self._columns])
         for column in record.keys() - self._columns:
             raise OutputError(
                 f"record {self.count + 1} has a column {column!r} that the first record does not have, "

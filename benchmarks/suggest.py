@@ -27,7 +27,7 @@ import numpy as np  # noqa: E402
 
 import active_critic as ac  # noqa: E402
 from active_critic.evaluators._readings import READINGS, _parts  # noqa: E402
-from active_critic.evaluators.surface import SurfaceFloor, out_of_fold, surface_features  # noqa: E402
+from active_critic.evaluators.surface import SurfaceFloor, figures_of, out_of_fold  # noqa: E402
 from active_critic.examples import data_sha256  # noqa: E402
 from active_critic.journal import Journal  # noqa: E402
 from active_critic.lm import open_lm  # noqa: E402
@@ -177,7 +177,7 @@ class Learner:
 
 def curves(data: combining.Readings, args: argparse.Namespace) -> dict[str, list[list[float]]]:
     """For every rule and split the agreement on what is held out with 10, 15, 20, ... labels."""
-    figures = np.array([surface_features(example) for example in data.examples])
+    figures = figures_of(data.examples)
     documents = data.groups
     rules = {name: rule for name, rule in RULES.items() if data.values or name not in NEED_READINGS}
     found: dict[str, list[list[float]]] = {name: [] for name in rules}

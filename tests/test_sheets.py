@@ -213,3 +213,11 @@ def test_rows_with_decimal_commas_are_written_as_they_are_read(tmp_path: Path) -
         for example in examples:
             writer.write(example.record)
     assert (tmp_path / "y.csv").read_bytes().decode() == GERMAN
+
+
+def test_a_name_with_a_comma_is_read_back_from_a_file_with_semicolons(tmp_path: Path) -> None:
+    record = {"Antwort": "a;b", "score": "2,5", "why, then": "x"}
+    with RecordWriter(tmp_path / "x.csv", guarded=(), decimal_comma=True) as writer:
+        writer.write(record)
+    (example,) = read(tmp_path / "x.csv")
+    assert (dict(example.record), example.score) == (record, 2.5)

@@ -38,15 +38,20 @@ FEATURES = (
     "punctuation_share",
     "digit_share",
 )
-"""Names of the figures, in the order of ``surface_features``."""
+"""Names of the figures, in the order of ``figures_of``."""
 
 _WORD = re.compile(r"\w+")
 _SENTENCE_END = re.compile(r"[.!?…。！？]+(?=\s|$)|[。！？]")
 _ZLIB_WINDOW = 32_768
 
 
-def surface_features(example: Example) -> Floats:
-    """The figures of one example, shape ``(len(FEATURES),)``, all finite.
+def copied_share(example: Example) -> float:
+    """The share of the response's runs of three words that its source has, 0 to 1; 0 where there are none."""
+    return _share_in(_grams(_words(example.response), 3), _grams(_words(example.source), 3))
+
+
+def figures_of(examples: Sequence[Example]) -> Floats:
+    """The figures of several examples, shape ``(n, len(FEATURES))``; NaN where there is nothing to compare with.
 
     Lengths are natural logarithms of 1 + a count (or 1 + a mean, per word and per sentence), sentences are counted by
     closing punctuation, words are compared in lower case. The other figures are shares, 0 to 1 unless said otherwise:
@@ -60,19 +65,7 @@ def surface_features(example: Example) -> Floats:
     - ``repeated_bigrams``, ``repeated_trigrams``: the share that occurred in the response before.
     - ``compression_ratio``: the zlib size over the size in bytes (above 1 for a few bytes);
       ``compression_given_source``: the same when the compressor has already seen the source.
-
-    What compares with a source or a reference is 0 when there is none.
     """
-    return np.asarray(np.nan_to_num(np.array(_measured(example))), dtype=np.float64)
-
-
-def copied_share(example: Example) -> float:
-    """The share of the response's runs of three words that its source has, 0 to 1; 0 where there are none."""
-    return _share_in(_grams(_words(example.response), 3), _grams(_words(example.source), 3))
-
-
-def figures_of(examples: Sequence[Example]) -> Floats:
-    """The figures of several examples, shape ``(n, len(FEATURES))``; NaN, not 0, where there is nothing to compare."""
     return np.array([_measured(example) for example in examples], dtype=np.float64).reshape(-1, len(FEATURES))
 
 

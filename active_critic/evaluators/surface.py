@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import model_validator
 
 from active_critic.errors import FitError, ProtocolError
-from active_critic.evaluators._surface_features import FEATURES, Floats, copied_share, figures_of, surface_features
+from active_critic.evaluators._surface_features import FEATURES, Floats, copied_share, figures_of
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, scale_of
 from active_critic.evaluators.judging import Judge
 from active_critic.examples import Examples
@@ -33,7 +33,6 @@ __all__ = [
     "copied_share",
     "figures_of",
     "out_of_fold",
-    "surface_features",
 ]
 
 ALPHA_PER_FIGURE = 4.0
@@ -53,7 +52,7 @@ _COLUMNS = ("coefficients", "means", "spreads", "lows", "highs")
 
 
 class SurfaceFloor:
-    """Ridge regression of human scores on ``surface_features``.
+    """Ridge regression of human scores on the figures of ``figures_of``.
 
     Each figure is first drawn in to within two standard deviations of its mean over the training examples, then
     standardised. A figure that does not vary there says nothing anywhere; one that an example lacks (no source, no
