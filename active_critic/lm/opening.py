@@ -171,6 +171,7 @@ def _direct(model: str, key: str | None, api_base: str | None, timeout: float) -
         timeout: Seconds for the whole reply; the engine's own bounds only the wait for the next byte of it.
     """
     from dataclasses import replace
+    from urllib.request import getproxies
 
     from dspy._vendor.lm15.transports import StdlibTransport
     from dspy.clients.engines import LM15Engine
@@ -179,7 +180,10 @@ def _direct(model: str, key: str | None, api_base: str | None, timeout: float) -
     from dspy.lm15 import RouterConfig
 
     provider = LM15Engine(RouterConfig(env={})).resolve(model).provider
-    usual = StdlibTransport(**RouterConfig(timeouts=timeouts_for(timeout)).transport_kwargs())
+    # Else the whole environment is searched for a proxy at every call.
+    usual = StdlibTransport(
+        **RouterConfig(timeouts=timeouts_for(timeout)).transport_kwargs(), trust_env=bool(getproxies())
+    )
     engine = LM15Engine(
         RouterConfig(
             api_keys={provider: key} if key else None,

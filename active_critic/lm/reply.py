@@ -133,7 +133,8 @@ def tokens_from(given: Sequence[Any]) -> tuple[Token, ...]:
     tokens: list[Token] = []
     for token in given:
         raw = token.bytes
-        text = _whole(token.token) if raw is None or max(raw, default=0) > 255 else decoder.decode(bytes(raw))
+        known = raw is not None and max(raw, default=0) <= 255
+        text = decoder.decode(bytes(raw) if known else _whole(token.token).encode())
         read = matters(text, not tokens)
         top = tuple((_whole(t.token), t.logprob) for t in token.top if math.isfinite(t.logprob)) if read else ()
         tokens.append(Token(text, token.logprob if math.isfinite(token.logprob) else -1e9, top))

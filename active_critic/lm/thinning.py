@@ -1,7 +1,8 @@
-"""Replies without the alternatives that nobody reads, before DSPy's client checks each of them.
+"""Replies without the alternatives and bytes that nobody reads, before DSPy's client checks each of them.
 
 Alternatives come with every token of a reply, and are read only at tokens that hold a digit and at the first. In a
-reply with explanations they are nine tenths of the bytes, and most of the work that a call is for this machine.
+reply with explanations they are nine tenths of the bytes, and most of the work that a call is for this machine. Bytes
+come with every token and alternative, and are read only where they are not those of the token's text.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def matters(token: str, first: bool) -> bool:
 
 
 def thinned(body: bytes) -> bytes:
-    """The body of a reply without the alternatives to tokens where they do not matter; else as it is."""
+    """The body of a reply without the alternatives and bytes that do not matter; else as it is."""
     if ALTERNATIVES not in body:
         return body
     try:
@@ -32,8 +33,15 @@ def thinned(body: bytes) -> bytes:
             for index, token in enumerate((choice.get("logprobs") or {}).get("content") or ()):
                 if token.get("logprob") is None:
                     token["logprob"] = NEVER
-                read = token.get("top_logprobs") if matters(token["token"], index == 0) else None
-                token["top_logprobs"] = [other for other in read or () if other.get("logprob") is not None]
+                text = token["token"]
+                if token.get("bytes") == list(text.encode()):
+                    del token["bytes"]
+                read = token.get("top_logprobs") if matters(text, index == 0) else None
+                token["top_logprobs"] = [
+                    {"token": other["token"], "logprob": other["logprob"]}
+                    for other in read or ()
+                    if other.get("logprob") is not None
+                ]
     except (ValueError, LookupError, TypeError, AttributeError):
         return body  # whatever is wrong with it, the client says so
     return orjson.dumps(document)

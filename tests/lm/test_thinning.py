@@ -31,6 +31,16 @@ def test_alternatives_stay_at_the_first_token_and_at_digits() -> None:
     assert kept == [True, False, True, False, True, False]
 
 
+def test_bytes_stay_where_they_are_not_those_of_the_text() -> None:
+    document = json.loads(body("a", "\ufffd", "1"))
+    for token, raw in zip(document["choices"][0]["logprobs"]["content"], (b"a", b"\xc3", b"1"), strict=True):
+        token["bytes"] = list(raw)
+        token["top_logprobs"] = [{"token": "a", "logprob": -0.1, "bytes": [97]}]
+    thin = json.loads(thinned(json.dumps(document).encode()))["choices"][0]["logprobs"]["content"]
+    assert [token.get("bytes") for token in thin] == [None, [0xC3], None]
+    assert thin[0]["top_logprobs"] == [{"token": "a", "logprob": -0.1}]
+
+
 def test_the_rest_of_a_body_is_as_it_was() -> None:
     before = json.loads(body("a", "b"))
     before["choices"][0]["logprobs"]["content"][1]["top_logprobs"] = []
@@ -62,6 +72,8 @@ def test_what_is_not_understood_is_passed_on_as_it_came(odd: bytes) -> None:
         Say('{"score":4,"why":"fine at 10"}', tokens=TOKENS),
         Say("né 4", tokens=[("n", -0.1, NEAR), ("\ufffd", -0.1, NEAR), ("\ufffd", -0.2, NEAR), (" 4", -0.3, NEAR)],
             token_bytes=[b"n", b"\xc3", b"\xa9", b" 4"]),
+        Say("n\ufffd 4", tokens=[("n", -0.1, NEAR), ("\ufffd", -0.1, NEAR), (" 4", -0.3, NEAR)],
+            token_bytes=[b"n", b"\xc3", b" 4"]),
         Say("no tokens at all"),
     ],
 )  # fmt: skip
