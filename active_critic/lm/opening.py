@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextvars import ContextVar
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +14,11 @@ from active_critic.errors import AuthenticationFailed, ModelError, UnknownModel
 from active_critic.lm.budget import Budget
 from active_critic.lm.catalogue import find
 from active_critic.lm.client import PROVIDERS, LanguageModel
-from active_critic.lm.deadline import within
 from active_critic.lm.likelihood import echoing, forcing, templated
-from active_critic.lm.thinning import Thinning
+from active_critic.lm.sending import directly, import_dspy, through_dspy
 
 if TYPE_CHECKING:
-    from dspy.lm15 import Request, Response
+    from dspy.lm15 import Response
 
 REMOTE_WORKERS = 8
 REMOTE_TIMEOUT = 120.0
@@ -113,97 +110,6 @@ def found_by_name(name: str) -> bool:
     return True
 
 
-def _import_dspy() -> Any:
-    # Without it, the first price lookup through LiteLLM fetches a list from the internet.
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")
-    import dspy
-
-    return dspy
-
-
-_SENDING: ContextVar[bool] = ContextVar("sending", default=False)
-
-
-def _not_ours(_: logging.LogRecord) -> bool:
-    """Keeps DSPy's remark on replies cut off at max_tokens off the terminal: a rating is asked for in few tokens."""
-    return not _SENDING.get()
-
-
-def _sender(model: Any, timeout: float) -> Any:
-    """A function that sends one request through a ``dspy.LM``, once, without DSPy's cache, retries and records.
-
-    Args:
-        model: The ``dspy.LM``.
-        timeout: Seconds for the whole reply; DSPy's own bounds only the wait for the next byte of it.
-    """
-    from dataclasses import replace
-
-    import dspy
-
-    logging.getLogger("dspy.clients.lm").addFilter(_not_ours)
-
-    def send(request: Request) -> Response:
-        def exchange() -> Response:
-            sending = _SENDING.set(True)
-            try:
-                # DSPy's history would keep every prompt; its tracker would count what comes through lm.dspy twice.
-                with dspy.context(disable_history=True, usage_tracker=None, callbacks=[]):
-                    response: Response = model(replace(request, model=model.model))
-                return response
-            finally:
-                _SENDING.reset(sending)
-
-        return within(timeout, exchange)
-
-    return send
-
-
-def _direct(model: str, key: str | None, api_base: str | None, timeout: float) -> Any:
-    """A function that sends one request through DSPy's own engine, without a ``dspy.LM`` around it.
-
-    That one looks up prices, converts the reply to older forms and keeps records at every call, several times the
-    work of the call itself. What is sent is the same, byte for byte.
-
-    Args:
-        model: ``provider/model``, as DSPy writes it.
-        key: The key; None: the provider's own variable.
-        api_base: Address of the endpoint; None: the provider's own.
-        timeout: Seconds for the whole reply; the engine's own bounds only the wait for the next byte of it.
-    """
-    from dataclasses import replace
-    from urllib.request import getproxies
-
-    from dspy._vendor.lm15.transports import StdlibTransport
-    from dspy.clients.engines import LM15Engine
-    from dspy.clients.engines.lm15_engine import timeouts_for
-    from dspy.clients.errors import wrap_error
-    from dspy.lm15 import RouterConfig
-
-    provider = LM15Engine(RouterConfig(env={})).resolve(model).provider
-    # Else the whole environment is searched for a proxy at every call.
-    usual = StdlibTransport(
-        **RouterConfig(timeouts=timeouts_for(timeout)).transport_kwargs(), trust_env=bool(getproxies())
-    )
-    engine = LM15Engine(
-        RouterConfig(
-            api_keys={provider: key} if key else None,
-            base_urls={provider: api_base} if api_base else None,
-            transport=Thinning(usual),
-        )
-    )
-
-    def send(request: Request) -> Response:
-        def exchange() -> Response:
-            try:
-                return engine.complete(replace(request, model=model))
-            except Exception as failure:
-                raise wrap_error(failure, model=model, provider=provider) from failure
-
-        return within(timeout, exchange)
-
-    return send
-
-
 def _open_local(name: str, context: int, strict: bool, timeout: float) -> LanguageModel:
     from active_critic.lm.server import LocalServer, open_weights
 
@@ -214,14 +120,14 @@ def _open_local(name: str, context: int, strict: bool, timeout: float) -> Langua
     _spare_loopback_the_proxy("127.0.0.1")
     server = LocalServer(path, alias=label, context=context)
     server.start()
-    _import_dspy()
+    import_dspy()
 
     def post(path: str, body: dict[str, Any]) -> Any:
         return server.post(path, body, timeout)
 
     return LanguageModel(
         label,
-        _direct(f"openai/{label}", server.api_key, server.api_base, timeout),
+        directly(f"openai/{label}", server.api_key, server.api_base, timeout),
         identity={"name": label, "weights": sha256, "context": str(context)},
         context=min(context, server.context),  # it takes less where the model was trained for less
         workers=1,
@@ -243,7 +149,7 @@ def _open_remote(
     workers: int,
     timeout: float,
 ) -> LanguageModel:
-    dspy = _import_dspy()
+    dspy = import_dspy()
     prefix = name.split("/", 1)[0].upper() if "/" in name else "OPENAI"
     api_base = api_base or _base_in_environment(prefix)
     settings: dict[str, Any] = {"timeout": timeout}
@@ -267,9 +173,9 @@ def _open_remote(
             if key is not None:
                 settings["api_key"] = key
         if engine == "lm15":
-            send = _direct(model, settings.get("api_key"), api_base, timeout)
+            send = directly(model, settings.get("api_key"), api_base, timeout)
         else:
-            send = _sender(dspy.LM(model, cache=False, num_retries=0, engine=engine, **settings), timeout)
+            send = through_dspy(dspy.LM(model, cache=False, num_retries=0, engine=engine, **settings), timeout)
     except ModelError:
         raise
     except Exception as failure:
@@ -387,7 +293,7 @@ def _secrets(*more: str | None) -> tuple[str, ...]:
 
 
 def _wrap(inner: Any, workers: int) -> LanguageModel:
-    dspy = _import_dspy()
+    dspy = import_dspy()
     if not isinstance(inner, dspy.LM):
         raise UnknownModel(f"a model is a name, a dspy.LM or a LanguageModel, not {type(inner).__name__}")
     provider, _, wire = inner.model.partition("/")
@@ -399,7 +305,7 @@ def _wrap(inner: Any, workers: int) -> LanguageModel:
     timeout = float(given) if isinstance(given, int | float) else DSPY_TIMEOUT
     return LanguageModel(
         inner.model,
-        _sender(inner.copy(cache=False, num_retries=0), timeout),
+        through_dspy(inner.copy(cache=False, num_retries=0), timeout),
         identity={"name": inner.model, "endpoint": _without_userinfo(base) if base else PROVIDERS},
         workers=workers,
         extensions=_own_settings(inner.kwargs),

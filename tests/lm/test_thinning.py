@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from loopback import Loopback, Say
 
-from active_critic.lm import Reply, open_lm, opening
+from active_critic.lm import Reply, open_lm, sending
 from active_critic.lm.thinning import thinned
 from active_critic.records import Usage
 
@@ -84,16 +84,16 @@ def test_a_reply_is_the_same_as_without(loopback: Loopback, monkeypatch: pytest.
             return replace(lm.ask([("user", "Hi")], max_tokens=9, top_logprobs=3), usage=Usage())
 
     bodies: list[int] = []
-    thin = opening.Thinning
+    thin = sending.Thinning
 
     class Watching(thin):  # type: ignore[misc, valid-type]
         def stream(self, request: Any) -> Any:
             bodies.append(1)
             return super().stream(request)
 
-    monkeypatch.setattr(opening, "Thinning", Watching)
+    monkeypatch.setattr(sending, "Thinning", Watching)
     with_it = asked()
-    monkeypatch.setattr(opening, "Thinning", lambda usual: usual)
+    monkeypatch.setattr(sending, "Thinning", lambda usual: usual)
     assert asked() == with_it
     assert bodies == [1]
     assert bool(with_it.tokens) == bool(say.tokens)

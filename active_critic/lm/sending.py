@@ -1,0 +1,106 @@
+"""Send one request through DSPy, once and within a time: through its engine, or through a whole ``dspy.LM``."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from active_critic.lm.deadline import within
+from active_critic.lm.thinning import Thinning
+
+if TYPE_CHECKING:
+    from dspy.lm15 import Request, Response
+
+
+def import_dspy() -> Any:
+    """DSPy, which fetches nothing from the internet."""
+    # Without it, the first price lookup through LiteLLM fetches a list.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")
+    import dspy
+
+    return dspy
+
+
+_SENDING: ContextVar[bool] = ContextVar("sending", default=False)
+
+
+def _not_ours(_: logging.LogRecord) -> bool:
+    """Keeps DSPy's remark on replies cut off at max_tokens off the terminal: a rating is asked for in few tokens."""
+    return not _SENDING.get()
+
+
+def through_dspy(model: Any, timeout: float) -> Any:
+    """A function that sends one request through a ``dspy.LM``, once, without DSPy's cache, retries and records.
+
+    Args:
+        model: The ``dspy.LM``.
+        timeout: Seconds for the whole reply; DSPy's own bounds only the wait for the next byte of it.
+    """
+    from dataclasses import replace
+
+    import dspy
+
+    logging.getLogger("dspy.clients.lm").addFilter(_not_ours)
+
+    def send(request: Request) -> Response:
+        def exchange() -> Response:
+            sending = _SENDING.set(True)
+            try:
+                # DSPy's history would keep every prompt; its tracker would count what comes through lm.dspy twice.
+                with dspy.context(disable_history=True, usage_tracker=None, callbacks=[]):
+                    response: Response = model(replace(request, model=model.model))
+                return response
+            finally:
+                _SENDING.reset(sending)
+
+        return within(timeout, exchange)
+
+    return send
+
+
+def directly(model: str, key: str | None, api_base: str | None, timeout: float) -> Any:
+    """A function that sends one request through DSPy's own engine, without a ``dspy.LM`` around it.
+
+    That one looks up prices, converts the reply to older forms and keeps records at every call, several times the
+    work of the call itself. What is sent is the same, byte for byte.
+
+    Args:
+        model: ``provider/model``, as DSPy writes it.
+        key: The key; None: the provider's own variable.
+        api_base: Address of the endpoint; None: the provider's own.
+        timeout: Seconds for the whole reply; the engine's own bounds only the wait for the next byte of it.
+    """
+    from dataclasses import replace
+    from urllib.request import getproxies
+
+    from dspy._vendor.lm15.transports import StdlibTransport
+    from dspy.clients.engines import LM15Engine
+    from dspy.clients.engines.lm15_engine import timeouts_for
+    from dspy.clients.errors import wrap_error
+    from dspy.lm15 import RouterConfig
+
+    provider = LM15Engine(RouterConfig(env={})).resolve(model).provider
+    # Else the whole environment is searched for a proxy at every call.
+    usual = StdlibTransport(
+        **RouterConfig(timeouts=timeouts_for(timeout)).transport_kwargs(), trust_env=bool(getproxies())
+    )
+    engine = LM15Engine(
+        RouterConfig(
+            api_keys={provider: key} if key else None,
+            base_urls={provider: api_base} if api_base else None,
+            transport=Thinning(usual),
+        )
+    )
+
+    def send(request: Request) -> Response:
+        def exchange() -> Response:
+            try:
+                return engine.complete(replace(request, model=model))
+            except Exception as failure:
+                raise wrap_error(failure, model=model, provider=provider) from failure
+
+        return within(timeout, exchange)
+
+    return send
