@@ -30,10 +30,16 @@ def plain_value(value: Any, *, missing: bool = False) -> Any:
 
 
 def conversation(cell: Any) -> str | None:
-    """The text of a list of messages, as chat APIs write them, or of one message; None where it is none."""
+    """The text of a list of messages, as chat APIs write them, or of one message; None where it is none.
+
+    A text that holds them as JSON, as a CSV file has them, is such a list, too, if every one of them has a role.
+    """
+    given, cell = cell, decoded(cell)
     if isinstance(cell, dict) and {"role", "content"} <= cell.keys():
         cell = [cell]
     if not isinstance(cell, list) or not cell:
+        return None
+    if isinstance(given, str) and not all(isinstance(one, Mapping) and "role" in one for one in cell):
         return None
     said = []
     for message in cell:
@@ -54,9 +60,8 @@ def text_in(cell: Any) -> str | None:
     Raises:
         ValueError: It is no text, or contains what is no character.
     """
-    if isinstance(cell, dict | list):
-        said = conversation(cell)
-        cell = cell if said is None else said
+    said = conversation(cell)
+    cell = cell if said is None else said
     if isinstance(cell, bool) or not isinstance(cell, str | int | float | None):
         remedy = "name a part of it (COLUMN.NAME); whole, only messages with role and content can be read"
         raise ValueError(f"expected a text, not {type(cell).__name__} ({str(cell)[:40]!r}); {remedy}")
@@ -123,12 +128,7 @@ def as_number(cell: str) -> str:
 
 def aspects_in(record: Mapping[str, Any], *, decimal_comma: bool = False) -> dict[str, float]:
     """Further human scores: an object in the column ``scores``, and columns ``aspect_*``; what is no number is none."""
-    scores = record.get("scores")
-    if isinstance(scores, str) and scores.lstrip().startswith("{"):
-        try:
-            scores = json.loads(scores)
-        except (ValueError, RecursionError):
-            scores = None
+    scores = decoded(record.get("scores"))
     found = dict(scores) if isinstance(scores, Mapping) else {}
     found |= {name.removeprefix("aspect_"): cell for name, cell in record.items() if name.startswith("aspect_")}
     numbers: dict[str, float] = {}
@@ -147,13 +147,19 @@ def is_missing(cell: Any) -> bool:
     return cell is None or str(cell).strip().casefold() in MISSING
 
 
-def inside(cell: Any) -> Mapping[str, Any] | None:
-    """What is in an object or a list, by name or place; also where a text holds one as JSON."""
+def decoded(cell: Any) -> Any:
+    """The object or list that a text holds as JSON, as nested cells stand in a CSV file; else the cell as it is."""
     if isinstance(cell, str) and cell.lstrip().startswith(("{", "[")):
         try:
-            cell = json.loads(cell)
+            return json.loads(cell)
         except (ValueError, RecursionError):
-            return None
+            return cell
+    return cell
+
+
+def inside(cell: Any) -> Mapping[str, Any] | None:
+    """What is in an object or a list, by name or place; also where a text holds one as JSON."""
+    cell = decoded(cell)
     if isinstance(cell, list | tuple):
         return {str(place): value for place, value in enumerate(cell)}
     return cell if isinstance(cell, Mapping) else None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from active_critic.cells import cell_at, conversation, inside, keys_to, rated, starred, ways
+from active_critic.cells import cell_at, conversation, decoded, inside, keys_to, rated, starred, ways
 from active_critic.errors import DataError
 from active_critic.files import folded
 from active_critic.records import Example, Verdict
@@ -217,9 +217,7 @@ def _mean_note(pattern: str, records: Sequence[dict[str, Any]], *, whole: bool) 
 def _conversation_note(column: str, rows: Sequence[tuple[int, Given]]) -> list[str]:
     """A note where what is judged are conversations, and not replies alone."""
     for row, record in rows:
-        if isinstance(record, Example) or isinstance(record.get(column), str):
-            continue
-        cell = cell_at(record, column)
+        cell = None if isinstance(record, Example) else decoded(cell_at(record, column))
         if not isinstance(cell, list) or conversation(cell) is None:
             continue
         *before, last = (str(message.get("role") or "").strip().casefold() for message in cell)

@@ -23,7 +23,9 @@ Rated = tuple[int, float, str]
 """The row of a score, the score, and its column."""
 
 _SLIPS = 2
-"""Scores that may be slips at most; and no more than every tenth is one."""
+"""Scores that may be slips at most; and no more than every tenth is one, or one of fewer than ten."""
+_TWICE, _FIVE_TIMES = 2, 5
+"""How much wider a slip makes a scale at least; of fewer than ten scores a single one may well be higher than all."""
 _FEW = 5
 """Fewer scores than this may well be close together."""
 
@@ -91,10 +93,13 @@ def infer_scale(scores: Sequence[Rated], path: str | None, column: str) -> tuple
 
 
 def _slip(scores: Sequence[Rated], scale: Scale | None) -> str:
-    """Which few scores alone make the scale at least twice as wide as it were without them; empty where none do."""
+    """Which few scores alone make the scale so much wider than it were without them; empty where none do."""
     times = Counter(score for _, score, _ in scores)
-    narrow = [usual for usual in USUAL_SCALES if scale is None or 2 * _width(usual) <= _width(scale)]
-    for few in range(1, min(_SLIPS, len(scores) // 10) + 1):
+    wider = _TWICE if len(scores) >= 10 else _FIVE_TIMES
+    narrow = [usual for usual in USUAL_SCALES if scale is None or wider * _width(usual) <= _width(scale)]
+    if len(scores) < _FEW:
+        return ""
+    for few in range(1, max(1, min(_SLIPS, len(scores) // 10)) + 1):
         for narrower in narrow:
             if sum(times[score] for score in times if score not in narrower) > few:
                 continue

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import secrets
+import shutil
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,16 +36,17 @@ def save(protocol: Protocol, path: str | Path) -> Path:
         raise OutputError(f"{path}: the program holds something that JSON cannot ({problem})") from None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
         try:
-            with os.fdopen(handle, "wb") as file:
+            with part.open("xb") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-            Path(name).chmod(0o644)
-            Path(name).replace(path)
+            if path.exists():
+                shutil.copymode(path, part)
+            part.replace(path)
         except BaseException:
-            Path(name).unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
             raise
     except OSError as problem:
         raise OutputError(f"{path}: the program cannot be written ({problem.strerror or problem})") from None

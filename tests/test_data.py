@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from active_critic.data import COLUMNS, BadRow, Examples, for_aspect, iter_examples, read_examples
+from active_critic.data import COLUMNS, BadRow, Examples, RecordWriter, for_aspect, iter_examples, read_examples
 from active_critic.errors import DataError
 from active_critic.records import Example, Scale
 
@@ -390,12 +390,28 @@ CHAT = [{"role": "user", "content": "Where is it?"}, {"role": "assistant", "cont
         (CHAT[:1], "Where is it?"),
         ([{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url"}]}], "a"),
         ([{"content": "a"}, {"content": "b"}], "a\n\nb"),
+        (json.dumps(CHAT), "user: Where is it?\n\nassistant: Here."),
+        (json.dumps(CHAT[0]), "Where is it?"),
+        ('[{"title": "A", "content": "a"}]', '[{"title": "A", "content": "a"}]'),
+        ('{"role": "user"}', '{"role": "user"}'),
+        ("[1, 2]", "[1, 2]"),
+        ('[{"role": "user", "content": "cut', '[{"role": "user", "content": "cut'),
     ],
 )
 def test_a_list_of_messages_is_read_as_a_text(cell: Any, text: str) -> None:
     (example,) = iter_examples([{"response": "r", "prompt": cell}])
     assert isinstance(example, Example)
     assert example.source == text
+
+
+def test_conversations_are_the_same_texts_from_a_csv_file(tmp_path: Path) -> None:
+    rows = [{"response": CHAT[1:], "source": CHAT[:1], "score": 1 + i % 5} for i in range(6)]
+    for name in ("a.csv", "a.jsonl"):
+        with RecordWriter(tmp_path / name) as writer:
+            for row in rows:
+                writer.write(row)
+    texts = [[(e.source, e.response) for e in read_examples(tmp_path / name)] for name in ("a.csv", "a.jsonl")]
+    assert texts[0] == texts[1] == [("Where is it?", "Here.")] * 6
 
 
 @pytest.mark.parametrize("cell", [[1, 10], [{"role": "user"}], [{"content": 4}], {"role": "user"}, ["a"]])

@@ -119,6 +119,19 @@ def test_the_schema_is_itself_valid_and_refuses_what_load_refuses() -> None:
             store.parse(damaged, CriticProtocol)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_a_program_is_as_private_as_the_user_wants_it(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        path = store.save(program(), tmp_path / "p.json")
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o640)
+    store.save(program(), path)
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
 def test_a_program_is_readable_and_ends_with_a_newline(tmp_path: Path) -> None:
     raw = store.save(program(), tmp_path / "deep" / "er" / "p.json").read_text(encoding="utf-8")
     assert raw.startswith('{\n  "format_version": 1,\n')

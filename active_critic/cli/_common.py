@@ -350,7 +350,7 @@ def _fetch_weights(name: str, api_base: str | None, *, quiet: bool) -> None:
             f"{cache_folder()}, once; that is some {max(1, round(model.bytes / 60e7))} minutes at 10 MB/s",
             quiet=quiet,
         )
-        pull_with_progress(model)
+        pull_with_progress(model, quiet=quiet)
 
 
 @contextmanager

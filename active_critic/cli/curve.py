@@ -43,7 +43,7 @@ def curve(
         typer.Option("--set", metavar="PARAMETER=VALUE", help="A parameter of the evaluator. May be repeated."),
     ] = None,
     budget: Annotated[int | None, typer.Option(metavar="CALLS", min=1, help="For the whole curve, at most.")] = None,
-    resamples: Annotated[int, typer.Option(metavar="N", min=0, help="Of the documents and repeats.")] = 1000,
+    resamples: Annotated[int, typer.Option(metavar="N", min=0, help="Of the documents, for the intervals.")] = 1000,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of splits, fits and resampling.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Everything as .json, or a row a size as .csv.")

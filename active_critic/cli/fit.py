@@ -70,7 +70,11 @@ def fit(
     candidates: Annotated[int, typer.Option(metavar="N", min=1, help="Sets of demonstrations that are tried.")] = 11,
     demos: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, help="Demonstrations in a set. Default: 3, or 8 of short texts."),
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Demonstrations in a set. Default: 3, or 8 of short texts; a third of the examples at most.",
+        ),
     ] = None,
     sampling: Annotated[
         Literal["stratified", "uniform"], typer.Option(help="How demonstrations are drawn over the scores.")

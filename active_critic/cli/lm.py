@@ -79,11 +79,12 @@ def pull(name: Annotated[str, typer.Argument(help="A name from `lm list`, or `lo
     typer.echo(str(path))
 
 
-def pull_with_progress(model: Model) -> Path:
+def pull_with_progress(model: Model, *, quiet: bool = False) -> Path:
     """Fetch a model with a progress bar on standard error; nothing is shown when that is not a terminal.
 
     Args:
         model: What to fetch.
+        quiet: Show nothing there either.
 
     Returns:
         The path of the verified file.
@@ -103,7 +104,7 @@ def pull_with_progress(model: Model) -> Path:
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     try:
-        with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as bar:
             task = bar.add_task(model.name, total=model.bytes)
             return fetch(model, progress=lambda done, total: bar.update(task, completed=done, total=total))
     except KeyboardInterrupt:
@@ -121,7 +122,7 @@ def check(
     api_key_env: common.ApiKeyEnv = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Ask a model what it can really do, and how fast it is; eight small calls."""
+    """Ask a model what it can really do, and how fast it is; five to nine small calls."""
     from active_critic.lm.check import check as ask
 
     options = {"api_base": api_base, "api_key_env": api_key_env}

@@ -46,7 +46,7 @@ def score(
     strict: common.Strict = False,
     workers: common.Workers = None,
     no_explain: Annotated[
-        bool, typer.Option("--no-explain", help="Scores only, much faster; they are the same scores.")
+        bool, typer.Option("--no-explain", help="Scores only: the same, much faster where the program rates first.")
     ] = False,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first so many items.")] = None,
     repeat: Annotated[
@@ -97,6 +97,8 @@ def score(
         how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
         model = stack.enter_context(common.opened_for(ctx.obj, protocol.provenance, lm, **how))
         notes = [*found.notes, *(() if model is None else _model_notes(protocol, model))]
+        if no_explain and getattr(getattr(protocol, "reading", None), "order", None) == "reason_first":
+            notes.append("--no-explain saves nothing here: this program reasons before it rates, and its reasons stay")
         common.show_notes(notes, quiet=quiet)
         again = _Again(repeat, explain=not no_explain)
         if estimate and model is not None:
@@ -106,7 +108,8 @@ def score(
                 model, lambda stand_in: deque(again.score(protocol, stand_in, stream), 0), as_json=as_json, quiet=quiet
             )
             return
-        _score_all(protocol, model, stream, sink, tally, dict.fromkeys(header), again, total=total, quiet=quiet)
+        fill = dict.fromkeys(header if sink.needs_header else ())
+        _score_all(protocol, model, stream, sink, tally, fill, again, total=total, quiet=quiet)
         usage = model.usage if model else Usage()
     later = [note for note in found.notes if note not in notes]  # such as empty rows, counted when all are read
     common.show_notes(later, quiet=quiet)

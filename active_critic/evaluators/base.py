@@ -17,7 +17,7 @@ import orjson
 
 from active_critic import store
 from active_critic.data import iter_examples, read_examples
-from active_critic.errors import ActiveCriticWarning, DataError, FitError, UnknownModel
+from active_critic.errors import ActiveCriticWarning, DataError, FitError, ProtocolError, UnknownModel
 from active_critic.evaluators.judging import Judge, Run
 from active_critic.examples import Examples, by_content, check_examples, data_sha256, text_key
 from active_critic.files import BadRow
@@ -94,7 +94,11 @@ class Evaluator(ABC):
         Raises:
             ProtocolError: The file is missing, damaged, of a newer format version, or another evaluator's.
         """
-        return cls.from_protocol(store.load(path, cls.document), lm, journal=journal)
+        protocol = store.load(path, cls.document)
+        if protocol.evaluator != cls.kind:
+            other = f"a program of {protocol.evaluator}, not of {cls.kind}"
+            raise ProtocolError(f"{path}: {other}; active_critic.load reads either")
+        return cls.from_protocol(protocol, lm, journal=journal)
 
     @classmethod
     def from_protocol(cls, protocol: Protocol, lm: Any = None, *, journal: JournalPath = "default") -> Self:

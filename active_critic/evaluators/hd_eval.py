@@ -186,6 +186,8 @@ class HDEval(Evaluator):
                     "Give your own criteria, or use a larger model"
                 ) from None
             first = list(found.criteria)
+            if found.repeated:
+                notes.append(f"main criteria that repeat a name were dropped: {', '.join(found.repeated)}")
         growth = Growth(
             model,
             task,

@@ -144,7 +144,7 @@ class Findings:
 
 
 def check(lm: LanguageModel) -> Findings:
-    """Ask an endpoint what it can do, and how fast it is; six to nine small calls, none of them from the journal.
+    """Ask an endpoint what it can do, and how fast it is; five to nine small calls, none of them from the journal.
 
     Raises:
         ModelError: It cannot be used at all.

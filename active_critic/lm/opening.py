@@ -44,7 +44,8 @@ def open_lm(
     Args:
         name: ``"local"`` (the embedded default) or another name of the catalogue (``active-critic lm list``); the
             path of a GGUF file; ``"provider/model"`` as DSPy and LiteLLM write it, for example
-            ``"openai/gpt-4.1-mini"``; a ``dspy.LM``; or a :class:`LanguageModel`, which is returned as it is.
+            ``"openai/gpt-4.1-mini"``; a ``dspy.LM``, which brings its own address, key and time-out; or a
+            :class:`LanguageModel`, which is returned as it is.
         api_base: Address of an OpenAI-compatible endpoint, for example ``http://127.0.0.1:8080/v1``. Default: what the
             provider's own variable says (``OPENAI_BASE_URL``, ``OPENAI_API_BASE``, ...), else its public address.
         api_key_env: Name of the environment variable that holds the key. Default: the provider's own
@@ -59,7 +60,7 @@ def open_lm(
     Raises:
         DataError: The budget cannot be read.
         UnknownModel: No such model in the catalogue, and no ``provider/model`` of a known provider.
-        ModelError: ``api_base`` is not a plain http(s) address.
+        ModelError: ``api_base`` is not a plain http(s) address, or the model has no use for an option.
         AuthenticationFailed: The variable named by ``api_key_env`` is not set.
         MissingExtra: An embedded model needs ``pip install "active-critic[local]"``.
         DownloadFailed: The weights could not be fetched.
@@ -79,13 +80,19 @@ def _open(
     workers: int | None,
     timeout: float | None,
 ) -> LanguageModel:
-    if isinstance(name, LanguageModel):
-        return name
     if not isinstance(name, str):
-        return _wrap(name, workers or REMOTE_WORKERS)
+        own = {"api_base": api_base, "api_key_env": api_key_env, "strict": strict, "timeout": timeout}
+        if isinstance(name, LanguageModel):
+            own |= {"context": context, "workers": workers}
+        if given := [option for option, value in own.items() if value]:
+            what = "a LanguageModel" if isinstance(name, LanguageModel) else "a dspy.LM"
+            raise ModelError(f"{' and '.join(given)}: {what} brings its own; leave that out, or give the model's name")
+        return name if isinstance(name, LanguageModel) else _wrap(name, workers or REMOTE_WORKERS, context)
     if not name.strip():
         raise UnknownModel("the model's name is empty; give for example local or openai/gpt-4.1-mini")
-    if api_base is None and ("/" not in name or name.endswith(".gguf")):
+    if api_base is None and ("/" not in name or name.lower().endswith(".gguf")):
+        if (workers or 1) > 1:
+            raise ModelError(f"{name} is embedded, and answers one call at a time; leave workers (--workers) out")
         model = _open_local(name, context or 16384, strict, timeout or LOCAL_TIMEOUT)
     else:
         model = _open_remote(
@@ -101,7 +108,7 @@ def found_by_name(name: str) -> bool:
 
     It is where the name is one of the catalogue, or where a variable of its provider's says an address.
     """
-    if "/" in name and not name.endswith(".gguf"):
+    if "/" in name and not name.lower().endswith(".gguf"):
         return _base_in_environment(name.split("/", 1)[0]) is not None
     try:
         find(name)
@@ -152,6 +159,11 @@ def _open_remote(
     dspy = import_dspy()
     prefix = name.split("/", 1)[0].upper() if "/" in name else "OPENAI"
     api_base = api_base or _base_in_environment(prefix)
+    if strict and api_base is None:
+        raise ModelError(
+            f"{name}: a provider promises no such thing as strict (--strict), which turns off the prefix cache of an "
+            "embedded model or of an endpoint of one's own; leave it out, and measure with score --repeat"
+        )
     settings: dict[str, Any] = {"timeout": timeout}
     key = None
     if api_key_env is not None:
@@ -292,7 +304,7 @@ def _secrets(*more: str | None) -> tuple[str, ...]:
     return tuple(sorted((secret for secret in known if len(secret) >= 6), key=lambda one: (-len(one), one)))
 
 
-def _wrap(inner: Any, workers: int) -> LanguageModel:
+def _wrap(inner: Any, workers: int, context: int | None) -> LanguageModel:
     dspy = import_dspy()
     if not isinstance(inner, dspy.LM):
         raise UnknownModel(f"a model is a name, a dspy.LM or a LanguageModel, not {type(inner).__name__}")
@@ -307,6 +319,7 @@ def _wrap(inner: Any, workers: int) -> LanguageModel:
         inner.model,
         through_dspy(inner.copy(cache=False, num_retries=0), timeout),
         identity={"name": inner.model, "endpoint": _without_userinfo(base) if base else PROVIDERS},
+        context=context,
         workers=workers,
         extensions=_own_settings(inner.kwargs),
         price=_pricer(inner.model) if not base else None,

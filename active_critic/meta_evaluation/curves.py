@@ -69,7 +69,7 @@ def curve(
             first. None: no limit.
         fields: Column by field, where the names are not recognised.
         scale: The scale of the human scores; inferred, and said, when not given.
-        resamples: Of the intervals and the permutation tests.
+        resamples: Of the documents, for the intervals.
         journal: Where replies are kept, unless the model has its memory already: a path, ``"default"``, or None.
         progress: See ``evaluators.base.Progress``.
 

@@ -52,10 +52,14 @@ def _sentences(trial: AttackTrial) -> list[str]:
         f"them that gained {trial.threshold:g} or more; {confidence} bootstrap intervals over documents "
         f"({trial.resamples:,} resamples, seed {trial.seed})."
     )
+    size = (
+        f"{trial.texts:,} text{'s' * (trial.texts != 1)} of {trial.documents:,} document"
+        f"{'s' * (trial.documents != 1)}, {len(trial.families)} families."
+    )
     said = [
         *trial.notes,
         meaning,
-        f"{trial.texts:,} texts of {trial.documents:,} documents, {len(trial.families)} families.",
+        size,
     ]
     if trial.unscored:
         said.append(f"{trial.unscored:,} of {trial.texts:,} texts could not be scored as they are, and do not count.")
@@ -67,8 +71,7 @@ def _sentences(trial: AttackTrial) -> list[str]:
     if overall.mean is None:
         return [*said, "No attacked text was scored, so nothing can be said about what attacks gain."]
     if overall.interval is None:
-        few = "one document" if trial.documents == 1 else f"{trial.documents} documents"
-        return [*said, f"All texts belong to {few}: how sure these figures are cannot be said."]
+        return [*said, "Texts of fewer than five documents were scored: how sure these figures are cannot be said."]
     gained = sorted((one for one in trial.families if _gains(one)), key=lambda one: -(one.lift.mean or 0.0))
     if not gained:
         return [*said, "No family lifts the score for certain: no interval lies above 0."]

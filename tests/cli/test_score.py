@@ -118,6 +118,26 @@ def test_no_explain_gives_the_same_scores(run, program, examples) -> None:
     assert [r["score"] for r in lines("a.jsonl")] == [r["score"] for r in lines("b.jsonl")]
 
 
+def test_where_reasons_come_first_no_explain_says_that_it_saves_nothing(run, program, examples) -> None:
+    document = json.loads(Path(program).read_text())
+    document["reading"] = {"low": 0, "high": 100, "source": "text", "order": "reason_first"}
+    Path("reasons.json").write_text(json.dumps(document))
+    said = "--no-explain saves nothing here"
+    assert said in run("score", "reasons.json", examples, "-o", "a.jsonl", "--no-explain").err
+    assert said not in run("score", program, examples, "-o", "b.jsonl", "--no-explain").err
+
+
+def test_records_are_the_same_whether_anybody_watches(run, program, tmp_path, monkeypatch) -> None:
+    items = rows(2)
+    items[1]["extra"] = "x"
+    path = write(tmp_path / "i.jsonl", items)
+    run("score", program, path, "-o", "a.jsonl")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    run("score", program, path, "-o", "b.jsonl")
+    assert Path("a.jsonl").read_bytes() == Path("b.jsonl").read_bytes()
+    assert "extra" not in lines("a.jsonl")[0]
+
+
 def test_without_a_file_records_go_to_standard_output(run, program, examples) -> None:
     done = run("score", program, examples, "--limit", 2)
     assert done.code == 0

@@ -313,6 +313,12 @@ def test_a_loaded_program_is_the_saved_one(tmp_path: Path) -> None:
     assert critic.mode == "coarse"
 
 
+def test_an_evaluator_refuses_the_program_of_another_that_looks_alike(tmp_path: Path) -> None:
+    saved = scoring(judging(int)).save(tmp_path / "p.json")
+    with pytest.raises(ProtocolError, match=r"p\.json: a program of zero-shot, not of active-critic"):
+        ActiveCritic.load(saved, judging(int), journal=None)
+
+
 def test_the_model_of_a_loaded_program_is_the_one_it_was_fitted_with_and_opened_late(tmp_path: Path) -> None:
     path = scoring(judging(int)).save(tmp_path / "p.json")
     loaded = load(path)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -298,6 +299,25 @@ def test_workers_and_context(loopback: Loopback) -> None:
     lm = open_lm("openai/x", api_base=loopback.api_base, workers=3, context=4096)
     assert (lm.workers, lm.context) == (3, 4096)
     assert open_lm("openai/x", api_base=loopback.api_base).workers == 8
+
+
+def test_options_that_a_model_has_no_use_for_are_refused(loopback: Loopback, tmp_path: Path) -> None:
+    import dspy
+
+    own = tmp_path / "MINE.GGUF"
+    own.write_bytes(b"GGUF")
+    with pytest.raises(errors.ModelError, match="embedded, and answers one call at a time"):
+        open_lm(str(own), workers=2)
+    with pytest.raises(errors.ModelError, match="a provider promises no such thing as strict"):
+        open_lm("openai/x", strict=True)
+    wrapped = dspy.LM("openai/x", api_base=loopback.api_base, api_key="k")
+    with pytest.raises(errors.ModelError, match=r"^api_base and timeout: a dspy\.LM brings its own"):
+        open_lm(wrapped, api_base="http://127.0.0.1:9/v1", timeout=3)
+    opened = open_lm(wrapped, context=4096, workers=2)
+    assert (opened.context, opened.workers) == (4096, 2)
+    with pytest.raises(errors.ModelError, match=r"^workers: a LanguageModel brings its own"):
+        open_lm(opened, workers=3)
+    assert open_lm(opened) is opened
 
 
 # --- proxies --------------------------------------------------------------------------------------------------------
