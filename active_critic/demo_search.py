@@ -360,7 +360,8 @@ class Search:
 
     def _chance(self, one: int, other: int, indices: Sequence[int]) -> float:
         a, b = ([self.verdicts[candidate, i].score for i in indices] for candidate in (one, other))
-        return stats.chance_ahead(a, b, [self.human[i] for i in indices], seed=self.settings.seed)
+        human, groups = [self.human[i] for i in indices], [self.groups[i] for i in indices]
+        return stats.chance_ahead(a, b, human, groups, seed=self.settings.seed)
 
     def _check_coverage(self, winner: int, indices: Sequence[int]) -> None:
         _, scored, asked = self.q(winner, indices)

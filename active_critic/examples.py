@@ -75,13 +75,18 @@ def text_key(example: Example) -> str:
     return _digest(_spaced(example.source), _spaced(example.response))[:16]
 
 
+def document_key(example: Example) -> str | None:
+    """The document of an example as 16 hex digits, or None where nothing but its own text says which it is."""
+    return None if example.group is None and not example.source.strip() else _digest(group_of(example))[:16]
+
+
 def same_texts(example: Example, source: str, response: str) -> bool:
-    """Whether an example has these texts, white space aside; one that comes without a source may have any."""
+    """Whether an example has these texts, white space aside; where either comes without a source, by the response."""
     if example.response.split(maxsplit=1)[:1] != response.split(maxsplit=1)[:1]:
         return False  # as nearly always, and quickly
     if _spaced(example.response) != _spaced(response):
         return False
-    return not example.source.strip() or _spaced(example.source) == _spaced(source)
+    return not example.source.strip() or not source.strip() or _spaced(example.source) == _spaced(source)
 
 
 def _spaced(text: str) -> str:

@@ -29,6 +29,7 @@ class Measure:
 
     Attributes:
         units: What the coefficients are over: see ``Agreement``.
+        units_total: What they could be over, if the predictions were never all the same: see ``Agreement``.
         defined: At document level, in which documents they are, shape (documents,).
     """
 
@@ -36,6 +37,7 @@ class Measure:
 
     def __init__(self, level: Level, x: Floats, y: Floats, group: Indices, system: Indices, documents: int = 0) -> None:
         self._level, self._x, self._y, self._group, self._system = level, x, y, group, system
+        self._documents = documents or int(group.max(initial=-1)) + 1
         if level == "document":
             self._within = _within(x, y, group, documents)
             self.defined = ~np.isnan(self._within[:, 3])
@@ -45,6 +47,16 @@ class Measure:
         else:
             self._resampled = Resampled(x, y)
             self.units = len(x)
+        self.units_total = int(_varying(y, group, self._documents).sum()) if level == "document" else self.units
+
+    @property
+    def counting(self) -> NDArray[np.bool_]:
+        """The documents that the coefficients rest on, shape (documents,): none where they are not defined."""
+        if self._level == "document":
+            return self.defined
+        if np.isnan(self(np.ones((1, self._documents)))[0, 3]):
+            return np.zeros(self._documents, dtype=np.bool_)
+        return np.asarray(np.bincount(self._group, minlength=self._documents) > 0)
 
     def __call__(self, weights: Floats) -> Floats:
         """The coefficients of every draw, shape (draws, 4)."""
@@ -98,11 +110,17 @@ def _within(x: Floats, y: Floats, group: Indices, documents: int) -> Floats:
     return found
 
 
-def documents_of(measures: Sequence[Measure], level: Level, documents: int) -> int:
-    """How many documents figures over these measures rest on: at document level those in which any is defined."""
-    if level != "document" or not measures:
-        return documents
-    return int(np.any([measure.defined for measure in measures], axis=0).sum())
+def _varying(y: Floats, group: Indices, documents: int) -> NDArray[np.bool_]:
+    """In which documents not all values are the same, shape (documents,)."""
+    low, high = np.full(documents, np.inf), np.full(documents, -np.inf)
+    np.minimum.at(low, group, y)
+    np.maximum.at(high, group, y)
+    return np.asarray(high > low)
+
+
+def documents_of(measures: Sequence[Measure]) -> int:
+    """How many documents figures over these measures rest on: those on which any of them does."""
+    return int(np.any([measure.counting for measure in measures], axis=0).sum()) if measures else 0
 
 
 def averaged(measures: Sequence[Callable[[Floats], Floats]]) -> Callable[[Floats], Floats]:

@@ -97,6 +97,7 @@ class Provenance(Record):
         data_sha256: Hash over the training examples' texts and scores.
         n_train: Training examples used.
         fitted_on: The keys of the training texts (``examples.text_key``), so that scoring can tell them from others.
+        fitted_documents: The keys of their documents (``examples.document_key``), likewise.
         versions: Package versions by name.
         settings: The evaluator's parameters.
         notes: What the fit had to tell its user.
@@ -110,6 +111,7 @@ class Provenance(Record):
     data_sha256: str = ""
     n_train: int = 0
     fitted_on: tuple[str, ...] = ()
+    fitted_documents: tuple[str, ...] = ()
     versions: dict[str, str] = Field(default_factory=dict)
     settings: dict[str, Any] = Field(default_factory=dict)
     notes: tuple[str, ...] = ()

@@ -136,7 +136,8 @@ def _round(
         tried = _rated(changed, before.examples, lm, settings.seed, settings.progress)
         tried.score(0, held)
         new, old = ([search.verdicts[0, i].score for i in held] for search in (tried, before))
-        chance = stats.chance_ahead(new, old, [before.human[i] for i in held], seed=settings.seed)
+        human, groups = [before.human[i] for i in held], [before.groups[i] for i in held]
+        chance = stats.chance_ahead(new, old, human, groups, seed=settings.seed)
         q, scored, _ = tried.q(0, held)
         q = q or 0.0
         figures = f"{q / 3:.2f} instead of {old_q / 3:.2f} on the other half, better in {chance:.0%} of resamples"

@@ -189,7 +189,7 @@ def human_ceiling(
     points = [None if np.isnan(value) else float(value) for value in average(whole)[0]]
     each = [float(measure(whole)[0, 3]) for measure in measures]
     drawn = bootstrap(average, n_groups, resamples, np.random.default_rng(seed), int(there.sum()))
-    documents = documents_of(measures, level, n_groups)
+    documents = documents_of(measures)
     intervals = [
         None if points[i] is None else percentile_interval(drawn[:, i], confidence, documents) for i in range(4)
     ]

@@ -76,6 +76,7 @@ class Agreement:
         level: ``"dataset"``: over all examples; ``"document"``: within each document, averaged over the documents where
             both sides vary; ``"system"``: over the systems' mean scores.
         units: What the coefficients are over: examples, such documents, or systems; with parts, of all of them.
+        units_total: The same, and documents in which all predictions are the same though people's scores are not.
         groups: Documents among the ``n`` examples.
         resamples, seed, confidence: How the intervals were made.
         parts: Parts in which the coefficients are defined: the figures are the means over them. Without parts, all
@@ -101,6 +102,7 @@ class Agreement:
     confidence: float
     parts: int = 1
     parts_total: int = 1
+    units_total: int = 0
 
     @property
     def coverage(self) -> float:
@@ -126,7 +128,7 @@ class Difference:
         interval: Percentile bootstrap interval of ``delta`` over documents, or None, as in ``Agreement``.
         p: Two-sided p of the paired permutation test over documents (whole documents swap ``a`` and ``b``, both put
             on a common scale first), or None. With parts, a document swaps in all of them or in none.
-        n, groups: Examples and documents that count.
+        n, groups: Examples and documents that count; with parts, of those in which it is defined.
         level, resamples, seed, confidence: As in ``Agreement``; ``resamples`` is also the number of permutations.
         parts, parts_total: As in ``Agreement``; a part counts where both are defined.
     """
@@ -189,7 +191,7 @@ def agreement(
     values = measure(whole)[0]
     drawn = bootstrap(measure, n_groups, resamples, np.random.default_rng(seed), len(x))
     points = [None if np.isnan(value) else float(value) for value in values]
-    documents = documents_of(measures, level, n_groups)
+    documents = documents_of(measures)
     intervals = [
         None if points[i] is None else percentile_interval(drawn[:, i], confidence, documents) for i in range(4)
     ]
@@ -206,6 +208,7 @@ def agreement(
         confidence=confidence,
         parts=sum(not np.isnan(part(whole)[0, 3]) for part in measures),
         parts_total=len(measures),
+        units_total=sum(part.units_total for part in measures),
     )
 
 
@@ -239,7 +242,8 @@ def paired_difference(
     every = [_Pair(level, a[rows], b[rows], y[rows], group[rows], system[rows], n_groups) for rows in of_parts]
     defined = [pair for pair in every if not np.isnan(pair.delta)]
     delta, interval, p = None, None, None
-    compared = len(np.unique(np.concatenate([pair.group for pair in every])))
+    counting = np.concatenate([pair.group for pair in defined or every])
+    compared = len(np.unique(counting))
     if defined:
         difference = averaged([pair.difference for pair in defined])
         delta = float(difference(np.ones((1, n_groups)))[0])
@@ -259,7 +263,7 @@ def paired_difference(
         delta=delta,
         interval=interval,
         p=p,
-        n=sum(len(pair.group) for pair in every),
+        n=len(counting),
         groups=compared,
         level=level,
         resamples=resamples,
@@ -346,21 +350,24 @@ def chance_ahead(
     pred_a: Sequence[float | None],
     pred_b: Sequence[float | None],
     human: Sequence[float],
+    groups: Sequence[str],
     *,
     resamples: int = 200,
     seed: int = 0,
 ) -> float:
-    """In what part of the resamples of the examples ``a`` has the higher Q, ties counting half (paired bootstrap).
+    """In what part of the resamples of whole documents ``a`` has the higher Q, ties counting half (paired bootstrap).
 
-    Only examples that both have scored count; with fewer than two of them it is 0.5. A coefficient that is not defined
-    counts as 0, as in :func:`q`.
+    Only examples that both have scored count; of fewer than two documents nothing can be said, and it is 0.5. A
+    coefficient that is not defined counts as 0, as in :func:`q`.
     """
-    kept = [(a, b, y) for a, b, y in zip(pred_a, pred_b, human, strict=True) if a is not None and b is not None]
-    if len(kept) < 2:
+    kept = [i for i, (a, b) in enumerate(zip(pred_a, pred_b, strict=True)) if a is not None and b is not None]
+    group = _codes(groups, np.array(kept, dtype=np.intp))
+    n = int(group.max(initial=-1)) + 1
+    if n < 2:
         return 0.5
-    n = len(kept)
-    weights = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), resamples).astype(np.float64).T
-    a, b, y = np.array(kept, dtype=np.float64).T
+    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), resamples).astype(np.float64)
+    weights = np.ascontiguousarray(drawn.T)[group]
+    a, b, y = (np.array([values[i] for i in kept], dtype=np.float64) for values in (pred_a, pred_b, human))
     ahead = sum(sign * np.nan_to_num(Resampled(x, y)(weights)[:, :3]).sum(axis=1) for x, sign in ((a, 1), (b, -1)))
     return float(np.mean(np.where(np.abs(ahead) <= TOLERANCE, 0.5, ahead > 0)))
 

@@ -238,18 +238,32 @@ def test_only_examples_that_both_scored_are_compared() -> None:
 
 
 def test_too_few_in_common_tell_nothing_apart() -> None:
-    assert stats.chance_ahead([1.0, None], [None, 1.0], [1.0, 2.0]) == 0.5
-    assert stats.chance_ahead([1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 2.0, 3.0]) == 0.5  # ties count half
-    assert stats.chance_ahead([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [1.0, 2.0, 3.0]) > 0.8
+    assert stats.chance_ahead([1.0, None], [None, 1.0], [1.0, 2.0], "ab") == 0.5
+    assert stats.chance_ahead([1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 2.0, 3.0], "abc") == 0.5  # ties count half
+    assert stats.chance_ahead([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [1.0, 2.0, 3.0], "abc") > 0.8
+    assert stats.chance_ahead([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [1.0, 2.0, 3.0], "aaa") == 0.5  # of one document
+
+
+def test_whole_documents_are_drawn_to_tell_who_is_ahead() -> None:
+    sure = {"rows": 0, "documents": 0}
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        groups = [f"d{i // 10}" for i in range(40)]
+        human = rng.normal(size=40)
+        a, b = ((human + np.repeat(rng.normal(size=4), 10) + 0.3 * rng.normal(size=40)).tolist() for _ in range(2))
+        for drawn, of in (("rows", [str(i) for i in range(40)]), ("documents", groups)):
+            chance = stats.chance_ahead(a, b, human.tolist(), of, seed=seed)
+            sure[drawn] += not 0.1 < chance < 0.9
+    assert sure["documents"] < 0.7 * sure["rows"]  # both rate equally well, and err by document
 
 
 def test_the_seed_is_that_of_the_resampling() -> None:
     a, b, y = [1.0, 3.0, 2.0, 5.0, 4.0, 1.5], [2.0, 1.0, 3.0, 4.0, 6.0, 0.5], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    assert len({stats.chance_ahead(a, b, y, resamples=50, seed=seed) for seed in range(8)}) > 1
+    assert len({stats.chance_ahead(a, b, y, "abcdef", resamples=50, seed=seed) for seed in range(8)}) > 1
     assert (
-        stats.chance_ahead(a, b, y, seed=3)
-        == stats.chance_ahead(a, b, y, seed=3)
-        == pytest.approx(1 - stats.chance_ahead(b, a, y, seed=3))
+        stats.chance_ahead(a, b, y, "abcdef", seed=3)
+        == stats.chance_ahead(a, b, y, "abcdef", seed=3)
+        == pytest.approx(1 - stats.chance_ahead(b, a, y, "abcdef", seed=3))
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 from by_scipy import COEFFICIENTS, expanded, noisy
 
 from active_critic import stats
+from active_critic.meta_evaluation.estimates import estimate
 from active_critic.reliability import human_ceiling
 
 LEVELS: tuple[stats.Level, ...] = ("dataset", "document", "system")
@@ -127,6 +128,29 @@ def test_a_part_where_nothing_is_defined_does_not_count_and_is_counted() -> None
     assert (nothing.mean, nothing.mean_interval, nothing.parts, nothing.parts_total) == (None, None, 0, 3)
     nothing = stats.paired_difference([1.0] * len(a), b, human, groups, parts=parts, resamples=50)
     assert (nothing.delta, nothing.p, nothing.parts) == (None, None, 0)
+
+
+def test_figures_go_by_the_documents_of_the_parts_that_count() -> None:
+    rng = random.Random(4)
+    groups, parts = [f"d{i}" for i in range(60)], [0] * 4 + [1] * 56
+    human = [rng.gauss(0, 1) for _ in groups]
+    varies = [score + rng.gauss(0, 0.3) for score in human]
+    flat = [value if part == 0 else 3.0 for value, part in zip(varies, parts, strict=True)]
+    found = stats.agreement(flat, human, groups, parts=parts, resamples=50)
+    assert (found.parts, found.parts_total, found.mean_interval) == (1, 2, None)  # four documents give no interval
+    difference = stats.paired_difference(flat, varies, human, groups, parts=parts, resamples=50)
+    assert (difference.parts, difference.n, difference.groups, difference.interval) == (1, 4, 4, None)
+    curve = estimate([flat], [1], human, groups, parts=parts, resamples=50)
+    assert (curve.n, curve.groups, curve.interval) == (4, 4, None)
+
+
+def test_documents_that_a_constant_is_let_off_are_counted() -> None:
+    rng = random.Random(5)
+    groups = [f"d{i // 3}" for i in range(60)]
+    human = [2.0 if i < 6 else rng.gauss(0, 1) for i in range(60)]  # in two documents people say the same
+    pred = [score if i < 30 else 1.0 for i, score in enumerate(human)]
+    found = stats.agreement(pred, human, groups, level="document", resamples=0)
+    assert (found.units, found.units_total, found.groups) == (8, 18, 20)
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from active_critic.examples import example_key, group_of, text_key
+from active_critic.examples import document_key, example_key, group_of, text_key
 from active_critic.files import BadRow
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ class Tally:
         self._random = Random(0)  # noqa: S311
         self._shown = self._with_human = 0
         self._fitted_on = frozenset(protocol.provenance.fitted_on)
-        self._new, self._known = _Drawn(), _Drawn()
+        self._fitted_documents = frozenset(protocol.provenance.fitted_documents)
+        self._new, self._related, self._known = _Drawn(), _Drawn(), _Drawn()
         self._movement: Movement | None = None
 
     def add(self, entry: Example | BadRow, verdict: Verdict) -> None:
@@ -98,7 +100,10 @@ class Tally:
         if example_key(example) in self._demos:
             self._shown += 1
             return
-        drawn = self._known if text_key(example) in self._fitted_on else self._new
+        drawn = self._related if document_key(example) in self._fitted_documents else self._new
+        # A fit may have known no source.
+        if self._fitted_on & {text_key(example), text_key(replace(example, source=""))}:
+            drawn = self._known
         drawn.add((example.score, float("nan") if score is None else score, group_of(example)), self._random)
 
     def summary(self) -> dict[str, Any]:
@@ -116,9 +121,10 @@ class Tally:
         }
 
     def _agreement(self) -> dict[str, Any] | None:
-        drawn = self._new if self._new.count else self._known
-        if not drawn.count:
+        drawn = next((some for some in (self._new, self._related, self._known) if some.count), None)
+        if drawn is None:
             return None
+        from active_critic.bootstrap import cautions
         from active_critic.stats import agreement
 
         human, critic, groups = (list(column) for column in zip(*drawn.pairs, strict=True))
@@ -133,7 +139,11 @@ class Tally:
             words.append("These are examples that the program was fitted on, so this flatters it.")
         elif self._known.count:
             words.append(f"{self._known.count:,} items that the program was fitted on are left out.")
-        elif self.protocol.provenance.n_train and not self._fitted_on:
+        if drawn is self._related:
+            words.append("These are other texts of documents that the program was fitted on, which may flatter it.")
+        elif drawn is self._new and self._related.count:
+            words.append(f"{self._related.count:,} others of documents that it was fitted on are left out.")
+        if not self._known.count and self.protocol.provenance.n_train and not self._fitted_on:
             words.append("Whether the program was fitted on some of them, this older program does not tell.")
         if drawn.count > MOST_COMPARED:
             words.append(f"{MOST_COMPARED:,} of them, drawn at random, are compared.")
@@ -143,6 +153,7 @@ class Tally:
             words.append(f"Only {found.n} could be compared, which says little.")
         elif found.mean is None:
             words.append("There are too few of them, or too little variation, for a correlation.")
+        words += [f"{one[0].upper()}{one[1:]}." for one in cautions(found.groups, 0, RESAMPLES)]
         error = None
         distances = [abs(c - h) for h, c, _ in drawn.pairs if c == c]
         if any(score not in scale for score in human):
@@ -155,6 +166,7 @@ class Tally:
             "figures": found.to_dict(),
             "mean_absolute_error": error,
             "demonstrations_left_out": self._shown,
-            "fitted_on_left_out": self._known.count if drawn is self._new else 0,
+            "fitted_on_left_out": 0 if drawn is self._known else self._known.count,
+            "fitted_documents_left_out": self._related.count if drawn is self._new else 0,
             "words": words,
         }

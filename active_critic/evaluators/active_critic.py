@@ -25,7 +25,7 @@ UNTOLD = "It is not known what the task is; the examples have to show it."
 """What stage 1 is told in place of a task description when that is left out."""
 
 MADE_FROM_ALL = (
-    "the criteria were made from all examples, those of held-out folds included: the agreement on these folds may be a "
+    "the {} made from all examples, those of held-out folds included: the agreement on these folds may be a "
     "little too high; --train 0.5 --rest FILE keeps examples back from everything"
 )
 
@@ -212,7 +212,8 @@ class ActiveCritic(Evaluator):
         if self.report and stopped is not None:
             notes.append("the agreement on held-out folds was not measured, for the budget was spent before")
         elif self.report:
-            notes += [MADE_FROM_ALL] if self.criteria is None else []
+            made = "criteria were" if self.criteria is None else "task description was"
+            notes += [MADE_FROM_ALL.format(made)] if None in (self.criteria, self.task_description) else []
             try:
                 report = make_report(
                     compiled.search,

@@ -19,7 +19,7 @@ from active_critic import store
 from active_critic.data import iter_examples, read_examples
 from active_critic.errors import ActiveCriticWarning, DataError, FitError, ProtocolError, UnknownModel
 from active_critic.evaluators.judging import Judge, Run
-from active_critic.examples import Examples, by_content, check_examples, data_sha256, text_key
+from active_critic.examples import Examples, by_content, check_examples, data_sha256, document_key, text_key
 from active_critic.files import BadRow
 from active_critic.journal import Journal, default_path
 from active_critic.lm import LanguageModel, open_lm
@@ -133,6 +133,7 @@ class Evaluator(ABC):
             data_sha256=data_sha256(data),
             n_train=len(data),
             fitted_on=tuple(sorted({text_key(example) for example in data})),
+            fitted_documents=tuple(sorted({key for example in data if (key := document_key(example))})),
             versions=versions(),
             settings={name: _plain(value) for name, value in self.parameters().items()},
             notes=tuple(dict.fromkeys(notes)),

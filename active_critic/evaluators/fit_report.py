@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from active_critic.bootstrap import ALPHA
+from active_critic.bootstrap import ALPHA, cautions
 from active_critic.demo_search import DemoSearch, Search
 from active_critic.errors import FitError
 from active_critic.evaluators._readings import Predict
@@ -85,6 +85,8 @@ class FitReport:
                 said.append(f"It is ahead of {name} ({figures}), but not by more than chance could explain.")
         if self.critic.coverage < 1:
             said.append(f"{self.critic.total - self.critic.n} of {self.critic.total} examples could not be scored.")
+        ps = sum(one is not None and one.p is not None for one in rivals.values())
+        said += [f"{one[0].upper()}{one[1:]}." for one in cautions(self.critic.groups, ps, self.critic.resamples)]
         return tuple(said)
 
     def to_dict(self) -> dict[str, Any]:

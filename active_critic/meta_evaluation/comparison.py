@@ -121,8 +121,10 @@ class MethodResult:
 
     @property
     def whole(self) -> bool:
-        """Whether it failed in no split and scored 90 % of the examples: else its figures rest on too few of them."""
-        return not self.failures and self.agreement.coverage >= MIN_COVERAGE
+        """Whether its figures rest on all splits, 90 % of the examples and, within documents, half of these."""
+        found = self.agreement
+        most = found.coverage >= MIN_COVERAGE and 2 * found.units >= found.units_total
+        return not self.failures and most and found.parts == found.parts_total
 
     @property
     def needs(self) -> Usage:
@@ -205,13 +207,18 @@ class Comparison:
                 said.append(f"{method.name} has no coefficient: {method.undefined}.")
             elif missing:
                 said.append(f"{method.name} left {missing:,} of {method.agreement.total:,} examples unscored.")
+            if not method.failures and (constant := let_off(method.agreement)):
+                said.append(f"{method.name} {constant}.")
         return tuple(said)
 
     def _best(self, measured: Sequence[MethodResult]) -> list[str]:
         if not measured:
             return ["No method could be measured."]
         best = max(measured, key=lambda method: method.agreement.mean or 0.0)
-        few = "" if best.whole else f", but of {best.agreement.n:,} of {best.agreement.total:,} examples only"
+        few = ""
+        if not best.whole:
+            few = f", but of {best.agreement.n:,} of {best.agreement.total:,} examples only"
+            few = ", but not on all that was tested" if best.agreement.coverage >= MIN_COVERAGE else few
         said = [
             f"{best.name} has the highest mean of the three correlations with people, {_figure(best.agreement)}{few}."
         ]
@@ -222,11 +229,12 @@ class Comparison:
             return said
         if not self.settings["resamples"]:
             return [*said, "Whether differences are more than chance was not tested: that takes resamples."]
-        ahead = [method.name for method in compared if method.over_baseline and method.over_baseline.ahead]
+        ahead = [method for method in compared if method.over_baseline and method.over_baseline.ahead]
         behind = [method.name for method in compared if method.over_baseline and method.over_baseline.behind]
-        rest = [method.name for method in compared if method.name not in {*ahead, *behind}]
+        rest = [method.name for method in compared if method not in ahead and method.name not in behind]
         if ahead:
-            said.append(f"By more than chance could explain, better than {self.baseline}: {', '.join(ahead)}.")
+            named = ", ".join(method.name if method.whole else f"{method.name} (see below)" for method in ahead)
+            said.append(f"By more than chance could explain, better than {self.baseline}: {named}.")
         else:
             said.append(f"Nothing is better than {self.baseline} by more than chance could explain.")
         if behind:
@@ -336,6 +344,19 @@ def data_document(data: Examples, sha256: str) -> dict[str, Any]:
         "documents": len({group_of(example) for example in data}),
         "scale": None if data.scale is None else str(data.scale),
     }
+
+
+def let_off(found: Agreement) -> str:
+    """On what the figures do not rest because all scores there are the same; empty where they rest on everything."""
+    if found.mean is None:
+        return ""
+    said = []
+    if missing := found.parts_total - found.parts:
+        said.append(f"{missing:,} of {found.parts_total:,} test parts")
+    if missing := found.units_total - found.units:
+        said.append(f"{missing:,} of {found.units_total:,} documents in which people's scores differ")
+    where = "where all scores are the same, and which so do not count"
+    return f"is measured without {' and '.join(said)}, {where}" if said else ""
 
 
 def ranked(methods: Sequence[MethodResult]) -> list[MethodResult]:

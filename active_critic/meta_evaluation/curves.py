@@ -8,6 +8,7 @@ from itertools import pairwise
 from math import log2
 from typing import Any
 
+from active_critic.bootstrap import cautions
 from active_critic.data import data_sha256, read_examples
 from active_critic.errors import DataError, FitError
 from active_critic.evaluators.base import JournalPath, Progress, versions
@@ -109,6 +110,7 @@ def curve(
         model, probing = shared.model, shared.probing
     points, over_zero_shot, over_floor = _with_differences(points, zero_shot, tests[possible[0]])
     through = _last_defined(points)
+    notes += cautions(len(set(tests[possible[0]].groups)), 0, resamples)
     return Curve(
         data=data,
         evaluator=name,

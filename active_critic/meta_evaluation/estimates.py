@@ -27,7 +27,7 @@ class Estimate:
         p: Two-sided p of a value of 0, by a t test with the same variance and degrees of freedom, or None.
         p_holm: The same, corrected for all that are tested together (Holm), or None.
         by_repeat: The value in every repeat, None where not defined.
-        n, groups: Tests that count, those with every prediction that it takes, and their documents.
+        n, groups: Tests that count, those with every prediction that it takes where it is defined, and their documents.
         resamples, seed, confidence: How the interval was made.
     """
 
@@ -92,22 +92,24 @@ def estimate(
 
     by_repeat = sums(np.ones((1, len(names))))[0]
     there = by_repeat[~np.isnan(by_repeat)]
+    counting = np.isin(part, np.flatnonzero(~np.isnan(by_repeat)) if len(there) else part)
+    documents = len(np.unique(group[counting]))
     value, interval, p = None, None, None
     if len(there):
         value = float(there.mean())
         rng = np.random.default_rng(seed)
         found = bootstrap(lambda drawn: sums(drawn)[:, ~np.isnan(by_repeat)], len(names), resamples, rng, values.size)
         drawn = np.asarray(found.mean(axis=1))
-        interval = percentile_interval(drawn, confidence, len(names))
+        interval = percentile_interval(drawn, confidence, documents)
         if interval is not None:
             most = float(np.abs(weights).sum())  # a coefficient is between -1 and 1
-            variance, freedom = _variance(drawn[~np.isnan(drawn)], there, len(names))
+            variance, freedom = _variance(drawn[~np.isnan(drawn)], there, documents)
             p = _two_sided_p(value, variance, freedom, resamples)
             if len(there) > 1:
                 half = float(stdtrit(freedom, (1 + confidence) / 2)) * math.sqrt(variance)
                 interval = max(-most, value - half), min(most, value + half)
     each = tuple(None if np.isnan(one) else float(one) for one in by_repeat)
-    return Estimate(value, interval, p, each, len(kept), len(names), resamples, seed, confidence)
+    return Estimate(value, interval, p, each, int(counting.sum()), documents, resamples, seed, confidence)
 
 
 def _variance(drawn: Floats, by_repeat: Floats, documents: int) -> tuple[float, float]:

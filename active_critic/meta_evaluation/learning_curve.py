@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from active_critic.bootstrap import ALPHA
 from active_critic.examples import Examples
-from active_critic.meta_evaluation.comparison import MethodResult, data_document, labels_of
+from active_critic.meta_evaluation.comparison import MethodResult, data_document, labels_of, let_off
 from active_critic.meta_evaluation.estimates import Estimate
 from active_critic.records import Usage
 from active_critic.stats import Agreement, Interval
@@ -180,6 +180,8 @@ class Curve:
                 said.append(f"With {point.labels} labels it failed {where}: {failures[0].reason}")
             elif missing:
                 said.append(f"With {point.labels} labels, {missing:,} of {point.agreement.total:,} tests are unscored.")
+            if not failures and (constant := let_off(point.agreement)):
+                said.append(f"With {point.labels} labels it {constant}.")
         if self.zero_shot is not None and self.zero_shot.result.undefined:
             said.append(f"zero-shot has no coefficient: {self.zero_shot.result.undefined}.")
         return said

@@ -4,6 +4,7 @@ import pytest
 
 from active_critic.cli import _tally
 from active_critic.cli._tally import Tally
+from active_critic.examples import document_key, text_key
 from active_critic.files import BadRow
 from active_critic.protocols import CriticProtocol, Provenance
 from active_critic.records import Example, Scale, Verdict
@@ -53,3 +54,40 @@ def test_unscored_items_are_counted_and_do_not_count_for_the_figures() -> None:
     assert found["column"] == "mine"
     assert summary["read_from"] == {"text": 11}
     assert any("1 of 12 could not be scored" in sentence for sentence in found["words"])
+
+
+def test_texts_of_documents_that_the_program_was_fitted_on_are_told_from_others() -> None:
+    known = [Example(f"r{i}", "a source", score=1 + i % 5, group=f"d{i // 2}") for i in range(4)]
+    made = PROTOCOL.provenance.model_copy(
+        update={
+            "fitted_on": tuple(text_key(example) for example in known),
+            "fitted_documents": tuple({document_key(example): None for example in known}),
+            "n_train": 4,
+        }
+    )
+
+    def told(*examples: Example) -> dict[str, object]:
+        tally = Tally(PROTOCOL.model_copy(update={"provenance": made}), {})
+        for example in examples:
+            tally.add(example, Verdict(example.score))
+        return tally.summary()["agreement"]
+
+    others = [Example(f"other {i}", "a source", score=1 + i % 5, group=f"d{i % 2}") for i in range(11)]
+    new = [Example(f"new {i}", "another", score=1 + i % 5, group=f"e{i}") for i in range(12)]
+    mixed = told(*known, *others, *new)
+    assert mixed["figures"]["total"] == 12
+    assert (mixed["fitted_on_left_out"], mixed["fitted_documents_left_out"]) == (4, 11)
+    related = told(*known, *others)
+    assert related["figures"]["total"] == 11
+    assert any("other texts of documents that the program was fitted on" in said for said in related["words"])
+    assert any("with fewer than 5 there are no intervals" in said for said in related["words"])
+    flattering = told(*known)
+    assert (flattering["fitted_on_left_out"], flattering["fitted_documents_left_out"]) == (0, 0)
+
+
+def test_a_text_that_was_fitted_on_without_its_source_is_known_with_one() -> None:
+    made = PROTOCOL.provenance.model_copy(update={"fitted_on": (text_key(Example("r0")),), "n_train": 1})
+    tally = Tally(PROTOCOL.model_copy(update={"provenance": made}), {})
+    for i in range(12):
+        tally.add(Example(f"r{i}", "a source", score=1 + i % 5), Verdict(1 + i % 5))
+    assert tally.summary()["agreement"]["fitted_on_left_out"] == 1

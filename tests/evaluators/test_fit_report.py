@@ -198,6 +198,13 @@ def test_all_figures_are_over_the_same_examples() -> None:
     assert report.words[1].startswith("It beats zero-shot")
 
 
+def test_few_documents_are_said() -> None:
+    few = reported(per_group=6).words
+    assert any("documents: with fewer than 5 there are no intervals" in said for said in few)
+    assert any("No corrected p can fall below" in said for said in few)
+    assert not any("no intervals" in said for said in reported().words)
+
+
 def test_the_report_says_what_it_cost() -> None:
     seen: list[list[Turn]] = []
     report = reported(seen=seen)
@@ -251,12 +258,12 @@ def test_the_floor_of_the_report_never_sees_the_fold_it_is_measured_on() -> None
 def agreement(mean: float | None = 0.5, n: int = 40, total: int = 40) -> Agreement:
     interval = None if mean is None else (mean - 0.1, mean + 0.1)
     return Agreement(
-        *([mean] * 4), *([interval] * 4), n, total, "dataset", units=n, groups=n, resamples=9, seed=0, confidence=0.95
+        *([mean] * 4), *([interval] * 4), n, total, "dataset", units=n, groups=n, resamples=999, seed=0, confidence=0.95
     )
 
 
 def difference(delta: float | None, interval: tuple[float, float] | None, p: float | None = None) -> Difference:
-    return Difference(delta, interval, p, 40, 40, "dataset", resamples=9, seed=0, confidence=0.95)
+    return Difference(delta, interval, p, 40, 40, "dataset", resamples=999, seed=0, confidence=0.95)
 
 
 def words(critic: Agreement | None, zero: Difference | None, surface: Difference | None) -> tuple[str, ...]:

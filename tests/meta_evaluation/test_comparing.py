@@ -77,6 +77,26 @@ def test_when_nothing_beats_the_floor_the_words_say_so() -> None:
     assert any("Nothing beats the surface floor" in said for said in found.words)
 
 
+def test_a_method_that_is_constant_in_a_fold_is_neither_ranked_first_nor_the_baseline() -> None:
+    data = examples()
+    first = {text.response for text in data[:2]}
+    methods = {
+        "mute": asking("a", mark=lambda e: longer(e) if e.response in first else 3.0),
+        "steady": asking("b", mark=noisy),
+    }
+    found = compare(data, methods, model(), **QUICK)
+    mute = found["mute"].agreement
+    assert 0 < mute.parts < mute.parts_total == 3
+    assert not found["mute"].whole
+    assert found.baseline == "steady"
+    lacking = mute.parts_total - mute.parts
+    assert any(f"mute is measured without {lacking} of 3 test parts" in said for said in found.words)
+    assert found["mute"].over_baseline.difference.n < 24
+    odd = {"odd": asking("c", mark=lambda e: longer(e) if int(e.response.split()[1]) // 2 % 2 else 3.0)}
+    inside = compare(data, odd, model(), **{**QUICK, "level": "document"})
+    assert any("documents in which people's scores differ" in said for said in inside.words)
+
+
 def test_what_a_method_needs_is_the_same_fresh_from_the_journal_and_beside_others(tmp_path) -> None:
     def run(methods, path):
         calls: list[str] = []
