@@ -10,6 +10,7 @@ few labels leave them nearly equal, many let them go where they belong.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -123,6 +124,17 @@ class Calibration(Record):
             low = min(score, math.ceil(low / self.step - 1e-9) * self.step)
             high = max(score, math.floor(high / self.step + 1e-9) * self.step)
         return scale.rounded(low), scale.rounded(high)
+
+    def widened(self, missed: Sequence[tuple[str, float]]) -> Calibration:
+        """The same with intervals no narrower than other errors ask for, such as those of a search made anew.
+
+        Args:
+            missed: Documents that were left out, with the error of the score of each of their examples.
+        """
+        size = Counter(document for document, _ in missed)
+        found = _half_widths(sorted((abs(error), 1 / size[document]) for document, error in missed))
+        wider = {name: max(half, found.get(name, half)) for name, half in self.half_widths.items()}
+        return self.model_copy(update={"half_widths": wider})
 
     @property
     def shares(self) -> dict[str, float]:

@@ -117,6 +117,19 @@ class Provenance(Record):
     notes: tuple[str, ...] = ()
     report: dict[str, Any] = Field(default_factory=dict)
 
+    def unlike(self, model: str, weights: str | None) -> str:
+        """Why a language model is not the one that the program was fitted with; empty where it is.
+
+        Args:
+            model: Its name.
+            weights: sha256 of its weights, or None.
+        """
+        if model != self.model:
+            return f"the program was fitted with {self.model}, and {model} scores now"
+        if weights != self.weights:
+            return f"the program was fitted with other weights that were also called {self.model}"
+        return ""
+
 
 class Protocol(Record):
     """Everything a scorer needs besides the language model; "the program" to a user. Base of the family.

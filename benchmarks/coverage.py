@@ -4,13 +4,15 @@
 
 Simulated: people's scores and two equally good predictions, each with an effect of the document and one of the text,
 the mean of the three coefficients over all examples, plain percentiles of the bootstrap against those of
-``active_critic.bootstrap``. And raters who correlate: the ceiling against what a new rater really reaches. No model.
+``active_critic.bootstrap``. Raters who correlate: the ceiling against what a new rater really reaches. And the interval
+of a score that is the best of several candidates by the examples it rests on. No model.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from active_critic.bootstrap import bootstrap, percentile_interval
+from active_critic.calibration import Calibration, calibrate
 from active_critic.levels import Measure
+from active_critic.records import Scale
+from active_critic.stats import q
 
 SIZES = ((3, 20), (4, 20), (5, 10), (6, 6), (8, 8), (12, 6), (20, 4), (50, 2))
 """Documents, and texts of each."""
 CORRELATION, WITHIN = 0.5, 0.3
 """Of a prediction with people; and of two texts of a document."""
+SEARCHES = ((10, 0.2), (20, 0.2), (20, 0.6), (50, 0.6))
+"""Examples, each of a document of its own, and the correlation of every candidate's rating with people."""
+CANDIDATES, FOLDS, SEARCHED, NEW = 11, 5, 100, 200
+"""Candidates, folds of the report, simulated fits, and new texts for each."""
 RATERS = ((2, 0.2), (2, 0.4), (3, 0.2), (3, 0.4), (5, 0.4))
 """Raters, and the correlation of two of them."""
 
@@ -42,6 +51,7 @@ def main() -> None:
         "settings": {name: getattr(args, name) for name in ("tries", "resamples", "seed")},
         "intervals": [covered(args, *size) for size in SIZES],
         "ceilings": [ceiling(args.seed, *raters) for raters in RATERS],
+        "searches": [searched(args.seed, *search) for search in SEARCHES],
     }
     Path(args.out).with_suffix(".json").write_text(json.dumps(document, indent=1) + "\n")
     Path(args.out).with_suffix(".md").write_text(table(document))
@@ -96,6 +106,44 @@ def ceiling(seed: int, raters: int, correlation: float, texts: int = 200_000) ->
     return {"raters": raters, "correlation": correlation, "ceiling": float(np.mean(rest)), "one_more": one_more}
 
 
+def searched(seed: int, examples: int, correlation: float) -> dict[str, Any]:
+    """How often the 90 % interval of a score on 1 to 5 holds: by its own residuals, and widened by those of folds."""
+    rng = np.random.default_rng([seed, examples])
+    scale, names = Scale(low=1, high=5), [str(i) for i in range(examples)]
+    held = {"fixed": [0.0, 0.0], "chosen": [0.0, 0.0], "widened": [0.0, 0.0]}
+
+    def best(of: Sequence[int]) -> int:
+        return max(range(CANDIDATES), key=lambda c: q(ratings[c, of].tolist(), human[of].tolist()))
+
+    def fitted(candidate: int, of: Sequence[int]) -> Calibration:
+        return calibrate({"rating": ratings[candidate, of].tolist()}, human[of].tolist(), [names[i] for i in of])
+
+    for _ in range(SEARCHED):
+        human = np.clip(np.round(3 + rng.normal(size=examples + NEW)), 1, 5)
+        told = correlation * (human - human.mean()) / human.std()
+        noise = rng.normal(size=(CANDIDATES, examples + NEW))
+        ratings = np.clip(3 + told + np.sqrt(1 - correlation**2) * noise, 1, 5)
+        every = list(range(examples))
+        missed = []
+        for fold in range(FOLDS):
+            rest = [i for i in every if i % FOLDS != fold]
+            winner = best(rest)
+            critic = fitted(winner, rest)
+            for i in every[fold::FOLDS]:
+                score = critic.apply({"rating": float(ratings[winner, i])}, scale).score
+                missed.append((names[i], score - float(human[i])))
+        winner = best(every)
+        chosen = fitted(winner, every)
+        ways = {"fixed": (0, fitted(0, every)), "chosen": (winner, chosen), "widened": (winner, chosen.widened(missed))}
+        for name, (candidate, critic) in ways.items():
+            for i in range(examples, examples + NEW):
+                low, high = critic.apply({"rating": float(ratings[candidate, i])}, scale).interval or (1.0, 5.0)
+                held[name][0] += (low <= human[i] <= high) / (SEARCHED * NEW)
+                held[name][1] += (high - low) / (SEARCHED * NEW)
+    shares = {name: [round(float(value), 4) for value in both] for name, both in held.items()}
+    return {"examples": examples, "correlation": correlation, **shares}
+
+
 def table(document: dict[str, Any]) -> str:
     """Both tables in Markdown."""
     settings = document["settings"]
@@ -120,6 +168,17 @@ def table(document: dict[str, Any]) -> str:
     lines.append("| --- | --- | --- | --- |")
     for row in document["ceilings"]:
         lines.append(f"| {row['raters']} | {row['correlation']} | {row['ceiling']:.2f} | {row['one_more']:.2f} |")
+    lines += [
+        "",
+        f"Intervals of 90 % of verdicts on 1 to 5, of the best of {CANDIDATES} equally good candidates by the examples",
+        f"that the interval rests on ({SEARCHED} fits, {NEW} new texts each): they hold people's score; their width:",
+        "",
+        "| examples | correlation | one candidate, not chosen | chosen, own residuals | chosen, widened by the folds |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for row in document["searches"]:
+        cells = [f"{share:.0%}, {width:.1f}" for share, width in (row[way] for way in ("fixed", "chosen", "widened"))]
+        lines.append(f"| {row['examples']} | {row['correlation']} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 

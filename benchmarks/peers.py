@@ -70,6 +70,7 @@ PEERS = {
     "mlflow-judge": Peer(_MLFLOW, "mlflow_align.py", ("judge",), learns=False),
     "mlflow-memalign": Peer(_MLFLOW, "mlflow_align.py", ("memalign",)),
     "mlflow-simba": Peer(_MLFLOW, "mlflow_align.py", ("simba",)),
+    "mlflow-simba-2-steps": Peer(_MLFLOW, "mlflow_align.py", ("simba", "2")),  # of eight
 }
 
 

@@ -291,6 +291,18 @@ def test_half_widths_are_the_conformal_ranks_of_errors_on_documents_left_out(siz
         assert found.half_widths.get(f"{100 * coverage:g}") == (None if half is None else pytest.approx(half))
 
 
+def test_intervals_are_no_narrower_than_the_errors_of_a_search_made_anew() -> None:
+    readings, human = drawn(40, {"rating": 1.0}, 0.7)
+    found = calibrate(readings, human, [str(i) for i in range(40)])
+    small = found.widened([(str(i), 0.01) for i in range(40)])
+    assert small == found
+    wide = found.widened([(str(i // 2), (-1) ** i * float(i)) for i in range(40)])  # twenty documents
+    assert wide.half_widths == {"50": 20.0, "80": 33.0, "90": 37.0, "95": 39.0}
+    few = found.widened([(str(i), 100.0) for i in range(9)])
+    assert (few.half_widths["90"], few.half_widths["95"]) == (100.0, found.half_widths["95"])
+    assert found.widened([]) == found
+
+
 @pytest.mark.parametrize(("documents", "each"), [(12, 10), (20, 2), (40, 5)])
 def test_intervals_hold_where_the_scores_of_a_document_go_together(documents: int, each: int) -> None:
     held = []

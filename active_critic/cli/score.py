@@ -96,7 +96,11 @@ def score(
             stack.enter_context(sink)  # an output that cannot be written is found before anything is paid for
         how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
         model = stack.enter_context(common.opened_for(ctx.obj, protocol.provenance, lm, **how))
-        notes = [*found.notes, *(() if model is None else _model_notes(protocol, model))]
+        notes = list(found.notes)
+        if model is not None and (other := protocol.provenance.unlike(model.name, model.weights)):
+            notes.append(
+                f"{other}: the agreement in its report does not hold for this model, and there are no intervals"
+            )
         if no_explain and getattr(getattr(protocol, "reading", None), "order", None) == "reason_first":
             notes.append("--no-explain saves nothing here: this program reasons before it rates, and its reasons stay")
         common.show_notes(notes, quiet=quiet)
@@ -208,17 +212,6 @@ class _Again:
                     rounds.append(list(critic.score_many(window, explain=self.explain, progress=on)))
             done += len(window)
             yield from ((first, others) for first, *others in zip(*rounds, strict=True))
-
-
-def _model_notes(protocol: Protocol, model: LanguageModel) -> list[str]:
-    """What should be known when this is not the model that the program was fitted with."""
-    made = protocol.provenance
-    if model.name != made.model:
-        other = f"the program was fitted with {made.model}, and {model.name} scores now"
-        return [f"{other}: the agreement in its report does not hold for this model"]
-    if made.weights != model.weights:
-        return [f"the program was fitted with other weights that were also called {made.model}; scores will differ"]
-    return []
 
 
 def _survey(path: Path, limit: int | None) -> tuple[tuple[str, ...], int]:

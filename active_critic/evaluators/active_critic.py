@@ -225,6 +225,8 @@ class ActiveCritic(Evaluator):
                 )
             except (BudgetSpent, FitError) as problem:
                 notes.append(f"the agreement on held-out folds was not measured: {problem}")
+        if report is not None and calibration is not None:
+            calibration = calibration.widened(report.missed)
         document = report.to_dict() if report is not None else {}
         provenance = self.provenance(data, notes).model_copy(update={"report": document})
         self.candidates_, self.report_ = found, report

@@ -42,6 +42,7 @@ class CriticJudge(Judge):
                 f"the program combines a likelihood that is not that of the {LEAST_LIKELY} least likely tokens, which "
                 "this version reads; fit it again"
             )
+        self._other = protocol.provenance.unlike(scorer.lm.name, scorer.lm.weights)
         self.further = [name for name in ("approval", "likelihood") if name in names]
         self.questions = ("overall", *self.further)
 
@@ -90,9 +91,9 @@ class CriticJudge(Judge):
         return replace(
             verdict,
             score=scale.rounded(combined.score),
-            interval=combined.interval,
+            interval=None if self._other else combined.interval,
             parts={name: round(points, 4) for name, points in combined.added.items()},
             read_from=verdict.read_from if len(combined.added) == 1 else "combination",
-            notes=(*verdict.notes, *(COPY,) * is_copy(calibration, example)),
+            notes=(*verdict.notes, *(COPY,) * is_copy(calibration, example), *((self._other,) if self._other else ())),
             usage=usage,
         )

@@ -41,6 +41,8 @@ class FitReport:
         notes: Warnings about the data and the fit.
         candidates: Every candidate of the search, best first.
         seed: Seed of folds and resampling.
+        missed: Documents that were held out, with the distance of the score of each of their examples from people's;
+            not part of the JSON.
     """
 
     critic: Agreement | None
@@ -54,6 +56,7 @@ class FitReport:
     notes: tuple[str, ...]
     candidates: tuple[dict[str, Any], ...]
     seed: int
+    missed: tuple[tuple[str, float], ...] = ()
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -170,6 +173,7 @@ def make_report(
     figures: list[Agreement | None] = [None, None, None]
     differences: list[Difference | None] = [None, None]
     kept: list[int] = []
+    missed: list[tuple[str, float]] = []
     if len(set(groups)) >= 2:
         predictions, kept, parts = held_out_predictions(search, settings, combine)
         plain = Search(
@@ -184,6 +188,8 @@ def make_report(
         floor: list[float | None] = [None] * len(examples)
         if max(map(len, parts)) <= len(examples) - 2:  # it takes two to fit on
             floor = [*out_of_fold(examples, parts, search.student.protocol.scale)]
+        held = [(i, score) for i in kept if (score := predictions[i]) is not None]
+        missed = [(groups[i], abs(score - search.human[i])) for i, score in held]
         human = [search.human[i] for i in kept]
         where = [groups[i] for i in kept]
 
@@ -213,4 +219,5 @@ def make_report(
         notes=tuple(notes),
         candidates=tuple(candidates),
         seed=seed,
+        missed=tuple(missed),
     )

@@ -1,4 +1,4 @@
-"""An MLflow judge, aligned with the labels by MemAlign or SIMBA, or not at all (``judge``)."""
+"""An MLflow judge, aligned with the labels by MemAlign or by so many steps of SIMBA, or not at all (``judge``)."""
 
 import sys
 
@@ -42,7 +42,8 @@ if how != "judge":
     if how == "memalign":
         optimizer = MemAlignOptimizer(reflection_lm=model, embedding_model="openai:/hashed")
     else:
-        optimizer = SIMBAAlignmentOptimizer(model=model, seed=task["seed"] + 1, simba_kwargs={"num_threads": 1})
+        given = {"num_threads": 1} | ({"max_steps": int(sys.argv[2])} if len(sys.argv) > 2 else {})
+        optimizer = SIMBAAlignmentOptimizer(model=model, seed=task["seed"] + 1, simba_kwargs=given)
     judge = judge.align(traces=traces, optimizer=optimizer)
 
 scored(

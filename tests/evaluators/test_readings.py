@@ -177,6 +177,16 @@ def test_a_verdict_has_the_parts_that_it_is_combined_from_and_an_interval() -> N
         assert verdict.read_from == "combination"
 
 
+def test_another_model_than_the_fitted_one_gives_scores_that_say_so_and_no_intervals() -> None:
+    program = fitted().fitted
+    made = program.provenance.model_copy(update={"model": "another"})
+    critic = ActiveCritic.from_protocol(program.model_copy(update={"provenance": made}), weighing_lm(), journal=None)
+    for verdict in critic.score_many(items()):
+        assert verdict.score is not None
+        assert verdict.interval is None
+        assert any("the program was fitted with another, and" in note for note in verdict.notes)
+
+
 def test_the_likelihood_counts() -> None:
     critic = fitted(readings=["likelihood"])
     dull, fine = critic.score("word " * 20, "question"), critic.score("fine " * 20, "question")
