@@ -4,8 +4,11 @@ import gzip
 import json
 import tempfile
 import time
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
@@ -322,6 +325,55 @@ def test_a_data_frame_is_read_with_its_own_ways_of_saying_missing() -> None:
         read_examples(frame.assign(score=[1, np.nan]))
     with pytest.raises(DataError, match="'a' more than once"):
         read_examples(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+
+
+def test_what_cannot_be_read_in_parquet_costs_the_row_only_where_it_is_needed(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    inner = pa.array([b"hers", b"his", b"\xfe"], pa.binary()).view(pa.string())
+    columns = {
+        "response": pa.array([b"one", b"\xff", b"three"], pa.binary()).view(pa.string()),
+        "when": pa.array([2**62, 0, 0], pa.timestamp("us")),
+        "chat": pa.StructArray.from_arrays([inner], names=["prompt"]),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    one, two, three = iter_examples(tmp_path / "x.parquet", fields={"source": "chat.prompt"})
+    assert isinstance(one, Example)
+    assert (one.response, one.source) == ("one", "hers")
+    with RecordWriter(tmp_path / "out.jsonl") as out:
+        out.write(one.record)
+    assert "cannot be read (date value out of range)" in (tmp_path / "out.jsonl").read_text()
+    assert isinstance(two, BadRow)
+    assert (two.row, two.column) == (2, "response")
+    assert two.reason.startswith("a value of type string cannot be read")
+    assert isinstance(three, BadRow)
+    assert (three.row, three.column) == (3, "chat.prompt")
+    with pytest.raises(DataError, match=r"row 2, column 'response': .*cannot be read.*; correct it or drop the row"):
+        read_examples(tmp_path / "x.parquet", scored=False)
+
+
+def test_identifiers_may_be_what_databases_have_and_scores_decimals() -> None:
+    key, noon = UUID(int=5), datetime(2026, 1, 2, 12)
+    given = [
+        {"response": "a", "id": Decimal("17"), "group": key, "system": date(2026, 1, 2), "score": Decimal("4.50")},
+        {"response": "b", "id": noon, "group": Decimal("NaN"), "system": key, "score": Decimal("1E+0")},
+    ]
+    one, two = read_examples(given, scale="1..5")
+    assert (one.id, one.group, one.system, one.score) == ("17", str(key), "2026-01-02", 4.5)
+    assert (two.id, two.group, two.system, two.score) == ("2026-01-02 12:00:00", None, str(key), 1.0)
+
+
+def test_identifiers_of_parquet_and_data_frames_may_be_what_databases_have(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    pd = pytest.importorskip("pandas")
+    given = {"response": ["a"], "id": [Decimal("17")], "group": [date(2026, 1, 2)], "score": [Decimal("4.5")]}
+    pq.write_table(pa.table(given), tmp_path / "x.parquet")
+    for source in (tmp_path / "x.parquet", pd.DataFrame(given)):
+        (one,) = read_examples(source, scale="1..5")
+        assert (one.id, one.group, one.score) == ("17", "2026-01-02", 4.5)
+    (one,) = read_examples(pd.DataFrame({"response": ["a"], "group": [pd.NaT], "id": [pd.NaT]}), scored=False)
+    assert (one.id, one.group) == (None, None)
 
 
 def test_a_hugging_face_dataset_is_read_and_a_dict_of_them_refused() -> None:

@@ -6,6 +6,7 @@ import json
 import math
 import sys
 import tempfile
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from active_critic.errors import DataError, OutputError
-from active_critic.files import BadRow, iter_records
+from active_critic.files import BadRow, Unreadable, iter_records
 from active_critic.locks import try_lock
 from active_critic.writing import RecordWriter, merge_record
 
@@ -158,6 +159,27 @@ def test_repeated_parquet_columns_are_refused(tmp_path: Path) -> None:
     pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]), tmp_path / "x.parquet")
     with pytest.raises(DataError, match="'a' more than once"):
         list(iter_records(tmp_path / "x.parquet"))
+
+
+def test_values_of_parquet_that_cannot_be_read_are_marked_where_they_stand(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    twice = pa.StructArray.from_arrays([pa.array([1, 2]), pa.array([1, 2])], names=["a", "a"])
+    columns = {
+        "text": pa.array([b"good", b"\xff"], pa.binary()).view(pa.string()),
+        "time": pa.array([0, 2**62], pa.timestamp("us")),
+        "day": pa.array([2**31 - 1, 0], pa.date32()),
+        "took": pa.array([2**62, 0], pa.duration("s")),
+        "twice": twice,
+        "n": pa.array([1, 2]),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    first, second = rows(tmp_path / "x.parquet")
+    unread = [{name for name, cell in row.items() if isinstance(cell, Unreadable)} for row in (first, second)]
+    assert unread == [{"day", "took", "twice"}, {"text", "time", "twice"}]
+    assert (first["text"], first["time"], first["n"]) == ("good", datetime(1970, 1, 1), 1)
+    reason = "a value of type string cannot be read ('utf-8' codec can't decode byte 0xff"
+    assert str(second["text"]).startswith(reason)
 
 
 @pytest.mark.parametrize("name", ["x", "x.txt", "x.gz", "x.xlsx", "x.parquet.gz"])

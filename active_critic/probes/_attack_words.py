@@ -59,7 +59,8 @@ def _sentences(trial: AttackTrial) -> list[str]:
     meaning = (
         f"Lift: mean gain in points of the scale {trial.scale} over the same texts as they were, also in % of the "
         f"scale and in standard deviations (SDs) of their scores; success: the part of them that gained "
-        f"{trial.threshold:g} or more; {confidence} bootstrap intervals over documents ({trial.resamples:,} resamples, seed {trial.seed})."
+        f"{trial.threshold:g} or more; {confidence} bootstrap intervals over documents "
+        f"({trial.resamples:,} resamples, seed {trial.seed})."
     )
     size = (
         f"{trial.texts:,} text{'s' * (trial.texts != 1)} of {trial.documents:,} document"
