@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import math
+import re
 import sys
 import tempfile
 from datetime import datetime
@@ -32,7 +33,7 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
         "\u2028x",
     ]
 )
-SAFE = TEXTS.filter(lambda text: text[:1] not in set("=+-@\t\r＝＋－＠"))
+SAFE = TEXTS.filter(lambda text: not re.search('(^|[;,|\t\r\n])"*[=+\\-@＝＋－＠]|^[\t\r]', text))
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
