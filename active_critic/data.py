@@ -196,7 +196,7 @@ def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> It
 
     Raises:
         DataError: At once for a file that cannot be opened or columns that cannot be found; later only when the rest
-            of the file cannot be read at all.
+            of the file cannot be read at all, or a quote that does not close swallows some of it.
         MissingExtra: A Parquet file, and pyarrow is not installed.
     """
     stream = Source(source)

@@ -172,7 +172,8 @@ def iter_records(path: str | Path) -> Records:
 
     Raises:
         DataError: At once when there is no such file, it is a folder or has an unknown suffix; while reading, when the
-            file is empty, is no text or no such format, has no usable header, or is cut off.
+            file is empty, is no text or no such format, has no usable header, or is cut off, or when a quote that does
+            not close swallows more than its line.
         MissingExtra: A Parquet file, and pyarrow is not installed.
     """
     path = Path(path)
@@ -240,6 +241,7 @@ def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str, found: Record
         raise DataError(f"the header is one cell, {header[0]!r}, with {shown} in it; {remedy}", path=str(path))
     row = 0
     while True:
+        begins = before + reader.line_num + 1
         try:
             cells = next(reader)
         except StopIteration:
@@ -247,6 +249,13 @@ def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str, found: Record
         except csv.Error as error:
             row += 1
             remedy = "a cell that opens with a quote must close with one, and quotes inside it are doubled"
+            ends = before + reader.line_num
+            if ends > begins:  # who knows how many rows are in there
+                swallowed = (
+                    f"a quote in the row that begins at line {begins} swallows all up to line {ends} of the file"
+                )
+                reason = f"{swallowed}, {ends - begins + 1:,} lines ({error}); {remedy}"
+                raise DataError(reason, path=str(path), row=row) from error
             yield BadRow(row, f"broken before line {before + reader.line_num + 1} of the file ({error}); {remedy}")
             continue
         if not cells:

@@ -230,8 +230,23 @@ def test_a_damaged_row_comes_in_its_place_and_the_rest_follows(
 
 def test_a_quote_that_is_never_closed_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
-    path.write_text('a,b\n1,2\n"3,4\n5,6\n')
+    path.write_text('a,b\n1,2\n"3,4\n')
     assert [item.row for item in bad(path)] == [2]
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        ('a,b\n1,"2\n3,4\n5,6\n7,8\n', "row 1: .* begins at line 2 swallows all up to line 5 of the file, 4 lines"),
+        ('\na,b\n1,"2\n2"\n3,"4\n5,6\n', "row 2: .* begins at line 5 swallows all up to line 6 of the file, 2 lines"),
+        ('sep=;\na;b\n1;"2\n3;"4"\n5;6\n', "row 1: .* begins at line 3 swallows all up to line 4 of the file, 2 lines"),
+    ],
+)
+def test_rows_that_an_unclosed_quote_swallows_do_not_pass_for_one(tmp_path: Path, content: str, lines: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(content)
+    with pytest.raises(DataError, match=rf"x\.csv, {lines} .*must close with one, and quotes inside it are doubled"):
+        list(iter_records(path))
 
 
 def test_a_json_entry_that_is_no_object_is_named(tmp_path: Path) -> None:
