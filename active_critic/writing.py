@@ -76,8 +76,6 @@ class RecordWriter:
             self.kind, self._gzipped = file_kind(self.path, WRITABLE)
         except DataError as error:
             raise OutputError(str(error)) from None
-        self._delimiter = ";" if decimal_comma and self.kind == ".csv" else DELIMITERS.get(self.kind, ",")
-        self._later = re.compile(_LATER.format("".join(sorted(SEPARATORS - {self._delimiter}))))
         self.count = 0
         self._columns: list[str] = []
 
@@ -123,14 +121,15 @@ class RecordWriter:
     def _delimited(self, record: Mapping[str, Any]) -> str:
         lines = io.StringIO()
         # A carriage return in a cell is quoted only where it is part of the line end.
-        writer = csv.writer(lines, delimiter=self._delimiter, lineterminator="\r\n")
+        delimiter = self._delimiter
+        writer = csv.writer(lines, delimiter=delimiter, lineterminator="\r\n")
         if not self.count:
             self._columns = list(record)
             # A comma or the like in a name would pass for what separates the names.
-            odd = self._delimiter == ";" and bool(SEPARATORS & set("".join(self._columns)))
+            odd = delimiter == ";" and bool(SEPARATORS & set("".join(self._columns)))
             names = csv.writer(
                 lines,
-                delimiter=self._delimiter,
+                delimiter=delimiter,
                 lineterminator="\r\n",
                 quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL,
             )
@@ -148,7 +147,12 @@ class RecordWriter:
         if isinstance(value, bool | int | float) or (self.guarded is not None and column not in self.guarded):
             return text
         runs = text[:1] in _FORMULA and not NUMBER.fullmatch(text)
-        return self._later.sub("'", f"'{text}" if runs else text)
+        others = "".join(sorted(SEPARATORS - {self._delimiter}))
+        return re.sub(_LATER.format(others), "'", f"'{text}" if runs else text)
+
+    @property
+    def _delimiter(self) -> str:
+        return ";" if self.decimal_comma and self.kind == ".csv" else DELIMITERS[self.kind]
 
     def _put(self, text: str) -> None:
         try:
