@@ -422,12 +422,38 @@ def test_public_data_sets_are_read_without_any_option(name: str, rows: int, scal
 def test_an_aspect_takes_the_place_of_the_score_on_its_own_scale() -> None:
     rows = [{"response": f"r{i}", "score": 3, "scores": {"Tone": i % 3 + 1, "Facts": 0.5}} for i in range(6)]
     rows[4]["scores"] = {"Facts": 1}
-    data = for_aspect(read_examples(rows, scale="1..5"), "tone")
+    data = for_aspect(read_examples([{**row, "scale": "1..5"} for row in rows]), "tone")
     assert [example.score for example in data] == [1, 2, 3, 1, 3]
     assert data.scale == Scale(low=1, high=3)
     assert any("1 examples have no score for the aspect 'Tone'" in note for note in data.notes)
     with pytest.raises(DataError, match="'Style'; the aspects there are: Facts, Tone"):
         for_aspect(data, "Style")
+
+
+@pytest.mark.parametrize("scores", [[1, 2] * 3, [2, 4, 5, 2, 4, 5]])
+def test_a_scale_that_was_given_is_that_of_aspects_whose_scores_lie_in_it(scores: list[float]) -> None:
+    rows = [{"response": f"r{i}", "score": 1 + i % 5, "aspect_tone": score} for i, score in enumerate(scores)]
+    given_, again = read_examples(rows, scale="1..5"), read_examples(read_examples(rows), scale="1..5")
+    for data in (given_, again, read_examples(given_), given_[:6]):
+        tone = for_aspect(data, "tone")
+        assert (str(tone.scale), tone.scale_inferred) == ("1..5", False)
+        assert "the scale of the aspect 'tone' is taken to be 1..5, which was given: all its scores lie in it" in (
+            tone.notes
+        )
+    guessed = for_aspect(read_examples(rows), "tone")
+    assert guessed.scale_inferred
+    assert "the scale of the aspect 'tone' is taken to be" in guessed.notes[-1]
+
+
+@pytest.mark.parametrize(("scores", "scale"), [([0, 1] * 3, "0..1"), ([4, 7] * 3, "1..7")])
+def test_aspects_beyond_the_given_scale_have_one_of_their_own(scores: list[float], scale: str) -> None:
+    rows = [{"response": f"r{i}", "score": 1 + i % 5, "aspect_tone": score} for i, score in enumerate(scores)]
+    assert str(for_aspect(read_examples(rows, scale="1..5"), "tone").scale) == scale
+
+
+def test_aspects_that_fill_next_to_nothing_of_the_given_scale_have_one_of_their_own() -> None:
+    rows = [{"response": f"r{i}", "score": 10 * i, "aspect_tone": 1 + i % 5} for i in range(10)]
+    assert str(for_aspect(read_examples(rows, scale="0..100"), "tone").scale) == "1..5"
 
 
 # --- conversations, and what is no name -------------------------------------------------------------------------------
