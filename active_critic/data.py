@@ -7,6 +7,7 @@ This is where the rest of the package gets everything about examples: sets and s
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -261,7 +262,7 @@ class _Reader:
                 numbers.clear()
                 break
             numbers += [] if number is None else [number]
-        values["score"] = sum(numbers) / len(numbers) if numbers else None
+        values["score"] = math.fsum(numbers) / len(numbers) if numbers else None
         if not (values["response"] or "").strip():
             return BadRow(row, _EMPTY, kept, self.fields.get("response", "response"))
         values["source"] = values["source"] or ""

@@ -1,6 +1,7 @@
 """Reading examples: columns and scales are recognised and said, and what cannot be used is named."""
 
 import gzip
+import itertools
 import json
 import tempfile
 import time
@@ -149,6 +150,13 @@ def test_aspects_and_everything_else_survive() -> None:
     assert example.record == record
     text = {**record, "scores": '{"fluency": 2}'}
     assert read_examples([text], scale="1..5")[0].aspects == {"fluency": 2.0, "tone": 4.5}
+
+
+def test_the_mean_of_several_raters_does_not_depend_on_their_order() -> None:
+    orders = itertools.permutations((0.1, 0.2, 0.3))
+    rows = [{"response": f"r{i}", **{f"rater_{j}": s for j, s in enumerate(o)}} for i, o in enumerate(orders)]
+    examples = read_examples(rows, fields={"score": "rater_*"})
+    assert len({example.score for example in examples}) == 1
 
 
 def test_identifiers_are_text_and_blank_ones_are_none() -> None:
