@@ -386,16 +386,17 @@ def default_reading(lm: LanguageModel, order: Order | None = None) -> Reading:
 
 
 def versions() -> dict[str, str]:
-    """Versions of the packages that a result depends on."""
+    """Versions of what a result depends on: packages, and the zlib whose output is measured in surface readings."""
     from importlib.metadata import PackageNotFoundError, version
+    from zlib import ZLIB_RUNTIME_VERSION
 
     found = {}
-    for name in ("active-critic", "dspy", "litellm", "scipy", "xllamacpp"):
+    for name in ("active-critic", "dspy", "litellm", "numpy", "scipy", "xllamacpp"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return {**found, "zlib": ZLIB_RUNTIME_VERSION}
 
 
 def scale_of(examples: Examples) -> Scale:
