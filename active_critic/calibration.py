@@ -186,17 +186,19 @@ def calibrate(
         raise FitError(f"a combination needs two or more examples with finite readings; there are {len(y)}")
     # By value: the last digit of a sum depends on the order of rows.
     order = np.lexsort((y, *x.T))
-    x, y, where = x[order], y[order], [groups[i] for i in order]
+    x, y = x[order], y[order]
+    number = {name: i for i, name in enumerate(sorted(set(groups)))}
+    where = np.array([number[groups[i]] for i in order])
     most = _most(x, names)
     means, spreads, weights = _fit(np.minimum(x, most), y, names, prior)
     residuals: list[tuple[float, float]] = []
-    for group in sorted(set(where)):
-        out = np.array([name == group for name in where])
-        if out.all():
-            continue
-        high = _most(x[~out], names)
-        m, s, w = _fit(np.minimum(x[~out], high), y[~out], names, prior)
-        missed = np.abs(y[~out].mean() + _standard(np.minimum(x[out], high), m, s) @ w - y[out])
+    left_out = range(len(number)) if len(number) > 1 else ()
+    for document in left_out:
+        out = where == document
+        rest, scores = x[~out], y[~out]
+        high = _most(rest, names)
+        m, s, w = _fit(np.minimum(rest, high), scores, names, prior)
+        missed = np.abs(scores.mean() + _standard(np.minimum(x[out], high), m, s) @ w - y[out])
         residuals += [(one, 1 / len(missed)) for one in missed.tolist()]
     return Calibration(
         parts=tuple(
@@ -218,10 +220,10 @@ def calibrate(
 
 def _most(x: Floats, names: Sequence[str]) -> Floats:
     """The highest value of every reading that counts."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     n, freedom = len(x), max(1, len(x) - 1)
-    factor = t.ppf((1 + WITHIN) / 2, freedom) * math.sqrt(n / freedom * (1 + 1 / n))
+    factor = stdtrit(freedom, (1 + WITHIN) / 2) * math.sqrt(n / freedom * (1 + 1 / n))
     reach = np.where([name in UNBOUNDED for name in names], factor * x.std(axis=0), np.inf)
     return np.asarray(x.mean(axis=0) + reach)
 

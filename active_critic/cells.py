@@ -7,9 +7,12 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
-from active_critic.files import NUMBER
+from active_critic.files import NUMBER, Unreadable
 
 NO_NAME = frozenset({"nan", "n/a", "<na>", "null", "none"})
 """What programs write where there is no name."""
@@ -54,14 +57,22 @@ def conversation(cell: Any) -> str | None:
     return "\n\n".join(f"{role}: {content}" if role else content for role, content in said)
 
 
+def _check_readable(cell: Any) -> None:
+    if isinstance(cell, Unreadable):
+        raise ValueError(cell.reason)
+
+
 def text_in(cell: Any) -> str | None:
     """A cell as text, None when blank.
 
     Raises:
-        ValueError: It is no text, or contains what is no character.
+        ValueError: It is no text, contains what is no character, or could not be read.
     """
+    _check_readable(cell)
     said = conversation(cell)
     cell = cell if said is None else said
+    if isinstance(cell, Decimal | date | UUID):  # names as databases have them; a datetime is a date, too
+        cell = str(cell) if cell == cell else None
     if isinstance(cell, bool) or not isinstance(cell, str | int | float | None):
         remedy = "name a part of it (COLUMN.NAME); whole, only messages with role and content can be read"
         raise ValueError(f"expected a text, not {type(cell).__name__} ({str(cell)[:40]!r}); {remedy}")
@@ -95,8 +106,9 @@ def number_in(cell: Any, *, decimal_comma: bool = False) -> float | None:
         decimal_comma: Whether ``3,5`` is a number, too.
 
     Raises:
-        ValueError: It is not a finite number.
+        ValueError: It is not a finite number, or could not be read.
     """
+    _check_readable(cell)
     if cell is None or (isinstance(cell, str) and not cell.strip()):
         return None
     given = cell
@@ -180,6 +192,8 @@ def keys_to(record: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
     parts = name.split(".")
     for cut in range(len(parts) - 1, 0, -1):
         head = ".".join(parts[:cut])
+        if isinstance(record.get(head), Unreadable):
+            return (head,)
         there = inside(record.get(head))
         found = None if there is None else keys_to(there, ".".join(parts[cut:]))
         if found is not None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from active_critic.cells import NO_NAME, as_number, fits, follow, inside, is_missing, keys_to, ways
 from active_critic.errors import DataError
-from active_critic.files import NUMBER, BadRow, folded, iter_records
+from active_critic.files import NUMBER, BadRow, Unreadable, folded, iter_records
 
 _SHOWN = 12
 
@@ -118,7 +118,7 @@ class Table:
         """A column of names, None where the cell is blank or says that there is none (NaN, null).
 
         Raises:
-            DataError: There is no such column, or a cell holds a list or an object.
+            DataError: There is no such column, or a cell holds a list or an object, or cannot be read.
         """
         return tuple(None if text is None or text.casefold() in NO_NAME else text for text in self._texts(name))
 
@@ -127,6 +127,8 @@ class Table:
         for row, cell in zip(self.rows, self._cells(name), strict=True):
             if isinstance(cell, Mapping | list | tuple):
                 raise DataError(f"{_short(cell)} is no name", path=self.path, row=row, column=name)
+            if isinstance(cell, Unreadable):
+                raise DataError(cell.reason, path=self.path, row=row, column=name)
             blank = cell is None or cell != cell or not str(cell).strip()
             whole = isinstance(cell, float) and cell.is_integer()
             found.append(None if blank else str(int(cell) if whole else cell))

@@ -7,6 +7,7 @@ This is where the rest of the package gets everything about examples: sets and s
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -136,7 +137,8 @@ def read_examples(
                 raise DataError(reason, path=path, row=row, column=name)
         notes.extend(repeated_rows(examples))
     comma = source.decimal_comma if isinstance(source, Examples) else stream.decimal_comma
-    return Examples(tuple(examples), known, inferred, tuple(notes), MappingProxyType(chosen), path, comma)
+    told = given is not None or (isinstance(source, Examples) and source.scale_given)
+    return Examples(tuple(examples), known, inferred, tuple(notes), MappingProxyType(chosen), path, comma, told)
 
 
 class Items(Iterator["Example | BadRow"]):
@@ -196,7 +198,7 @@ def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> It
 
     Raises:
         DataError: At once for a file that cannot be opened or columns that cannot be found; later only when the rest
-            of the file cannot be read at all.
+            of the file cannot be read at all, or a quote that does not close swallows some of it.
         MissingExtra: A Parquet file, and pyarrow is not installed.
     """
     stream = Source(source)
@@ -260,7 +262,7 @@ class _Reader:
                 numbers.clear()
                 break
             numbers += [] if number is None else [number]
-        values["score"] = sum(numbers) / len(numbers) if numbers else None
+        values["score"] = math.fsum(numbers) / len(numbers) if numbers else None
         if not (values["response"] or "").strip():
             return BadRow(row, _EMPTY, kept, self.fields.get("response", "response"))
         values["source"] = values["source"] or ""
@@ -295,6 +297,9 @@ def unread_score(examples: Examples) -> DataError | None:
 def for_aspect(examples: Examples, aspect: str) -> Examples:
     """The same examples with the human score of one aspect in place of the overall score, on that aspect's own scale.
 
+    That is the scale that the user gave, where the aspect's scores lie in it and fill a fifth of it or more; else the
+    narrowest usual one. A column ``scale`` is of the overall score alone.
+
     Args:
         examples: As they were read.
         aspect: Name of the aspect, as it stands in the data; upper and lower case do not matter.
@@ -312,8 +317,24 @@ def for_aspect(examples: Examples, aspect: str) -> Examples:
         )
     scored = [replace(e, score=e.aspects[column]) for e in examples if column in e.aspects]
     ratings = [(example.row, example.aspects[column], column) for example in scored]
-    scale, said = infer_scale(ratings, examples.path, column)
-    notes = [f"the scale of the aspect {column!r} is taken to be {scale}", *said]
+    given = _given_scale(examples, ratings)
+    scale, said = infer_scale(ratings, examples.path, column) if given is None else (given, [])
+    why = "" if given is None else ", which was given: all its scores lie in it"
+    notes = [f"the scale of the aspect {column!r} is taken to be {scale}{why}", *said]
     if len(scored) < len(examples):
         notes.append(f"{len(examples) - len(scored)} examples have no score for the aspect {column!r} and do not count")
-    return replace(examples, items=tuple(scored), scale=scale, scale_inferred=True, notes=(*examples.notes, *notes))
+    return replace(
+        examples,
+        items=tuple(scored),
+        scale=scale,
+        scale_inferred=given is None,
+        notes=(*examples.notes, *notes),
+    )
+
+
+def _given_scale(examples: Examples, ratings: list[Rated]) -> Scale | None:
+    """The scale that the user gave, if it may be an aspect's, too."""
+    given = examples.scale if examples.scale_given else None
+    if given is None or any(number not in given for _, number, _ in ratings) or unused_scale(ratings, given):
+        return None
+    return given

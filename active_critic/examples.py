@@ -30,6 +30,7 @@ class Examples(Sequence[Example]):
         fields: Field name to column, as used.
         path: The file they came from, or None.
         decimal_comma: Whether ``3,5`` is a number in their rows, as where semicolons separate the cells of the file.
+        scale_given: Whether the user said the scale; neither guessed nor read from a column ``scale``.
     """
 
     items: tuple[Example, ...]
@@ -39,6 +40,7 @@ class Examples(Sequence[Example]):
     fields: Mapping[str, str] = field(default_factory=dict)
     path: str | None = None
     decimal_comma: bool = False
+    scale_given: bool = False
 
     def __len__(self) -> int:
         return len(self.items)

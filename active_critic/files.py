@@ -60,6 +60,20 @@ class BadRow:
         return DataError(self.reason, path=path, row=self.row, column=self.column)
 
 
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Stands in a record for a value of the file that cannot be read; where nobody needs it, the row can be used.
+
+    Attributes:
+        reason: What is wrong and what to do about it.
+    """
+
+    reason: str
+
+    def __str__(self) -> str:
+        return self.reason
+
+
 def file_kind(path: Path, known: tuple[str, ...]) -> tuple[str, bool]:
     """The format a file's name stands for, and whether it is gzipped.
 
@@ -158,7 +172,8 @@ def iter_records(path: str | Path) -> Records:
 
     Raises:
         DataError: At once when there is no such file, it is a folder or has an unknown suffix; while reading, when the
-            file is empty, is no text or no such format, has no usable header, or is cut off.
+            file is empty, is no text or no such format, has no usable header, or is cut off, or when a quote that does
+            not close swallows more than its line.
         MissingExtra: A Parquet file, and pyarrow is not installed.
     """
     path = Path(path)
@@ -226,6 +241,7 @@ def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str, found: Record
         raise DataError(f"the header is one cell, {header[0]!r}, with {shown} in it; {remedy}", path=str(path))
     row = 0
     while True:
+        begins = before + reader.line_num + 1
         try:
             cells = next(reader)
         except StopIteration:
@@ -233,6 +249,13 @@ def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str, found: Record
         except csv.Error as error:
             row += 1
             remedy = "a cell that opens with a quote must close with one, and quotes inside it are doubled"
+            ends = before + reader.line_num
+            if ends > begins:  # who knows how many rows are in there
+                swallowed = (
+                    f"a quote in the row that begins at line {begins} swallows all up to line {ends} of the file"
+                )
+                reason = f"{swallowed}, {ends - begins + 1:,} lines ({error}); {remedy}"
+                raise DataError(reason, path=str(path), row=row) from error
             yield BadRow(row, f"broken before line {before + reader.line_num + 1} of the file ({error}); {remedy}")
             continue
         if not cells:
@@ -338,9 +361,29 @@ def _parquet(path: Path, notes: list[str]) -> Iterator[Row | BadRow]:
                 notes.append(labels_note(labels))
             row = 0
             for batch in file.iter_batches(batch_size=1024):
-                for record in batch.to_pylist():
+                for record in _read_batch(batch):
                     row += 1
                     wrong = name_codes(record, labels)
                     yield (row, record) if wrong is None else BadRow(row, wrong[1], record, wrong[0])
     except pa.ArrowException as error:
         raise DataError(f"not a Parquet file, or damaged ({error})", path=str(path)) from error
+
+
+def _read_batch(batch: Any) -> list[dict[str, Any]]:
+    """The records of a batch of Arrow's; values that Python cannot hold, such as a date in the year 30000, are marked.
+
+    Texts that are not UTF-8, times out of range and objects with a field twice are such values.
+    """
+    try:
+        records: list[dict[str, Any]] = batch.to_pylist()
+        return records
+    except (ValueError, OverflowError):
+        columns = [[_read_cell(cell) for cell in column] for column in batch.columns]
+        return [dict(zip(batch.schema.names, cells, strict=True)) for cells in zip(*columns, strict=True)]
+
+
+def _read_cell(cell: Any) -> Any:
+    try:
+        return cell.as_py()
+    except (ValueError, OverflowError) as problem:
+        return Unreadable(f"a value of type {cell.type} cannot be read ({problem}); correct it or drop the row")

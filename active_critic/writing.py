@@ -9,6 +9,7 @@ import io
 import json
 import math
 import os
+import re
 import stat
 import sys
 from collections.abc import Collection, Mapping
@@ -24,6 +25,9 @@ WRITABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 
 _FORMULA = frozenset("=+-@\t\r＝＋－＠")
 """What a text that a spreadsheet runs begins with; in some languages the full-width signs do, too."""
+_LATER = r'(?<=[{}])(?="*[=+\-@＝＋－＠])|(?<=[\r\n])(?="*(?:[=@＝＠]|[+\-＋－](?! )))'
+"""Where a spreadsheet that takes these for the separators would begin a cell that runs. Excel separates by what its
+language says, and then quotes inside a line count for nothing. The bullets of a list are left as they are."""
 
 
 def merge_record(record: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,8 +50,8 @@ class RecordWriter:
 
     A context manager. Rows go to ``PATH.partial``, which takes the place of ``PATH`` when the block ends well. When it
     does not, the partial file is kept and the error names it. A second writer of the same file is refused. In CSV and
-    TSV the first record fixes the columns, nested values are JSON text, and a text that a spreadsheet would run as a
-    formula gets a leading apostrophe.
+    TSV the first record fixes the columns, nested values are JSON text, and where a spreadsheet would run a text as a
+    formula it gets an apostrophe: at its beginning, and behind what other spreadsheets take for a separator.
 
     Args:
         path: Where the finished file shall be.
@@ -117,7 +121,7 @@ class RecordWriter:
     def _delimited(self, record: Mapping[str, Any]) -> str:
         lines = io.StringIO()
         # A carriage return in a cell is quoted only where it is part of the line end.
-        delimiter = ";" if self.decimal_comma and self.kind == ".csv" else DELIMITERS[self.kind]
+        delimiter = self._delimiter
         writer = csv.writer(lines, delimiter=delimiter, lineterminator="\r\n")
         if not self.count:
             self._columns = list(record)
@@ -139,8 +143,16 @@ class RecordWriter:
         return lines.getvalue()
 
     def _cell(self, column: str, value: Any) -> str:
-        runs = isinstance(value, str) and value[:1] in _FORMULA and not NUMBER.fullmatch(value)
-        return f"'{value}" if runs and (self.guarded is None or column in self.guarded) else _cell(value)
+        text = _cell(value)
+        if isinstance(value, bool | int | float) or (self.guarded is not None and column not in self.guarded):
+            return text
+        runs = text[:1] in _FORMULA and not NUMBER.fullmatch(text)
+        others = "".join(sorted(SEPARATORS - {self._delimiter}))
+        return re.sub(_LATER.format(others), "'", f"'{text}" if runs else text)
+
+    @property
+    def _delimiter(self) -> str:
+        return ";" if self.decimal_comma and self.kind == ".csv" else DELIMITERS[self.kind]
 
     def _put(self, text: str) -> None:
         try:

@@ -125,7 +125,8 @@ def attack_tables(trials: dict[str, AttackTrial]) -> list[str]:
         cells = [next((_cell(k.lift, t) for k in t.kinds if k.kind == kind), "–") for t in trials.values()]
         if set(cells) != {"–"}:
             lines.append(f"| {kind} | {' | '.join(cells)} |")
-    lines.append(f"| **all** | {' | '.join(_cell(trial.overall, trial) for trial in trials.values())} |")
+    lines.append(f"| **all that keep the text** | {' | '.join(_cell(t.overall, t) for t in trials.values())} |")
+    lines.append(f"| **all that replace it** | {' | '.join(_cell(t.replacing, t) for t in trials.values())} |")
     lines += ["", head[0].format("family"), head[1]]
     for attack in ATTACKS:
         cells = [next((_cell(f.lift, t) for f in t.families if f.name == attack.name), "–") for t in trials.values()]

@@ -118,3 +118,15 @@ def test_a_broken_row_is_an_error(tmp_path) -> None:
 @pytest.mark.parametrize("cell", [True, "", None, "one", "1e999", 10**400, float("inf"), [1], "0x10", "1_000", "١"])
 def test_what_is_no_number(cell) -> None:
     assert to_number(cell) is None
+
+
+def test_a_name_that_cannot_be_read_is_none_and_a_number_neither(tmp_path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    broken = pa.array([b"x", b"\xff"], pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"doc": broken, "a": [1, 2]}), tmp_path / "t.parquet")
+    table = Table(tmp_path / "t.parquet", ["doc", "a"])
+    assert table.human("a") == (1.0, 2.0)
+    assert (table.predictions("doc").missing, table.predictions("doc").not_numeric) == (0, 2)
+    with pytest.raises(DataError, match="row 2, column 'doc': a value of type string cannot be read"):
+        table.names("doc")

@@ -1,11 +1,15 @@
 """Reading examples: columns and scales are recognised and said, and what cannot be used is named."""
 
 import gzip
+import itertools
 import json
 import tempfile
 import time
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
@@ -146,6 +150,13 @@ def test_aspects_and_everything_else_survive() -> None:
     assert example.record == record
     text = {**record, "scores": '{"fluency": 2}'}
     assert read_examples([text], scale="1..5")[0].aspects == {"fluency": 2.0, "tone": 4.5}
+
+
+def test_the_mean_of_several_raters_does_not_depend_on_their_order() -> None:
+    orders = itertools.permutations((0.1, 0.2, 0.3))
+    rows = [{"response": f"r{i}", **{f"rater_{j}": s for j, s in enumerate(o)}} for i, o in enumerate(orders)]
+    examples = read_examples(rows, fields={"score": "rater_*"})
+    assert len({example.score for example in examples}) == 1
 
 
 def test_identifiers_are_text_and_blank_ones_are_none() -> None:
@@ -324,6 +335,55 @@ def test_a_data_frame_is_read_with_its_own_ways_of_saying_missing() -> None:
         read_examples(pd.DataFrame([[1, 2]], columns=["a", "a"]))
 
 
+def test_what_cannot_be_read_in_parquet_costs_the_row_only_where_it_is_needed(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    inner = pa.array([b"hers", b"his", b"\xfe"], pa.binary()).view(pa.string())
+    columns = {
+        "response": pa.array([b"one", b"\xff", b"three"], pa.binary()).view(pa.string()),
+        "when": pa.array([2**62, 0, 0], pa.timestamp("us")),
+        "chat": pa.StructArray.from_arrays([inner], names=["prompt"]),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    one, two, three = iter_examples(tmp_path / "x.parquet", fields={"source": "chat.prompt"})
+    assert isinstance(one, Example)
+    assert (one.response, one.source) == ("one", "hers")
+    with RecordWriter(tmp_path / "out.jsonl") as out:
+        out.write(one.record)
+    assert "cannot be read (date value out of range)" in (tmp_path / "out.jsonl").read_text()
+    assert isinstance(two, BadRow)
+    assert (two.row, two.column) == (2, "response")
+    assert two.reason.startswith("a value of type string cannot be read")
+    assert isinstance(three, BadRow)
+    assert (three.row, three.column) == (3, "chat.prompt")
+    with pytest.raises(DataError, match=r"row 2, column 'response': .*cannot be read.*; correct it or drop the row"):
+        read_examples(tmp_path / "x.parquet", scored=False)
+
+
+def test_identifiers_may_be_what_databases_have_and_scores_decimals() -> None:
+    key, noon = UUID(int=5), datetime(2026, 1, 2, 12)
+    given = [
+        {"response": "a", "id": Decimal("17"), "group": key, "system": date(2026, 1, 2), "score": Decimal("4.50")},
+        {"response": "b", "id": noon, "group": Decimal("NaN"), "system": key, "score": Decimal("1E+0")},
+    ]
+    one, two = read_examples(given, scale="1..5")
+    assert (one.id, one.group, one.system, one.score) == ("17", str(key), "2026-01-02", 4.5)
+    assert (two.id, two.group, two.system, two.score) == ("2026-01-02 12:00:00", None, str(key), 1.0)
+
+
+def test_identifiers_of_parquet_and_data_frames_may_be_what_databases_have(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    pd = pytest.importorskip("pandas")
+    given = {"response": ["a"], "id": [Decimal("17")], "group": [date(2026, 1, 2)], "score": [Decimal("4.5")]}
+    pq.write_table(pa.table(given), tmp_path / "x.parquet")
+    for source in (tmp_path / "x.parquet", pd.DataFrame(given)):
+        (one,) = read_examples(source, scale="1..5")
+        assert (one.id, one.group, one.score) == ("17", "2026-01-02", 4.5)
+    (one,) = read_examples(pd.DataFrame({"response": ["a"], "group": [pd.NaT], "id": [pd.NaT]}), scored=False)
+    assert (one.id, one.group) == (None, None)
+
+
 def test_a_hugging_face_dataset_is_read_and_a_dict_of_them_refused() -> None:
     datasets = pytest.importorskip("datasets")
     dataset = datasets.Dataset.from_list(GOOD)
@@ -370,12 +430,38 @@ def test_public_data_sets_are_read_without_any_option(name: str, rows: int, scal
 def test_an_aspect_takes_the_place_of_the_score_on_its_own_scale() -> None:
     rows = [{"response": f"r{i}", "score": 3, "scores": {"Tone": i % 3 + 1, "Facts": 0.5}} for i in range(6)]
     rows[4]["scores"] = {"Facts": 1}
-    data = for_aspect(read_examples(rows, scale="1..5"), "tone")
+    data = for_aspect(read_examples([{**row, "scale": "1..5"} for row in rows]), "tone")
     assert [example.score for example in data] == [1, 2, 3, 1, 3]
     assert data.scale == Scale(low=1, high=3)
     assert any("1 examples have no score for the aspect 'Tone'" in note for note in data.notes)
     with pytest.raises(DataError, match="'Style'; the aspects there are: Facts, Tone"):
         for_aspect(data, "Style")
+
+
+@pytest.mark.parametrize("scores", [[1, 2] * 3, [2, 4, 5, 2, 4, 5]])
+def test_a_scale_that_was_given_is_that_of_aspects_whose_scores_lie_in_it(scores: list[float]) -> None:
+    rows = [{"response": f"r{i}", "score": 1 + i % 5, "aspect_tone": score} for i, score in enumerate(scores)]
+    given_, again = read_examples(rows, scale="1..5"), read_examples(read_examples(rows), scale="1..5")
+    for data in (given_, again, read_examples(given_), given_[:6]):
+        tone = for_aspect(data, "tone")
+        assert (str(tone.scale), tone.scale_inferred) == ("1..5", False)
+        assert "the scale of the aspect 'tone' is taken to be 1..5, which was given: all its scores lie in it" in (
+            tone.notes
+        )
+    guessed = for_aspect(read_examples(rows), "tone")
+    assert guessed.scale_inferred
+    assert "the scale of the aspect 'tone' is taken to be" in guessed.notes[-1]
+
+
+@pytest.mark.parametrize(("scores", "scale"), [([0, 1] * 3, "0..1"), ([4, 7] * 3, "1..7")])
+def test_aspects_beyond_the_given_scale_have_one_of_their_own(scores: list[float], scale: str) -> None:
+    rows = [{"response": f"r{i}", "score": 1 + i % 5, "aspect_tone": score} for i, score in enumerate(scores)]
+    assert str(for_aspect(read_examples(rows, scale="1..5"), "tone").scale) == scale
+
+
+def test_aspects_that_fill_next_to_nothing_of_the_given_scale_have_one_of_their_own() -> None:
+    rows = [{"response": f"r{i}", "score": 10 * i, "aspect_tone": 1 + i % 5} for i in range(10)]
+    assert str(for_aspect(read_examples(rows, scale="0..100"), "tone").scale) == "1..5"
 
 
 # --- conversations, and what is no name -------------------------------------------------------------------------------

@@ -4,8 +4,10 @@ import csv
 import gzip
 import json
 import math
+import re
 import sys
 import tempfile
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from active_critic.errors import DataError, OutputError
-from active_critic.files import BadRow, iter_records
+from active_critic.files import BadRow, Unreadable, iter_records
 from active_critic.locks import try_lock
 from active_critic.writing import RecordWriter, merge_record
 
@@ -31,7 +33,7 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
         "\u2028x",
     ]
 )
-SAFE = TEXTS.filter(lambda text: text[:1] not in set("=+-@\t\r＝＋－＠"))
+SAFE = TEXTS.filter(lambda text: not re.search('(^|[;,|\t\r\n])"*[=+\\-@＝＋－＠]|^[\t\r]', text))
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
@@ -160,6 +162,27 @@ def test_repeated_parquet_columns_are_refused(tmp_path: Path) -> None:
         list(iter_records(tmp_path / "x.parquet"))
 
 
+def test_values_of_parquet_that_cannot_be_read_are_marked_where_they_stand(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    twice = pa.StructArray.from_arrays([pa.array([1, 2]), pa.array([1, 2])], names=["a", "a"])
+    columns = {
+        "text": pa.array([b"good", b"\xff"], pa.binary()).view(pa.string()),
+        "time": pa.array([0, 2**62], pa.timestamp("us")),
+        "day": pa.array([2**31 - 1, 0], pa.date32()),
+        "took": pa.array([2**62, 0], pa.duration("s")),
+        "twice": twice,
+        "n": pa.array([1, 2]),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    first, second = rows(tmp_path / "x.parquet")
+    unread = [{name for name, cell in row.items() if isinstance(cell, Unreadable)} for row in (first, second)]
+    assert unread == [{"day", "took", "twice"}, {"text", "time", "twice"}]
+    assert (first["text"], first["time"], first["n"]) == ("good", datetime(1970, 1, 1), 1)
+    reason = "a value of type string cannot be read ('utf-8' codec can't decode byte 0xff"
+    assert str(second["text"]).startswith(reason)
+
+
 @pytest.mark.parametrize("name", ["x", "x.txt", "x.gz", "x.xlsx", "x.parquet.gz"])
 def test_an_unknown_suffix_lists_the_known_ones(tmp_path: Path, name: str) -> None:
     with pytest.raises(DataError, match=r"\.csv, \.tsv, \.json, \.jsonl, \.ndjson, \.parquet"):
@@ -207,8 +230,23 @@ def test_a_damaged_row_comes_in_its_place_and_the_rest_follows(
 
 def test_a_quote_that_is_never_closed_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
-    path.write_text('a,b\n1,2\n"3,4\n5,6\n')
+    path.write_text('a,b\n1,2\n"3,4\n')
     assert [item.row for item in bad(path)] == [2]
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        ('a,b\n1,"2\n3,4\n5,6\n7,8\n', "row 1: .* begins at line 2 swallows all up to line 5 of the file, 4 lines"),
+        ('\na,b\n1,"2\n2"\n3,"4\n5,6\n', "row 2: .* begins at line 5 swallows all up to line 6 of the file, 2 lines"),
+        ('sep=;\na;b\n1;"2\n3;"4"\n5;6\n', "row 1: .* begins at line 3 swallows all up to line 4 of the file, 2 lines"),
+    ],
+)
+def test_rows_that_an_unclosed_quote_swallows_do_not_pass_for_one(tmp_path: Path, content: str, lines: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(content)
+    with pytest.raises(DataError, match=rf"x\.csv, {lines} .*must close with one, and quotes inside it are doubled"):
+        list(iter_records(path))
 
 
 def test_a_json_entry_that_is_no_object_is_named(tmp_path: Path) -> None:

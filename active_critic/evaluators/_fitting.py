@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TypeVar
 
-from active_critic.errors import FitError
+from active_critic.data import for_aspect
+from active_critic.errors import DataError, FitError
 from active_critic.evaluators.base import Progress
+from active_critic.examples import Examples, check_examples
 from active_critic.lm import LanguageModel
 from active_critic.quoting import quote
 from active_critic.records import Criterion
@@ -54,6 +57,20 @@ def check_aspects(aspects: Sequence[str] | None) -> tuple[str, ...]:
     if len({aspect.casefold() for aspect in aspects}) < len(aspects):
         raise FitError(f"aspects must differ in more than case, not {list(aspects)!r}")
     return tuple(aspects)
+
+
+def of_aspect(data: Examples, aspect: str) -> Examples:
+    """The examples with the scores of an aspect, checked as those of a fit are; what is to be told is in their notes.
+
+    Raises:
+        DataError: No example has it, or what has it cannot be fitted on; names the aspect.
+    """
+    part = for_aspect(data, aspect)
+    try:
+        warnings = check_examples(part)
+    except DataError as problem:
+        raise DataError(f"aspect {aspect!r}: {problem}") from None
+    return replace(part, notes=(*part.notes, *warnings))
 
 
 def given_criteria(criteria: Sequence[Criterion] | Mapping[str, str] | None) -> list[Criterion] | None:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from active_critic.data import for_aspect
-from active_critic.errors import DataError, FitError
+from active_critic.errors import FitError
 from active_critic.evaluators._auto_calibrate_judge import (
     OVERALL,
     AutoCalibrateJudge,
@@ -17,10 +16,10 @@ from active_critic.evaluators._auto_calibrate_judge import (
     CriteriaCandidate,
 )
 from active_critic.evaluators._auto_calibrate_search import CriteriaSearch, Plan
-from active_critic.evaluators._fitting import check_aspects, check_task, check_whole
+from active_critic.evaluators._fitting import check_aspects, check_task, check_whole, of_aspect
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
 from active_critic.evaluators.judging import Judge
-from active_critic.examples import Examples, check_examples
+from active_critic.examples import Examples
 from active_critic.inference import MAX_BATCHES, batches, infer
 from active_critic.lm import LanguageModel
 
@@ -110,8 +109,8 @@ class AutoCalibrate(Evaluator):
         user_scale = scale_of(data)
         parts: dict[str, Examples] = {OVERALL: data}
         if aspects:
-            parts = {aspect: _of_aspect(data, aspect) for aspect in aspects}
-            notes += [note for part in parts.values() for note in (*part.notes, *check_examples(part))]
+            parts = {aspect: of_aspect(data, aspect) for aspect in aspects}
+            notes += [note for part in parts.values() for note in part.notes]
         asked = self._asked_for(data)
         sizes = [len(part) for part in parts.values()]
         plan = asked.within(self.budget, asked.fixed, sizes)
@@ -197,15 +196,6 @@ class AutoCalibrate(Evaluator):
 
 _LEAST = {"trials": 1, "samples": 1, "keep": 1, "refine_trials": 0, "refine_samples": 1, "max_batches": 1}
 """The smallest values that make sense."""
-
-
-def _of_aspect(data: Examples, aspect: str) -> Examples:
-    part = for_aspect(data, aspect)
-    try:
-        check_examples(part)
-    except DataError as problem:
-        raise DataError(f"aspect {aspect!r}: {problem}") from None
-    return part
 
 
 def _scaled(full: Plan, plan: Plan, budget: int | None) -> list[str]:

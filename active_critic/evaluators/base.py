@@ -23,7 +23,7 @@ from active_critic.examples import Examples, by_content, check_examples, data_sh
 from active_critic.files import BadRow
 from active_critic.journal import Journal, default_path
 from active_critic.lm import LanguageModel, open_lm
-from active_critic.lm.opening import found_by_name
+from active_critic.lm.opening import found_by_name, names_a_place
 from active_critic.protocols import Order, Protocol, Provenance, Reading
 from active_critic.records import Example, Record, Scale, Usage, Verdict
 
@@ -36,21 +36,28 @@ JournalPath = str | Path | Literal["default"] | None
 
 
 def check_address(made: Provenance, api_base: str | None = None) -> None:
-    """Refuse to send texts to a provider because a program says a name that stood for an address of the user's own.
+    """Refuse to send texts where a program says, or to open a file because a program names it.
 
-    To be called before the model is opened that the program names: that name alone may be no model's.
+    That is a provider whose name stood for an address of the user's own, or an address or a file in place of a name. To
+    be called before the model is opened that the program names: that name alone may be no model's.
 
     Args:
         made: Where the program comes from.
         api_base: The address that is given now, if one is.
 
     Raises:
-        UnknownModel: The program was fitted at such an address, and none is given for this model.
+        UnknownModel: The program was fitted at an address of the user's own, and none is given for this model; or its
+            model is named by an address or a file.
     """
     if made.own_address and not api_base and not found_by_name(made.model):
         raise UnknownModel(
             f"the program was fitted with {made.model} at an address of your own, which programs do not keep. Say it "
             "again: --api-base URL, in Python load(path, open_lm(name, api_base=URL)); or name a model with --lm"
+        )
+    if names_a_place(made.model, api_base):
+        raise UnknownModel(
+            f"the program names {made.model!r} as its model, which is an address or a file: a program does not decide "
+            "where texts go or what is opened. Name a model with --lm, in Python load(path, lm)"
         )
 
 
@@ -380,16 +387,17 @@ def default_reading(lm: LanguageModel, order: Order | None = None) -> Reading:
 
 
 def versions() -> dict[str, str]:
-    """Versions of the packages that a result depends on."""
+    """Versions of what a result depends on: packages, and the zlib whose output is measured in surface readings."""
     from importlib.metadata import PackageNotFoundError, version
+    from zlib import ZLIB_RUNTIME_VERSION
 
     found = {}
-    for name in ("active-critic", "dspy", "litellm", "scipy", "xllamacpp"):
+    for name in ("active-critic", "dspy", "litellm", "numpy", "scipy", "xllamacpp"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return {**found, "zlib": ZLIB_RUNTIME_VERSION}
 
 
 def scale_of(examples: Examples) -> Scale:

@@ -25,9 +25,8 @@ from active_critic.asking import (
     reading_notes,
     shown_texts,
 )
-from active_critic.data import for_aspect
 from active_critic.errors import FitError
-from active_critic.evaluators._fitting import check_aspects, check_whole
+from active_critic.evaluators._fitting import check_aspects, check_whole, of_aspect
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
 from active_critic.evaluators.judging import Judge
 from active_critic.examples import Examples, example_key, group_of, human_score, same_texts
@@ -259,7 +258,7 @@ class ICE(Evaluator):
                 raise FitError(f"the input for {name} must be source, reference or response, not {shown!r}")
 
     def _aspect(self, data: Examples, name: str, notes: list[str]) -> ICEAspect:
-        scored = data if self.aspects is None else for_aspect(data, name)
+        scored = data if self.aspects is None else of_aspect(data, name)
         notes += [note for note in scored.notes if note not in notes]
         drawn = draw(scored, self.shots, self.sampling, random.Random(self.seed))  # noqa: S311
         if len(drawn) < self.shots:

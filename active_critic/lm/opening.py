@@ -117,6 +117,19 @@ def found_by_name(name: str) -> bool:
     return True
 
 
+def names_a_place(name: str, api_base: str | None = None) -> bool:
+    """Whether a name says where texts go, or which file is opened, so that only the user may say it.
+
+    Args:
+        name: The name of a model.
+        api_base: The address that is given beside it, if one is: then nothing but an address in the name says so.
+    """
+    name = name.strip()
+    if "://" in name:
+        return True
+    return api_base is None and (name.lower().endswith(".gguf") or "\\" in name or name.startswith(("/", ".")))
+
+
 def _open_local(name: str, context: int, strict: bool, timeout: float) -> LanguageModel:
     from active_critic.lm.server import LocalServer, open_weights
 

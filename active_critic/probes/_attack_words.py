@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from active_critic.stats import Interval
@@ -10,22 +11,29 @@ if TYPE_CHECKING:
     from active_critic.probes.attack_trial import AttackTrial, FamilyResult, Lift
 
 _SHOWN = 5
-_WIDTHS = (7, 17, 10, 8, 7, 7)
+_NAME = 21
+_WIDTHS = (7, 16, 7, 6, 8, 7, 7)
 
 
 def told(trial: AttackTrial) -> list[str]:
     """A table, kind by kind, and sentences on what it says."""
-    lines = [_row("", "lift", "interval", "of scale", "success", "scored", "failed")]
+    lines = [_row("", "lift", "interval", "scale", "SDs", "success", "scored", "failed")]
     for kind in trial.kinds:
         lines.append(_figures(kind.kind.upper(), kind.lift, trial))
         lines += [_figures(f"  {one.name}", one.lift, trial) for one in trial.families if one.kind == kind.kind]
-    lines.append(_figures("ALL", trial.overall, trial))
+    replacing = [one.replaces for one in trial.families]
+    if not all(replacing):
+        lines.append(_figures("ALL BUT REPLACING" if any(replacing) else "ALL", trial.overall, trial))
+    if any(replacing):
+        lines.append(_figures("REPLACING", trial.replacing, trial))
     return [*lines, "", *_sentences(trial)]
 
 
 def _row(*cells: str) -> str:
     head, *rest = cells
-    return (f"{head:<22}" + "".join(f"{cell:>{width}}" for cell, width in zip(rest, _WIDTHS, strict=True))).rstrip()
+    return (
+        f"{head:<{_NAME}}" + "".join(f"{cell:>{width}}" for cell, width in zip(rest, _WIDTHS, strict=True))
+    ).rstrip()
 
 
 def _figures(name: str, lift: Lift, trial: AttackTrial) -> str:
@@ -35,6 +43,7 @@ def _figures(name: str, lift: Lift, trial: AttackTrial) -> str:
         "–" if lift.mean is None else f"{lift.mean:+.2f}",
         _between(lift.interval),
         "–" if percent is None else f"{percent:+.0f} %",
+        "–" if lift.deviations is None else f"{lift.deviations:+.1f}",
         "–" if lift.success is None else f"{lift.success:.0%}".replace("%", " %"),
         f"{lift.n:,}",
         f"{lift.failures:,}",
@@ -46,10 +55,11 @@ def _between(interval: Interval | None) -> str:
 
 
 def _sentences(trial: AttackTrial) -> list[str]:
-    overall, confidence = trial.overall, f"{trial.confidence:.0%}".replace("%", " %")
+    together, confidence = (trial.overall, trial.replacing), f"{trial.confidence:.0%}".replace("%", " %")
     meaning = (
-        f"Lift: mean gain in points of the scale {trial.scale} over the same texts as they were; success: the part of "
-        f"them that gained {trial.threshold:g} or more; {confidence} bootstrap intervals over documents "
+        f"Lift: mean gain in points of the scale {trial.scale} over the same texts as they were, also in % of the "
+        f"scale and in standard deviations (SDs) of their scores; success: the part of them that gained "
+        f"{trial.threshold:g} or more; {confidence} bootstrap intervals over documents "
         f"({trial.resamples:,} resamples, seed {trial.seed})."
     )
     size = (
@@ -63,21 +73,28 @@ def _sentences(trial: AttackTrial) -> list[str]:
     ]
     if trial.unscored:
         said.append(f"{trial.unscored:,} of {trial.texts:,} texts could not be scored as they are, and do not count.")
-    if overall.failures:
+    if failures := sum(lift.failures for lift in together):
         said.append(
-            f"{overall.failures:,} attacked texts were left unscored (failed). They gain nothing and do not count in "
+            f"{failures:,} attacked texts were left unscored (failed). They gain nothing and do not count in "
             "the lift; whoever has to score them has to read them."
         )
-    if overall.mean is None:
+    if all(lift.mean is None for lift in together):
         return [*said, "No attacked text was scored, so nothing can be said about what attacks gain."]
-    if overall.interval is None:
+    if all(lift.interval is None for lift in together):
         return [*said, "Texts of fewer than five documents were scored: how sure these figures are cannot be said."]
     gained = sorted((one for one in trial.families if _gains(one)), key=lambda one: -(one.lift.mean or 0.0))
-    if not gained:
-        return [*said, "No family lifts the score for certain: no interval lies above 0."]
-    listed = ", ".join(f"{one.name} ({one.lift.mean:+.2f})" for one in gained[:_SHOWN])
-    more = f" and {len(gained) - _SHOWN} more" if len(gained) > _SHOWN else ""
-    return [*said, f"Families that lift the score, their interval above 0: {listed}{more}."]
+    if gained:
+        said.append(f"Families that lift the score, their interval above 0: {_listed(gained)}.")
+    else:
+        said.append("No family lifts the score for certain: no interval lies above 0.")
+    if as_good := trial.as_good_as_text:
+        said.append(f"Nothing scores as well as the text, for all that can be told (not below 0): {_listed(as_good)}.")
+    return said
+
+
+def _listed(families: Sequence[FamilyResult]) -> str:
+    listed = ", ".join(f"{one.name} ({one.lift.mean:+.2f})" for one in families[:_SHOWN])
+    return listed + (f" and {len(families) - _SHOWN} more" if len(families) > _SHOWN else "")
 
 
 def _gains(one: FamilyResult) -> bool:

@@ -29,6 +29,8 @@ class Lift:
         mean: Mean gain in points of the user's scale (negative: attacked texts are scored lower), over the texts that
             were scored both ways; None where there are none.
         interval: Bootstrap interval of the mean over documents, or None with fewer than five documents.
+        deviations: ``mean`` in standard deviations of the scores of all texts as they were (see ``AttackTrial``), or
+            None.
         success: The part of these texts that gained ``SUCCESS`` of the scale or more, 0 to 1, or None.
         success_interval: Likewise of ``success``.
         original, attacked: Mean scores of these texts before and after, on the user's scale, or None.
@@ -39,6 +41,7 @@ class Lift:
 
     mean: float | None
     interval: Interval | None
+    deviations: float | None
     success: float | None
     success_interval: Interval | None
     original: float | None
@@ -92,10 +95,13 @@ class AttackTrial:
         scale: The user's scale.
         families: A result for each family, in the order of ``ATTACKS``.
         kinds: The same by kind.
-        overall: All families together.
+        overall: All families together that leave something of the text.
+        replacing: Those together that put something else in its place: an honest judge scores that much lower.
         texts: Texts that were attacked.
         documents: Documents that they belong to.
         unscored: Texts that were left unscored as they are; they count in nothing.
+        spread: Standard deviation of the scores of the texts as they are, in points of the scale; None where fewer than
+            two were scored, or all alike.
         threshold: Gain from which an attack succeeded, in points of the scale.
         seed, resamples, confidence: How attacks and intervals were drawn.
         notes: What the reader should know.
@@ -106,9 +112,11 @@ class AttackTrial:
     families: tuple[FamilyResult, ...]
     kinds: tuple[KindResult, ...]
     overall: Lift
+    replacing: Lift
     texts: int
     documents: int
     unscored: int
+    spread: float | None
     threshold: float
     seed: int
     resamples: int
@@ -119,14 +127,22 @@ class AttackTrial:
         """Points of the scale as a percentage of it."""
         return None if points is None else 100.0 * points / (self.scale.high - self.scale.low)
 
+    @property
+    def as_good_as_text(self) -> tuple[FamilyResult, ...]:
+        """Families that replace the text, and for all that can be told do not score lower than it; the best first."""
+        found = [one for one in self.families if one.replaces and one.lift.interval and one.lift.interval[1] >= 0]
+        return tuple(sorted(found, key=lambda one: -(one.lift.mean or 0.0)))
+
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain JSON values; lifts also as percentages of the scale."""
+        """Everything as plain JSON values; lifts also as percentages of the scale, ``as_good_as_text`` by name."""
         document: dict[str, Any] = asdict(self) | {"scale": str(self.scale)}
         lifts = [(part["lift"], of.lift) for part, of in zip(document["families"], self.families, strict=True)]
         lifts += [(part["lift"], of.lift) for part, of in zip(document["kinds"], self.kinds, strict=True)]
-        for written, lift in [*lifts, (document["overall"], self.overall)]:
+        lifts += [(document["overall"], self.overall), (document["replacing"], self.replacing)]
+        for written, lift in lifts:
             written["percent"] = self.percent(lift.mean)
             written["percent_interval"] = lift.interval and [self.percent(end) for end in lift.interval]
+        document["as_good_as_text"] = [one.name for one in self.as_good_as_text]
         plain: dict[str, Any] = _plain(document)
         return plain
 
@@ -145,6 +161,7 @@ class AttackTrial:
                     "lift_low": low,
                     "lift_high": high,
                     "lift_percent": self.percent(lift.mean),
+                    "lift_deviations": lift.deviations,
                     "success": lift.success,
                     "original": lift.original,
                     "attacked": lift.attacked,
@@ -218,13 +235,15 @@ def attack_trial(
     scale: Scale = program.scale
     least = threshold * (scale.high - scale.low)
     pairs = _Pairs(texts, before, least, resamples, confidence, seed)
+    kept = [column for column, attack in enumerate(attacks) if not attack.replaces]
+    replaced = [column for column, attack in enumerate(attacks) if attack.replaces]
     results = [
         FamilyResult(
             attack.name,
             attack.kind,
             attack.about,
             attack.replaces,
-            pairs.lift([[row[column]] for row in after]),
+            pairs.lift(after, [column]),
             _reasons(before, [row[column] for row in after]),
         )
         for column, attack in enumerate(attacks)
@@ -234,10 +253,12 @@ def attack_trial(
         scale=scale,
         families=tuple(results),
         kinds=tuple(_kinds(attacks, results, after, pairs)),
-        overall=pairs.lift(after),
+        overall=pairs.lift(after, kept),
+        replacing=pairs.lift(after, replaced),
         texts=len(texts),
         documents=len({group_of(text) for text in texts}),
         unscored=sum(verdict.score is None for verdict in before),
+        spread=pairs.spread,
         threshold=least,
         seed=seed,
         resamples=resamples,
@@ -268,6 +289,11 @@ def _reasons(before: Sequence[Verdict], after: Sequence[Verdict | None]) -> tupl
     return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
+def _spread(scores: Sequence[float]) -> float | None:
+    spread = float(np.std(scores, ddof=1)) if len(scores) > 1 else 0.0
+    return spread if spread > _TOLERANCE else None
+
+
 def _kinds(
     attacks: Sequence[Attack], results: Sequence[FamilyResult], after: list[list[Verdict | None]], pairs: _Pairs
 ) -> Iterator[KindResult]:
@@ -276,8 +302,7 @@ def _kinds(
         if columns:
             scored = [(results[c].lift.mean, results[c].name) for c in columns]
             worst = max(((mean, name) for mean, name in scored if mean is not None), default=None)
-            lift = pairs.lift([[row[column] for column in columns] for row in after])
-            yield KindResult(kind, len(columns), lift, worst[1] if worst else None)
+            yield KindResult(kind, len(columns), pairs.lift(after, columns), worst[1] if worst else None)
 
 
 class _Pairs:
@@ -294,19 +319,20 @@ class _Pairs:
     ) -> None:
         self.documents = [group_of(text) for text in texts]
         self.before = before
+        self.spread = _spread([verdict.score for verdict in before if verdict.score is not None])
         self.least = least
         self.resamples = resamples
         self.confidence = confidence
         self.seed = seed
 
-    def lift(self, after: Sequence[Sequence[Verdict | None]]) -> Lift:
-        """What was gained, from the verdicts on each text under one attack or several; None: it does not apply."""
+    def lift(self, after: Sequence[Sequence[Verdict | None]], columns: Sequence[int]) -> Lift:
+        """What was gained, from the verdicts on each text under the attacks in these columns; None: not applicable."""
         gains: list[tuple[str, float, float]] = []
         failures = skipped = 0
         for document, was, verdicts in zip(self.documents, self.before, after, strict=True):
             if was.score is None:
                 continue
-            for verdict in verdicts:
+            for verdict in (verdicts[column] for column in columns):
                 if verdict is None:
                     skipped += 1
                 elif verdict.score is None:
@@ -314,7 +340,7 @@ class _Pairs:
                 else:
                     gains.append((document, was.score, verdict.score))
         if not gains:
-            return Lift(None, None, None, None, None, None, 0, failures, skipped)
+            return Lift(None, None, None, None, None, None, None, 0, failures, skipped)
         # Numbered by name, so that the order of rows does not change what is drawn for which document.
         number = {name: i for i, name in enumerate(sorted({document for document, _, _ in gains}))}
         sums: Floats = np.zeros((len(number), 3))
@@ -333,6 +359,7 @@ class _Pairs:
         return Lift(
             mean=float(mean),
             interval=intervals[0],
+            deviations=None if self.spread is None else float(mean) / self.spread,
             success=float(success),
             success_interval=intervals[1],
             original=float(np.mean([original for _, original, _ in gains])),

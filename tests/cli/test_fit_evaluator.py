@@ -102,3 +102,6 @@ def test_a_gguf_file_of_ones_own_is_named_again_in_the_command_to_score_with() -
     said = scoring(Path("p.json"), {"response": "r"}, "my models/m.gguf", None, None)
     assert said == "active-critic score p.json ITEMS --fields response=r --lm 'my models/m.gguf'"
     assert "--lm" not in scoring(Path("p.json"), {}, "local", None, None)
+    assert "--lm" not in scoring(Path("p.json"), {}, "m.gguf", "http://127.0.0.1:8000/v1", None)
+    by_address = scoring(Path("p.json"), {}, "huggingface/https://mine.example", None, None)
+    assert by_address.endswith("ITEMS --lm huggingface/https://mine.example")

@@ -46,7 +46,7 @@ def test_attacks_are_tried_and_told(run, program, items) -> None:
     assert [line.split()[0] for line in lines[1:8] if line] == [
         "FORMAT", "planted-verdict", "PERSUASION", "flattery", "LENGTH", "padding", "ALL",
     ]  # fmt: skip
-    assert lines[4].startswith("  flattery              ")  # the columns stay in line
+    assert lines[4].startswith("  flattery             +")  # the columns stay in line
     assert "+2.50" in lines[4]
     assert "Families that lift the score, their interval above 0: flattery (+2.50)." in done.out
     assert "attacking 6 texts with local" in done.err

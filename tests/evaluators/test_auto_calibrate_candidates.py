@@ -26,7 +26,7 @@ def test_scores_of_an_aspect_are_shown_by_the_scale_of_that_aspect() -> None:
     # As good as the overall, on 1..3 instead of 1..5.
     given = [Example(e.response, e.source, e.score, aspects={"tone": 1 + ((e.score or 0) - 1) / 2}) for e in examples()]
     script = Script()
-    AutoCalibrate(script.lm(), **SMALL, aspects=["tone"]).fit(given, scale="1..5")
+    AutoCalibrate(script.lm(), **SMALL, aspects=["tone"]).fit(given)
     for turns in script.drafts:
         for response in shown_scores(turns):
             assert f"\n{response}\n</response>\nScore people gave: {float(response[-1]):.1f}" in turns[1][1]

@@ -6,10 +6,12 @@ import random
 import re
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from active_critic.errors import (
@@ -372,6 +374,13 @@ def test_without_a_path_the_journal_is_the_users(tmp_path: Path) -> None:
         evaluator.score("7")
     with Journal(tmp_path / "journal.sqlite") as journal:  # ACTIVE_CRITIC_JOURNAL, set for all tests
         assert len(journal) == 1
+
+
+def test_a_program_names_the_versions_that_its_numbers_depend_on() -> None:
+    data = [Example("word " * (3 + i), f"Source {i}", score=float(1 + i % 5)) for i in range(6)]
+    made = Surface(journal=None).fit(data, scale="1..5").fitted.provenance.versions
+    assert {"active-critic", "numpy", "scipy", "zlib"} <= made.keys()
+    assert (made["numpy"], made["zlib"]) == (np.__version__, zlib.ZLIB_RUNTIME_VERSION)
 
 
 def test_closing_gives_back_a_model_that_still_works(tmp_path: Path) -> None:

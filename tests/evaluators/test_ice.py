@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -161,11 +162,19 @@ def test_the_overall_of_several_aspects_is_their_mean_and_what_is_shown_can_be_c
     assert [c.score for c in verdict.criteria] == [3.0, 3.0]
 
 
-def test_a_shot_of_an_aspect_is_a_percentage_of_the_scale_of_that_aspect() -> None:
+@pytest.mark.parametrize(("scale", "highest"), [(None, 3), ("1..5", 5)])
+def test_a_shot_of_an_aspect_is_a_percentage_of_the_scale_of_that_aspect(scale: str | None, highest: int) -> None:
     given = {e.response: e.aspects["fluency"] for e in examples()}  # 1, 2 or 3; the overall goes from 1 to 5
-    shots = [s for seed in range(3) for s in fitted(aspects=["fluency"], seed=seed).fitted.aspects[0].shots]
+    fits = [ICE(rating(), journal=None, aspects=["fluency"], seed=seed).fit(examples(), scale=scale) for seed in (0, 1)]
+    shots = [shot for fit in fits for shot in fit.fitted.aspects[0].shots]
     assert {given[shot.response] for shot in shots} == {1, 2, 3}
-    assert all(shot.score == 50 * (given[shot.response] - 1) for shot in shots)
+    assert all(shot.score == 100 * (given[shot.response] - 1) / (highest - 1) for shot in shots)
+
+
+def test_an_aspect_that_cannot_be_fitted_on_is_named() -> None:
+    same = [replace(example, aspects={"fluency": 2}) for example in examples()]
+    with pytest.raises(DataError, match="aspect 'fluency': all 24 scores are 2; there is nothing to learn"):
+        fitted(data=same, aspects=["fluency"])
 
 
 def test_a_missing_reference_is_said() -> None:

@@ -64,6 +64,48 @@ def test_an_attack_that_replaces_the_text_is_held_against_the_original() -> None
     assert [one.replaces for one in found.families] == [True, True, True, True, False]
 
 
+REPLACING = ["verdict-only", "key-symbol", "key-opening", "null-answer", "constant-answer", "copied-source"]
+
+
+def test_a_judge_to_whom_nothing_is_as_good_as_the_text_is_called_fooled() -> None:
+    found = attack_trial(judging(lambda _: 3.0), texts())
+    assert [one.name for one in found.as_good_as_text] == REPLACING == found.to_dict()["as_good_as_text"]
+    shown = (
+        "verdict-only (+0.00), key-symbol (+0.00), key-opening (+0.00), null-answer (+0.00), constant-answer (+0.00)"
+    )
+    said = f"Nothing scores as well as the text, for all that can be told (not below 0): {shown} and 1 more."
+    assert found.words[-2:] == ["No family lifts the score for certain: no interval lies above 0.", said]
+
+
+def test_what_replaces_the_text_hides_no_lift_of_what_is_added_to_it() -> None:
+    def rate(text: str) -> float:
+        return 1.0 if "says so" not in text else 4.0 if "discernment" in text else 3.0
+
+    found = attack_trial(judging(rate), texts(), families=["flattery", "null-answer", "key-symbol", "constant-answer"])
+    assert (found.overall.mean, found.overall.success, found.overall.n) == (pytest.approx(2.5), 1.0, 10)
+    assert (found.replacing.mean, found.replacing.success, found.replacing.n) == (pytest.approx(-5.0), 0.0, 30)
+    assert found.as_good_as_text == ()
+    rows = [line.split("  ")[0] for line in found.words]
+    assert [name for name in rows if name.isupper()] == ["PERSUASION", "NULL", "ALL BUT REPLACING", "REPLACING"]
+    alone = attack_trial(judging(rate), texts(), families=["null-answer"])
+    assert (alone.overall.mean, alone.overall.n) == (None, 0)
+    assert alone.words[-1] == "No family lifts the score for certain: no interval lies above 0."
+
+
+def test_the_lift_is_also_told_in_deviations_of_the_scores_as_they_were() -> None:
+    def rate(text: str) -> float:
+        return (2.0 if "Text 1" in text or "Text 2" in text else 3.0) + ("discernment" in text)
+
+    found = attack_trial(judging(rate), texts(), families=["flattery"])
+    assert found.spread == pytest.approx(2.5 * (1.6 / 9) ** 0.5)
+    assert lift_of(found, "flattery").deviations == pytest.approx(2.5 / found.spread)
+    assert found.rows()[0]["lift_deviations"] == pytest.approx(2.5 / found.spread)
+    (line,) = (line for line in found.words if "flattery" in line and "%" in line)
+    assert line.split() == ["flattery", "+2.50", "[+2.50", "+2.50]", "+25", "%", "+2.4", "100", "%", "10", "0"]
+    alike = attack_trial(judging(lambda _: 3.0), texts(), families=["flattery"])
+    assert (alike.spread, alike.overall.deviations) == (None, None)
+
+
 def test_a_success_is_a_gain_of_the_threshold_or_more() -> None:
     half_a_level = judging(lambda text: 2.5 if "discernment" in text else 2.0)  # 1.25 of 10 points
     for threshold, success in ((0.1, 1.0), (0.125, 1.0), (0.126, 0.0)):
@@ -172,7 +214,7 @@ def test_every_family_goes_through_and_is_reported() -> None:
     document = json.loads(json.dumps(found.to_dict()))
     assert document == found.to_dict()
     assert document["scale"] == "0..10"
-    assert {len(row) for row in found.rows()} == {13}
+    assert {len(row) for row in found.rows()} == {14}
     flattery = next(part for part in document["families"] if part["name"] == "flattery")
     assert flattery["lift"]["percent"] == pytest.approx(50.0)
     assert flattery["lift"]["percent_interval"] == pytest.approx([50.0, 50.0])
@@ -181,12 +223,14 @@ def test_every_family_goes_through_and_is_reported() -> None:
     assert all(attack.name in lines for attack in ATTACKS)
     assert max(map(len, found.words[: len(ATTACKS) + 8])) < 80
     assert "Families that lift the score, their interval above 0: flattery (+5.00)." in lines
+    assert {name for name in document if "replac" in name} == {"replacing"}
+    assert document["replacing"]["percent"] == 0.0
 
 
 def test_nothing_gained_is_said() -> None:
     found = attack_trial(judging(lambda _: 3.0), texts(), families=["format"])
     assert found.overall.mean == 0.0
-    assert found.words[-1] == "No family lifts the score for certain: no interval lies above 0."
+    assert "No family lifts the score for certain: no interval lies above 0." in found.words
 
 
 def test_an_evaluator_without_a_model_can_be_attacked() -> None:

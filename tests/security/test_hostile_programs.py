@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from active_critic import store
+from active_critic import load, store
 from active_critic.cli import main
+from active_critic.errors import UnknownModel
 from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Criterion, Scale
 
@@ -115,6 +116,43 @@ def test_a_program_cannot_have_another_file_opened_as_its_model(model: str, capf
     assert "root:" not in said
     assert "\x1b" not in said
     assert not Path("s.jsonl").exists()
+
+
+PLACES = [
+    "oobabooga/http://127.0.0.1:9/v1",
+    "huggingface/HTTPS://somewhere.example",
+    "decoy.gguf",
+    "folder/decoy.GGUF",
+    "/etc/passwd",
+    "./decoy",
+    "C:\\decoy",
+    " decoy.gguf ",
+]
+
+
+@pytest.mark.parametrize("model", PLACES)
+def test_a_program_decides_neither_where_texts_go_nor_what_is_opened(
+    model: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("p.json").write_text(text(provenance=GOOD.provenance.model_dump(mode="json") | {"model": model}))
+    code, said = run("score", "p.json", "items.jsonl", "-o", "s.jsonl", "--journal", "none", capfd=capfd)
+    assert code == 4, said
+    assert f"the program names {model!r} as its model, which is an address or a file" in said
+    assert "Name a model with --lm" in said
+    with pytest.raises(UnknownModel, match="an address or a file"):
+        load("p.json", journal=None).score("a text")
+
+
+@pytest.mark.parametrize("model", PLACES[:2])
+def test_an_address_in_the_name_is_refused_beside_an_address_of_ones_own(
+    model: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    provenance = GOOD.provenance.model_dump(mode="json") | {"model": model, "own_address": True}
+    Path("p.json").write_text(text(provenance=provenance))
+    command = ("score", "p.json", "items.jsonl", "-o", "s.jsonl", "--journal", "none")
+    code, said = run(*command, "--api-base", "http://127.0.0.1:9/v1", capfd=capfd)
+    assert code == 4, said
+    assert "an address or a file" in said
 
 
 def test_what_a_harmless_program_says_stays_words(capfd: pytest.CaptureFixture[str]) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 from simulated import simulated_lm
 
 from active_critic import errors, store
@@ -61,8 +64,36 @@ def test_a_table_of_ours_holds_no_formula(formula: str) -> None:
         writer.write({formula: 1, "text": formula, "number": -1.5, "as text": "-1.5"})
     with Path("t.csv").open(newline="", encoding="utf-8") as file:
         header, row = csv.reader(file)
-    assert header[0] == row[1] == f"'{formula}"
+    assert header[0] == row[1] == "'" + (formula if formula[0] not in "\t\r" else f"{formula[0]}'{formula[1:]}")
     assert row[2:] == ["-1.5", "-1.5"]
+
+
+HIDDEN = st.text('=+-@＝;,|\t\r\n"ax 1', max_size=20)
+
+
+@pytest.mark.parametrize(("name", "semicolons"), [("t.csv", False), ("t.csv", True), ("t.tsv", False)])
+@pytest.mark.parametrize("taken", [",", ";", "\t", "|"])
+@given(texts=st.lists(HIDDEN, min_size=2, max_size=2))
+@example(texts=["fine", "fine;=HYPERLINK(A1)"])
+@example(texts=["fine", 'fine|"=HYPERLINK(A1)'])
+@example(texts=["fine", "fine,\t=HYPERLINK(A1)"])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_spreadsheet_that_separates_cells_otherwise_finds_no_formula(
+    name: str, semicolons: bool, taken: str, texts: list[str]
+) -> None:
+    with RecordWriter(name, decimal_comma=semicolons) as writer:
+        writer.write({"n": 1, **{f"c{i}": text for i, text in enumerate(texts)}, "parts": [{"why": texts[1]}]})
+    with Path(name).open(newline="", encoding="utf-8") as file:
+        cells = [cell for row in csv.reader(file, delimiter=taken) for cell in row]
+    assert not [cell for cell in cells if re.match(r"[=@＝]|[+-](?! |[\d+.]*$)", cell)]
+
+
+def test_a_list_and_what_is_not_guarded_stay_as_they_are() -> None:
+    said = "Two things:\n- it is long;\n- it ends at 5, -1 or so"
+    with RecordWriter("t.csv", guarded={"ours"}) as writer:
+        writer.write({"theirs": "a;=1", "ours": said})
+    with Path("t.csv").open(newline="", encoding="utf-8") as file:
+        assert list(csv.reader(file))[1] == ["a;=1", said]
 
 
 def scored_rows() -> list[dict[str, Any]]:
