@@ -120,7 +120,7 @@ def _change(one: Change) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "not defined" if value is None else f"{value:.2f}"
+    return "not defined" if value is None else f"{value:z.2f}"
 
 
 def _range(interval: Interval | None) -> str:

@@ -320,7 +320,7 @@ def test_check_shows_what_a_model_can_do(run) -> None:
 def test_weights_that_are_missing_are_announced_and_fetched_before_anything_else(
     examples, capfd, monkeypatch, tmp_path
 ) -> None:
-    def fails(model):
+    def fails(model, *, quiet):
         raise errors.DownloadFailed(f"{model.name} could not be fetched")
 
     monkeypatch.setenv("ACTIVE_CRITIC_CACHE", str(tmp_path / "cache"))
