@@ -12,7 +12,7 @@ from loopback import Fault, Loopback, Say, serving
 
 from active_critic import errors
 from active_critic.journal import Journal
-from active_critic.lm import Budget, open_lm, opening, scripted_lm, server
+from active_critic.lm import Budget, connection, open_lm, scripted_lm, server
 from active_critic.records import Usage
 
 ASK = [("user", "How good?")]
@@ -174,7 +174,7 @@ def test_a_key_that_cannot_be_one_is_refused_and_not_shown(loopback: Loopback, m
 
 def test_a_key_is_blanked_in_every_way_it_may_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTHER_API_KEY", 'sk-"se\\cret"\r')
-    hidden = opening._secrets("sk-mine-too ")
+    hidden = connection.secrets("sk-mine-too ")
     key = os.environ["OTHER_API_KEY"]
     for said in (key, key.strip(), repr(key), json.dumps(key), "sk-mine-too"):
         for secret in hidden:
@@ -245,6 +245,48 @@ def test_what_a_dspy_lm_was_told_to_send_is_sent_and_is_part_of_what_is_asked(
     assert not sent.keys() & first.keys()
     assert second["max_completion_tokens"] == 5
     assert second.keys() - first.keys() == sent.keys()
+
+
+def cloud(loopback: Loopback, key: str, **more: Any) -> Any:
+    """A model that is reached with credentials beside the usual key, each of which holds this one."""
+    import dspy
+
+    account = json.dumps({"type": "service_account", "private_key": f"private {key}"})
+    settings = {"aws_access_key_id": f"id {key}", "aws_session_token": f"session {key}", "api_token": f"own {key}"}
+    settings |= {"aws_region_name": "eu-central-1", "vertex_credentials": account, "seed": 7, **more}
+    return dspy.LM("openai/x", api_base=loopback.api_base, api_key="none", **settings)
+
+
+def test_credentials_of_a_dspy_lm_are_sent_and_are_no_part_of_what_is_asked(loopback: Loopback, tmp_path: Path) -> None:
+    with Journal(tmp_path / "j.sqlite") as journal:
+        for key in ("canary-one", "canary-two"):  # a session that was renewed pays nothing twice
+            lm = open_lm(cloud(loopback, key, extra_body={"service_key": f"body {key}", "top_k": 3}))
+            lm.memory = journal
+            assert ask(lm) == "hello"
+            assert lm.extensions == {"seed": 7, "top_k": 3}
+    (asked,) = loopback.asked
+    sent = {"aws_access_key_id": "id canary-one", "aws_region_name": "eu-central-1", "service_key": "body canary-one"}
+    assert {name: asked.body[name] for name in sent} == sent
+    assert asked.body["seed"] == 7
+    assert b"canary" not in (tmp_path / "j.sqlite").read_bytes()
+
+
+def test_credentials_of_a_dspy_lm_are_blanked_in_messages(loopback: Loopback) -> None:
+    said = "id canary-1, session canary-1, own canary-1, private canary-1, in eu-central-1"
+    loopback.script(Fault(status=400, message=said))
+    with pytest.raises(errors.RequestRefused) as caught:
+        ask(open_lm(cloud(loopback, "canary-1")))
+    assert "canary" not in str(caught.value)
+    assert "in eu-central-1" in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # LiteLLM's own
+def test_a_dspy_lm_that_fetches_its_own_token_can_be_asked(loopback: Loopback) -> None:
+    import dspy
+
+    lm = open_lm(dspy.LM("openai/x", api_base=loopback.api_base, api_key="k", azure_ad_token_provider=lambda: "token"))
+    assert lm.extensions == {}
+    assert ask(lm) == "hello"
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # LiteLLM's own

@@ -1,0 +1,102 @@
+"""What of a model's settings says how it is reached: no part of what is asked; its keys are in no message."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from json import dumps, loads
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
+
+_OURS = frozenset({"temperature", "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs", "stop", "n"})
+"""Settings of a request that what is asked decides."""
+_CLIENTS = frozenset(
+    (
+        *("api_key", "api_base", "base_url", "api_version", "organization", "headers", "extra_headers", "timeout"),
+        *("project", "extra_query", "custom_llm_provider", "azure_ad_token_provider"),
+        *("client", "http_client", "cache", "caching", "rollout_id", "num_retries", "max_retries", "retry_strategy"),
+        *("stream", "stream_options", "response_format"),
+    )
+)
+"""Settings of a ``dspy.LM`` that it sees to itself: they say how it asks, not what."""
+_CLOUDS = ("aws_", "vertex_", "azure_")
+"""What the names of settings begin with that say how a model in a cloud is reached."""
+_SECRET = re.compile("key|token(?!s)|secret|password|credential|authorization", re.IGNORECASE)
+"""What the name of a credential says; ``max_tokens`` and its like are none."""
+
+
+def base_in_environment(provider: str) -> str | None:
+    """The address of an endpoint that stands in the provider's own variable."""
+    names = (f"{provider.upper()}_BASE_URL", f"{provider.upper()}_API_BASE")
+    return next((address for name in names if (address := os.environ.get(name))), None)
+
+
+def own_settings(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What else a ``dspy.LM`` was told to send with every request, such as ``reasoning_effort`` or ``extra_body``.
+
+    Args:
+        given: All its settings.
+
+    Returns:
+        What belongs to what is asked; and what is sent as well but says only how the model is reached, credentials
+        among it. What no request can hold is in neither.
+    """
+    told = {name: value for name, value in given.items() if name not in _OURS | _CLIENTS}
+    body = told.pop("extra_body", None) or {}
+    told = {name: value for name, value in {**told, **body}.items() if value is not None and _is_json(value)}
+    reached = {name: value for name, value in told.items() if _is_of_connection(name, value)}
+    return {name: value for name, value in told.items() if name not in reached}, reached
+
+
+def _is_of_connection(name: str, value: Any) -> bool:
+    return name.startswith(_CLOUDS) or (isinstance(value, str | Mapping) and _SECRET.search(name) is not None)
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def credentials(settings: Mapping[str, Any]) -> Iterator[str]:
+    """The credentials among the settings of a ``dspy.LM``, in headers, address and body too."""
+    for name, value in settings.items():
+        if name in {"headers", "extra_headers"} and isinstance(value, Mapping):
+            yield from map(str, value.values())
+        elif isinstance(value, str) and name in {"api_base", "base_url"}:
+            parts = urlsplit(value)
+            yield from (parts.password or "", parts.netloc.rpartition("@")[0], parts.query)
+            yield from credentials(dict(parse_qsl(parts.query)))
+        elif isinstance(value, Mapping):
+            yield from credentials(value)
+        elif isinstance(value, str) and _SECRET.search(name):
+            yield value
+            yield from credentials(_object(value))
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    """The JSON object that a text is, such as the key of a service account; empty where it is none."""
+    try:
+        found = loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def secrets(*more: str | None) -> tuple[str, ...]:
+    """What no message may show: every key in the environment, and these, also as Python or JSON would write them."""
+    endings = ("_API_KEY", "_TOKEN", "_SECRET_ACCESS_KEY")
+    raw = [*more, *(value for name, value in os.environ.items() if name.upper().endswith(endings))]
+    known = {form for value in raw if value for form in (value, value.strip(), repr(value)[1:-1], dumps(value)[1:-1])}
+    # The longest first, so that a key within another does not leave the rest of it standing; what is shorter than any
+    # real key would blank parts of ordinary words.
+    return tuple(sorted((secret for secret in known if len(secret) >= 6), key=lambda one: (-len(one), one)))
+
+
+def without_userinfo(address: str) -> str:
+    """An address without user name, password, query and fragment."""
+    parts = urlsplit(address)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
