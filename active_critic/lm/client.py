@@ -21,7 +21,7 @@ from active_critic.lm.likelihood import Likelihood, Weigh, refusal
 from active_critic.lm.memory import Memory as Memory
 from active_critic.lm.reply import Reply as Reply
 from active_critic.lm.reply import Token as Token
-from active_critic.lm.reply import as_response, reply_from, text_of, usage_of
+from active_critic.lm.reply import as_response, failure_in, reply_from, text_of, usage_of
 from active_critic.lm.retrying import RETRIES, again
 from active_critic.locks import OneAtATime
 from active_critic.records import Usage
@@ -381,8 +381,14 @@ class LanguageModel:
             return finished(pay_and_keep)
 
     def _send_and_read(self, request: Request) -> Reply:
+        def send() -> Response:
+            came = self._send(request)
+            if wrong := failure_in(came):
+                raise errors.EndpointDown(f"{self.name}: the endpoint does not answer ({wrong})")
+            return came
+
         response, usage = self._attempt(
-            lambda: self._send(request),
+            send,
             lambda came: usage_of(came, self._price(came) if self._price else None),
             lambda: at_most(request, self.context),
         )

@@ -118,6 +118,25 @@ def reply_from(response: Response, usage: Usage) -> Reply:
     )
 
 
+def failure_in(response: Response) -> str | None:
+    """What is wrong with a reply of an endpoint that failed and sent that as a success; None: it is a reply.
+
+    A reply may be empty: what the model wrote is not shown (it thought), was cut off or withheld.
+    """
+    given = response.provider_data
+    choices = given.get("choices") if isinstance(given, dict) else None
+    first = choices[0] if choices and isinstance(choices[0], dict) else {}
+    if first.get("finish_reason") == "error":
+        return "its reply ends with an error"
+    if response.finish_reason != "stop" or response.logprobs or reply_from(response, Usage()).text.strip():
+        return None
+    if choices == [] or not response.usage.output_tokens:
+        return "its reply is empty, and nothing was written"
+    thought = response.usage.reasoning_tokens or any(part.type == "thinking" for part in response.message.parts)
+    message = first.get("message")
+    return "its reply is null" if isinstance(message, dict) and message.get("content") is None and not thought else None
+
+
 def _whole(text: str) -> str:
     """The text with a question mark for each half of a surrogate pair, which no file can hold."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
