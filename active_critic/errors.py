@@ -98,9 +98,11 @@ class ModelError(ActiveCriticError):
     Attributes:
         retry_after: Seconds the endpoint asked to wait, or None.
         usage: What the attempts that came to this cost (a ``records.Usage``), where that is known.
+        sent: Whether a request was sent that came to this.
     """
 
     retryable = False
+    sent = False
     usage: object | None = None
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:

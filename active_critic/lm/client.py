@@ -421,6 +421,7 @@ class LanguageModel:
                     error = translate(failure, self.name, self._secrets)
                     if error is None:
                         raise
+                    error.sent = True
                     raise error from None
                 usage = used(came)
                 tell(usage)
