@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from active_critic.errors import FitError
 from active_critic.evaluators.base import Progress
 from active_critic.lm import LanguageModel
+from active_critic.lm.stopping import threads
 from active_critic.quoting import quote
 from active_critic.records import Criterion
 
@@ -119,13 +119,9 @@ def in_parallel(
     """
     jobs = list(jobs)
     done: list[_Done] = []
-    with ThreadPoolExecutor(max(1, lm.workers)) as pool:
-        try:
-            for result in pool.map(ask, jobs):
-                done.append(result)
-                if progress is not None:
-                    progress(doing, len(done), len(jobs))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    with threads(max(1, lm.workers)) as pool:
+        for result in pool.map(ask, jobs):
+            done.append(result)
+            if progress is not None:
+                progress(doing, len(done), len(jobs))
     return done

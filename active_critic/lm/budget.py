@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from active_critic.errors import BudgetSpent, DataError, ModelError
+from active_critic.lm import stopping
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
@@ -171,6 +172,7 @@ class Account:
             most = replace(most, cost=self._price(most))
         with self._changed:
             while True:
+                stopping.check()
                 self._check(self.spent + most, most)
                 if self._over(sum(self._under_way, self.spent + most)) is None:
                     break

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from active_critic import errors
 from active_critic.lm import memory as memories
+from active_critic.lm import stopping
 from active_critic.lm.budget import Account, Budget, at_most, prompt_tokens_at_most
 from active_critic.lm.capabilities import Capabilities as Capabilities
 from active_critic.lm.deadline import finished
@@ -91,7 +92,7 @@ class LanguageModel:
         count_tokens: Callable[[str], int] | None = None,
         render: Callable[[Sequence[Turn]], str] | None = None,
         retries: int = RETRIES,
-        wait: Callable[[float], None] = time.sleep,
+        wait: Callable[[float], None] = stopping.pause,
     ) -> None:
         self.name = name
         self.named_by: tuple[str, ...] = (name,)
@@ -406,12 +407,16 @@ class LanguageModel:
 
         Returns:
             What came, and what all attempts cost; it has been counted.
+
+        Raises:
+            CancelledError: The work that this belongs to has ended (see ``stopping``).
         """
         started, attempts = time.monotonic(), 0
         account = self._account
 
         def once() -> tuple[Sent, Usage]:
             nonlocal attempts
+            stopping.check()
             with nullcontext(_unwatched) if account is None else account.paying(most()) as tell:
                 attempts += 1
                 self._count(Usage(calls=1))
