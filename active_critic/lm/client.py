@@ -390,7 +390,7 @@ class LanguageModel:
 
         response, usage = self._attempt(
             send,
-            lambda came: usage_of(came, self._price(came) if self._price else None),
+            lambda came: usage_of(came, self._price),
             lambda: at_most(request, self.context),
         )
         return reply_from(response, usage)

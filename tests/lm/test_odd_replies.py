@@ -152,6 +152,22 @@ def test_an_empty_reply_that_was_paid_for_is_kept(loopback: Loopback, tmp_path: 
     assert loopback.calls == 1
 
 
+@pytest.mark.parametrize("name", ["prompt_tokens", "completion_tokens"])
+@pytest.mark.parametrize("count", [2**53 + 1, 2**70, 10**400])
+def test_a_count_that_no_call_can_have_is_not_known_and_the_reply_is_kept(
+    loopback: Loopback, tmp_path: Any, name: str, count: int
+) -> None:
+    raw(loopback, lambda document: document["usage"].update({name: count}))
+    lm = remote(loopback, budget="1000 tokens")
+    lm._price = lambda response: float(response.usage.input_tokens * response.usage.output_tokens)
+    with Journal(tmp_path / "j.sqlite") as journal, lm.remembering(journal):
+        paid, kept = (lm.ask([("user", "?")], max_tokens=5) for _ in range(2))
+    assert (paid.text, kept.text, loopback.calls) == ("4", "4", 1)
+    assert (paid.usage.prompt_tokens, paid.usage.completion_tokens, paid.usage.cost) == (0, 0, None)
+    assert lm._account is not None
+    assert 0 < lm._account.spent.prompt_tokens < 1000  # the most that it may have taken
+
+
 def test_half_a_character_is_kept_as_a_question_mark(loopback: Loopback, tmp_path: Any) -> None:
     raw(loopback, lambda document: document["choices"][0]["message"].update(content="Fine \ud83d"))
     lm = remote(loopback)
