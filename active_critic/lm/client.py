@@ -385,7 +385,9 @@ class LanguageModel:
         def send() -> Response:
             came = self._send(request)
             if wrong := failure_in(came):
-                raise errors.EndpointDown(f"{self.name}: the endpoint does not answer ({wrong})")
+                down = errors.EndpointDown(f"{self.name}: the endpoint does not answer ({wrong})")
+                down.may_be_billed = True
+                raise down
             return came
 
         response, usage = self._attempt(

@@ -153,7 +153,7 @@ def test_an_empty_reply_that_was_paid_for_is_kept(loopback: Loopback, tmp_path: 
 
 
 @pytest.mark.parametrize("name", ["prompt_tokens", "completion_tokens"])
-@pytest.mark.parametrize("count", [2**53 + 1, 2**70, 10**400])
+@pytest.mark.parametrize("count", [2**53 + 1, 2**70, 10**400], ids=["53 bits", "64 bits", "401 digits"])
 def test_a_count_that_no_call_can_have_is_not_known_and_the_reply_is_kept(
     loopback: Loopback, tmp_path: Any, name: str, count: int
 ) -> None:
