@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from json import dumps, loads
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
+
+from active_critic.lm.client import PROVIDERS
 
 _OURS = frozenset({"temperature", "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs", "stop", "n"})
 """Settings of a request that what is asked decides."""
@@ -22,14 +25,69 @@ _CLIENTS = frozenset(
 """Settings of a ``dspy.LM`` that it sees to itself: they say how it asks, not what."""
 _CLOUDS = ("aws_", "vertex_", "azure_")
 """What the names of settings begin with that say how a model in a cloud is reached."""
-_SECRET = re.compile("key|token(?!s)|secret|password|credential|authorization", re.IGNORECASE)
+_SECRET = re.compile("key|token(?!s)|secret|password|credential|authorization|cookie|^sig", re.IGNORECASE)
 """What the name of a credential says; ``max_tokens`` and its like are none."""
+
+_AZURE, _FOUNDRY = (
+    ("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_RESOURCE"),
+    ("ANTHROPIC_FOUNDRY_BASE_URL", "ANTHROPIC_FOUNDRY_RESOURCE"),
+)
+_RESOURCES = {
+    "azure": _AZURE,
+    "azure-chat": _AZURE,
+    "azure-anthropic": _FOUNDRY,
+    "bedrock": ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL"),
+    "bedrock-chat": ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL"),
+    "watsonx": ("WATSONX_URL",),
+}
+"""Variables, by provider, that say where a model is in a cloud."""
 
 
 def base_in_environment(provider: str) -> str | None:
     """The address of an endpoint that stands in the provider's own variable."""
     names = (f"{provider.upper()}_BASE_URL", f"{provider.upper()}_API_BASE")
     return next((address for name in names if (address := os.environ.get(name))), None)
+
+
+def identity(
+    name: str, address: str | None, given: Mapping[str, Any] | None = None, kind: str = "chat"
+) -> dict[str, str]:
+    """What a reply depends on beside the request, without credentials.
+
+    Journals know replies by it: what was not given is not in it.
+
+    Args:
+        name: The model's name.
+        address: Where it is reached; None: where its provider says.
+        given: All settings of a ``dspy.LM``.
+        kind: Which of the provider's interfaces is asked, as DSPy calls it.
+    """
+    given = given or {}
+    known = {"name": name, "endpoint": without_userinfo(address) if address else PROVIDERS}
+    if address is None and (resource := _resource(name.partition("/")[0])):
+        known["resource"] = resource
+    if kind != "chat":
+        known["model_type"] = kind
+    if version := given.get("api_version"):
+        known["api_version"] = str(version)
+    told = [*_told(given.get("headers")), *_told(given.get("extra_headers")), *_told(given.get("extra_query"))]
+    if told := sorted([*told, *_told(dict(parse_qsl(urlsplit(address or "").query)))]):
+        known["told"] = sha256(dumps(told).encode()).hexdigest()[:16]
+    return known
+
+
+def _told(settings: Any) -> list[tuple[str, str]]:
+    """Headers, or parameters of an address, that are no credentials."""
+    named = settings if isinstance(settings, Mapping) else {}
+    return [(str(name).lower(), str(value)) for name, value in named.items() if not _SECRET.search(str(name))]
+
+
+def _resource(provider: str) -> str | None:
+    """What a variable of a cloud's own, which DSPy reads itself, says of where a model is."""
+    for variable in _RESOURCES.get(provider.lower(), ()):
+        if said := os.environ.get(variable, "").strip():
+            return without_userinfo(said).rstrip("/")
+    return None
 
 
 def own_settings(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -10,8 +10,15 @@ from urllib.parse import urlsplit
 from active_critic.errors import AuthenticationFailed, ModelError, UnknownModel
 from active_critic.lm.budget import Budget
 from active_critic.lm.catalogue import find
-from active_critic.lm.client import PROVIDERS, LanguageModel
-from active_critic.lm.connection import base_in_environment, credentials, own_settings, secrets, without_userinfo
+from active_critic.lm.client import LanguageModel
+from active_critic.lm.connection import (
+    base_in_environment,
+    credentials,
+    identity,
+    own_settings,
+    secrets,
+    without_userinfo,
+)
 from active_critic.lm.likelihood import echoing, forcing, templated
 from active_critic.lm.sending import directly, import_dspy, through_dspy
 
@@ -193,7 +200,7 @@ def _open_remote(
     return LanguageModel(
         name,
         send,
-        identity={"name": name, "endpoint": api_base or PROVIDERS},
+        identity=identity(name, api_base),
         context=context,
         workers=workers,
         extensions={"cache_prompt": False} if strict and api_base else None,
@@ -307,7 +314,7 @@ def _wrap(inner: Any, workers: int, context: int | None) -> LanguageModel:
     return LanguageModel(
         inner.model,
         through_dspy(inner.copy(cache=False, num_retries=0), timeout, reached),
-        identity={"name": inner.model, "endpoint": without_userinfo(base) if base else PROVIDERS},
+        identity=identity(inner.model, base, inner.kwargs, inner.model_type),
         context=context,
         workers=workers,
         extensions=asked,

@@ -303,6 +303,51 @@ def test_the_address_of_a_dspy_lm_may_stand_in_the_environment(
     assert lm.usage.cost is None
 
 
+DIFFERENT: dict[str, Any] = {
+    "header": {"extra_headers": {"X-Variant": "b"}},
+    "old name of headers": {"headers": {"X-Variant": "b"}},
+    "query": {"api_base": "http://127.0.0.1:9/v1?variant=b"},
+    "extra query": {"extra_query": {"variant": "b"}},
+    "version": {"api_version": "2030-01-01"},
+    "kind": {"model_type": "responses"},
+}
+SAME: dict[str, Any] = {
+    "header": {"extra_headers": {"X-Api-Key": "canary", "Authorization": "Bearer canary"}},
+    "query": {"api_base": "http://127.0.0.1:9/v1?sig=canary&access_token=canary"},
+    "userinfo": {"api_base": "http://me:canary@127.0.0.1:9/v1"},
+    "project": {"project": "mine", "organization": "mine"},
+}
+
+
+@pytest.mark.parametrize(
+    "settings", [*DIFFERENT.values(), *SAME.values()], ids=[*DIFFERENT, *(f"no {n}" for n in SAME)]
+)
+def test_what_else_a_reply_of_a_dspy_lm_depends_on_is_in_its_identity(settings: dict[str, Any]) -> None:
+    import dspy
+
+    known = open_lm(dspy.LM("openai/x", **{"api_base": "http://127.0.0.1:9/v1", "api_key": "k", **settings})).identity
+    plain = {"name": "openai/x", "endpoint": "http://127.0.0.1:9/v1"}
+    assert plain.items() <= known.items()
+    assert (known != plain) == (settings in DIFFERENT.values())
+    assert "canary" not in str(known)
+
+
+@pytest.mark.parametrize("variable", ["AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_RESOURCE"])
+def test_two_resources_of_a_cloud_are_two_models(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    import dspy
+
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "sk-none-of-yours")
+    known = []
+    for name in ("one", "two"):
+        said = name if variable.endswith("RESOURCE") else f"https://me:canary@{name}.openai.azure.com/"
+        monkeypatch.setenv(variable, said)
+        known += [open_lm("azure/mine").identity, open_lm(dspy.LM("azure/mine")).identity]
+    assert known[0] == known[1] != known[2] == known[3]
+    assert known[0]["resource"] in {"one", "https://one.openai.azure.com"}
+    monkeypatch.delenv(variable)
+    assert open_lm(dspy.LM("azure/mine")).identity == {"name": "azure/mine", "endpoint": "the provider's own"}
+
+
 def test_userinfo_of_a_dspy_lm_is_not_in_its_identity() -> None:
     import dspy
 
