@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from json import dumps, loads
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
@@ -28,6 +29,8 @@ _CLOUDS = ("aws_", "vertex_", "azure_")
 _SECRET = re.compile("key|token(?!s)|secret|password|credential|authorization|cookie|^sig", re.IGNORECASE)
 """What the name of a credential says; ``max_tokens`` and its like are none."""
 
+_VARIABLE = re.compile("(KEY|TOKEN|SECRET|PASSW(OR)?D|PASSPHRASE|CREDENTIAL)S?(?![A-Z])")
+"""What the name of a variable with a key says; ``TOKENIZERS_PARALLELISM`` and ``KEYBOARD`` do not."""
 _AZURE, _FOUNDRY = (
     ("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_RESOURCE"),
     ("ANTHROPIC_FOUNDRY_BASE_URL", "ANTHROPIC_FOUNDRY_RESOURCE"),
@@ -146,12 +149,28 @@ def _object(text: str) -> Mapping[str, Any]:
 
 def secrets(*more: str | None) -> tuple[str, ...]:
     """What no message may show: every key in the environment, and these, also as Python or JSON would write them."""
-    endings = ("_API_KEY", "_TOKEN", "_SECRET_ACCESS_KEY")
-    raw = [*more, *(value for name, value in os.environ.items() if name.upper().endswith(endings))]
+    raw = [*more, *(value for name, value in os.environ.items() if _holds_secret(name.upper(), value.strip()))]
     known = {form for value in raw if value for form in (value, value.strip(), repr(value)[1:-1], dumps(value)[1:-1])}
     # The longest first, so that a key within another does not leave the rest of it standing; what is shorter than any
     # real key would blank parts of ordinary words.
     return tuple(sorted((secret for secret in known if len(secret) >= 6), key=lambda one: (-len(one), one)))
+
+
+def _holds_secret(variable: str, value: str) -> bool:
+    """Whether an environment variable holds a key, by its name, and not a path, a number or a switch about keys."""
+    if variable.endswith(("_API_KEY", "_TOKEN", "_SECRET_ACCESS_KEY")):
+        return True
+    if not _VARIABLE.search(variable) or variable.endswith(("_PATH", "_FILE", "_DIR", "_HOME", "_URL", "_ENDPOINT")):
+        return False
+    number = value.replace(".", "").replace(",", "").isdigit()
+    return not number and value.lower() not in {"disabled", "enabled", "required"} and not _is_file(value)
+
+
+def _is_file(value: str) -> bool:
+    try:
+        return value.startswith("~/") or (value.startswith("/") and Path(value).exists())
+    except (OSError, ValueError):  # too long for a path, or not even one
+        return False
 
 
 def without_userinfo(address: str) -> str:

@@ -183,6 +183,42 @@ def test_a_key_is_blanked_in_every_way_it_may_be_written(monkeypatch: pytest.Mon
         assert "mine" not in said
 
 
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "AWS_BEARER_TOKEN_BEDROCK",
+        "WATSONX_APIKEY",
+        "AZURE_CLIENT_SECRET",
+        "PGPASSWORD",
+        "OPENAI_KEY_2",
+        "MY_CREDENTIALS",
+    ],
+)
+def test_a_key_is_blanked_whatever_its_variable_is_called(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "/canary+one")
+    loopback.script(Fault(status=400, message="you sent /canary+one"))
+    with pytest.raises(errors.RequestRefused, match=r"you sent \*\*\*"):
+        ask(open_lm("openai/x", api_base=loopback.api_base))
+
+
+def test_what_only_speaks_of_keys_is_not_blanked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    plain = {
+        "SSH_KEY_PATH": "/home/me/.ssh/id",
+        "GOOGLE_APPLICATION_CREDENTIALS": str(tmp_path),
+        "MAX_TOKENS": "4096000",
+        "TOKENIZERS_PARALLELISM": "certainly",
+        "KEYBOARD_LAYOUT": "german",
+        "TOKEN_CHECK": "disabled",
+        "SECRET_STORE_URL": "https://example.com/v1",
+        "API_KEY": "short",
+    }
+    for name, value in plain.items():
+        monkeypatch.setenv(name, value)
+    assert not set(plain.values()) & set(connection.secrets())
+
+
 @pytest.mark.parametrize("address", ["http://[bad", "http://[::1"])
 def test_a_broken_address_is_a_clear_error(address: str) -> None:
     with pytest.raises(errors.ModelError, match="address of an endpoint"):
