@@ -65,7 +65,8 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
 
 def _never_reached(failure: BaseException) -> bool:
     """Whether no connection came about, as the clients say it, so that nothing was sent."""
-    named, cause = set(), failure
+    named: set[BaseException] = set()
+    cause: BaseException | None = failure
     while cause is not None and cause not in named:
         named.add(cause)
         cause = cause.__cause__ or cause.__context__
