@@ -10,7 +10,6 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -22,6 +21,7 @@ from active_critic.demos import demonstrate
 from active_critic.errors import BudgetSpent, FitError
 from active_critic.examples import example_key, group_of, human_score, same_texts
 from active_critic.lm.lengths import CHARS_PER_TOKEN, length_of
+from active_critic.lm.stopping import threads
 from active_critic.protocols import CriticProtocol, Demo, Reading
 from active_critic.records import Example, Usage, Verdict
 from active_critic.scoring import Scorer
@@ -259,20 +259,16 @@ class Search:
             return index, scorer.verdict(example.source, example.response, explain=False, without=without)
 
         workers = max(1, min(self.student.lm.workers, len(todo)))
-        with ThreadPoolExecutor(workers) as pool:
-            try:
-                for index, verdict in pool.map(one, todo):
-                    self.verdicts[candidate, index] = verdict
-                    self._any_scored = self._any_scored or verdict.score is not None
-                    if not self._any_scored and len(self.verdicts) == UNREADABLE_AT_FIRST:
-                        raise FitError(
-                            f"none of the first {UNREADABLE_AT_FIRST} examples could be scored, so the search was "
-                            f"stopped: {verdict.unscored}; try the model with: {scorer.lm.check_command}"
-                        )
-                    self._say("searching demonstrations", len(self.verdicts), len(self.sets) * len(self.examples))
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        with threads(workers) as pool:
+            for index, verdict in pool.map(one, todo):
+                self.verdicts[candidate, index] = verdict
+                self._any_scored = self._any_scored or verdict.score is not None
+                if not self._any_scored and len(self.verdicts) == UNREADABLE_AT_FIRST:
+                    raise FitError(
+                        f"none of the first {UNREADABLE_AT_FIRST} examples could be scored, so the search was "
+                        f"stopped: {verdict.unscored}; try the model with: {scorer.lm.check_command}"
+                    )
+                self._say("searching demonstrations", len(self.verdicts), len(self.sets) * len(self.examples))
 
     def own(self, candidate: int) -> frozenset[int]:
         """The examples that are demonstrations of a candidate."""

@@ -98,9 +98,14 @@ class ModelError(ActiveCriticError):
     Attributes:
         retry_after: Seconds the endpoint asked to wait, or None.
         usage: What the attempts that came to this cost (a ``records.Usage``), where that is known.
+        sent: Whether a request was sent that came to this.
+        may_be_billed: Whether the provider may have answered it all the same, so that it may be on the bill: it took
+            too long, the connection broke after it was sent, or what came cannot be read.
     """
 
     retryable = False
+    sent = False
+    may_be_billed = False
     usage: object | None = None
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:

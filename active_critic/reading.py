@@ -277,15 +277,24 @@ def read_rating(reply: Reply, form: Form, path: tuple[str, ...], reading: Readin
 def level_weights(token: Token, levels: range) -> dict[int, float]:
     """Probability of each rating level at a token; tokens that differ only in white space count together.
 
-    Empty when levels of two digits are possible but none is seen: a model that writes numbers digit by digit has put
-    the probability of 10 on "1".
+    Where a form is enforced, the token that was written need not be among the likeliest: it counts beside levels that
+    are. Empty when no level is among them, or when levels of two digits are possible but none is seen: a model that
+    writes numbers digit by digit has put the probability of 10 on "1".
     """
     weights: dict[int, float] = {}
     for text, logprob in token.top:
-        digits = text.strip()
-        if digits.isascii() and digits.isdigit() and int(digits) in levels:
-            weights[int(digits)] = weights.get(int(digits), 0.0) + math.exp(logprob)
+        if (level := _level(text, levels)) is not None:
+            weights[level] = weights.get(level, 0.0) + math.exp(logprob)
+    written = _level(token.text, levels)
+    if weights and written is not None and token.text not in dict(token.top):
+        weights[written] = weights.get(written, 0.0) + math.exp(token.logprob)
     return weights if levels[-1] < 10 or any(level >= 10 for level in weights) else {}
+
+
+def _level(text: str, levels: range) -> int | None:
+    """The rating level that a token is, white space aside."""
+    digits = text.strip()
+    return int(digits) if digits.isascii() and digits.isdigit() and int(digits) in levels else None
 
 
 def _token_at(tokens: Sequence[Token], span: tuple[int, int] | None) -> Token | None:

@@ -431,3 +431,12 @@ def test_digit_by_digit_levels_of_two_digits_are_read_from_the_text() -> None:
 def test_level_weights_ignore_what_is_no_level() -> None:
     token = Token("4", -0.1, top(_4=0.5, _6=0.2, _0=0.1, four=0.1))
     assert level_weights(token, range(1, 6)) == {4: pytest.approx(0.5)}
+
+
+def test_the_written_level_counts_though_it_is_not_among_the_likeliest() -> None:
+    tokens = (Token('{"overall": ', -0.1), Token("2", math.log(0.05), top(The=0.9, _4=0.001)), Token("}", -0.1))
+    rating = overall('{"overall": 2}', tokens=tokens, reading=Reading())
+    assert rating.value == pytest.approx((2 * 0.05 + 4 * 0.001) / 0.051)
+    assert rating.mass == pytest.approx(0.051)
+    spaced = Token("4 ", math.log(0.2), top(_4=0.5, _5=0.25))
+    assert level_weights(spaced, range(1, 6)) == {4: pytest.approx(0.7), 5: pytest.approx(0.25)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
@@ -12,6 +11,7 @@ from active_critic.errors import DataError, FitError
 from active_critic.evaluators.base import Progress
 from active_critic.examples import Examples, check_examples
 from active_critic.lm import LanguageModel
+from active_critic.lm.stopping import threads
 from active_critic.quoting import quote
 from active_critic.records import Criterion
 
@@ -136,13 +136,9 @@ def in_parallel(
     """
     jobs = list(jobs)
     done: list[_Done] = []
-    with ThreadPoolExecutor(max(1, lm.workers)) as pool:
-        try:
-            for result in pool.map(ask, jobs):
-                done.append(result)
-                if progress is not None:
-                    progress(doing, len(done), len(jobs))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    with threads(max(1, lm.workers)) as pool:
+        for result in pool.map(ask, jobs):
+            done.append(result)
+            if progress is not None:
+                progress(doing, len(done), len(jobs))
     return done

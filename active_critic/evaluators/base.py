@@ -8,7 +8,6 @@ import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -24,6 +23,7 @@ from active_critic.files import BadRow
 from active_critic.journal import Journal, default_path
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.opening import found_by_name, names_a_place
+from active_critic.lm.stopping import threads
 from active_critic.protocols import Order, Protocol, Provenance, Reading
 from active_critic.records import Example, Record, Scale, Usage, Verdict
 
@@ -320,22 +320,18 @@ class Evaluator(ABC):
         run = Run(judge, explain, self._model)
         done = 0
         stream = _items(items, fields)
-        with ThreadPoolExecutor(max(1, self._workers)) as pool:
-            try:
-                while window := list(itertools.islice(stream, WINDOW)):
-                    order = sorted(range(len(window)), key=lambda i: (_source(window[i]), i))
-                    jobs = [(question, index) for question in judge.questions for index in order]
-                    answers: dict[int, dict[str, Any]] = {index: {} for index in order}
-                    asked = pool.map(lambda job: run.ask(*job), [(q, window[i], answers[i]) for q, i in jobs])
-                    for count, _ in enumerate(asked, start=1):
-                        if progress is not None and count % len(judge.questions) == 0:
-                            progress("scoring", done + count // len(judge.questions), 0)
-                    done += len(window)
-                    run.check()
-                    yield from (run.verdict(entry, answers[i]) for i, entry in enumerate(window))
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        with threads(max(1, self._workers)) as pool:
+            while window := list(itertools.islice(stream, WINDOW)):
+                order = sorted(range(len(window)), key=lambda i: (_source(window[i]), i))
+                jobs = [(question, index) for question in judge.questions for index in order]
+                answers: dict[int, dict[str, Any]] = {index: {} for index in order}
+                asked = pool.map(lambda job: run.ask(*job), [(q, window[i], answers[i]) for q, i in jobs])
+                for count, _ in enumerate(asked, start=1):
+                    if progress is not None and count % len(judge.questions) == 0:
+                        progress("scoring", done + count // len(judge.questions), 0)
+                done += len(window)
+                run.check()
+                yield from (run.verdict(entry, answers[i]) for i, entry in enumerate(window))
 
     @property
     def _workers(self) -> int:

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from active_critic.asking import PER_ITEM, UNREADABLE_AT_FIRST, why_unscored
-from active_critic.errors import BudgetSpent, EndpointDown, ModelError, RateLimited, RequestRefused, UnreadableReply
+from active_critic.errors import (
+    BudgetSpent,
+    ContextOverflow,
+    EndpointDown,
+    ModelError,
+    RateLimited,
+    RequestRefused,
+    UnreadableReply,
+)
 from active_critic.files import BadRow
 from active_critic.lm.client import LanguageModel, Turn
 from active_critic.records import Example, Usage, Verdict
 
 GIVE_UP_AFTER = 5
-"""Failures of the endpoint in a row after which a run stops instead of leaving the rest unscored."""
+"""Failures of the endpoint in a row after which a run stops instead of leaving the rest unscored.
+
+Of questions that were under way together one failure counts, so that an outage of a moment ends no run.
+"""
 GIVE_UP_AT_FIRST = 2
 """The same for a run in which nothing was answered yet: one item may be at fault, two are not."""
+GIVE_UP_AMONG_REPLAYS = 20
+"""The same where only the journal answered in between: what failed before may be all that is left to be asked."""
 OUT_OF_MEMORY = "there was not enough memory for this item; shorten it, or score with fewer workers"
 
 
@@ -60,6 +74,9 @@ class Run:
         self.check_command = lm.check_command if lm else "active-critic lm check"
         self.answered = False
         self.in_a_row = 0
+        self.since_paid = 0
+        self.counted = 0  # failures, in the whole run
+        self.counting = threading.Lock()
         self.read: set[str] = set()
         self.unanswered: Counter[str] = Counter()
         self.failure: ModelError | None = None
@@ -71,8 +88,9 @@ class Run:
             return
         if any(isinstance(answer, _Failed) for answer in list(answers.values())):  # others may be adding to it
             return  # one question without an answer leaves the item unscored: the others need not be paid for
+        before = self.counted
         try:
-            answers[question] = self.judge.answer(question, entry, explain=self.explain)
+            answers[question] = answer = self.judge.answer(question, entry, explain=self.explain)
         except PER_ITEM as problem:
             answers[question] = _Failed(why_unscored(problem, entry.source, entry.response), problem)
             self._count_unanswered(question, problem)
@@ -82,24 +100,44 @@ class Run:
             return
         except (EndpointDown, RateLimited, MemoryError) as problem:
             failure = ModelError(OUT_OF_MEMORY) if isinstance(problem, MemoryError) else problem
-            self.in_a_row += 1
-            if self.in_a_row >= (GIVE_UP_AFTER if self.answered else GIVE_UP_AT_FIRST):
-                self.stopped = True
-                said = f"Stopped after {self.in_a_row} failures in a row, so that nothing is spent on an endpoint that"
-                failure.add_note(f"{said} fails. Before you run this again, try: {self.check_command}")
-                raise failure from None
+            self._count_failure(failure, before)
             self.failure = failure
             answers[question] = _Failed(str(failure), failure)
             return
         except BaseException:
             self.stopped = True  # before a worker takes the next question
             raise
-        self.answered, self.in_a_row = True, 0
+        self._count_answer(answer)
         self.read.add(question)
+
+    def _count_answer(self, came: Any) -> None:
+        """Something came of a question; what the journal answered, or was never sent, tells nothing of the endpoint."""
+        self.answered, self.in_a_row = True, 0
+        usage = getattr(came, "usage", None)
+        replayed = isinstance(usage, Usage) and usage.replayed > 0 and usage.calls == 0
+        if not replayed and not (isinstance(came, ContextOverflow) and not came.sent):
+            self.since_paid = 0
+
+    def _count_failure(self, failure: ModelError, before: int) -> None:
+        """The endpoint failed at a question that was begun when so many failures had been counted."""
+        with self.counting:
+            if before < self.counted:
+                return
+            self.counted += 1
+            self.in_a_row += 1
+            self.since_paid += 1
+            at_once = self.in_a_row >= (GIVE_UP_AFTER if self.answered else GIVE_UP_AT_FIRST)
+            if not at_once and self.since_paid < GIVE_UP_AMONG_REPLAYS:
+                return
+            self.stopped = True
+            number = self.in_a_row if at_once else self.since_paid
+        said = f"Stopped after {number} failures in a row, so that nothing is spent on an endpoint that fails."
+        failure.add_note(f"{said} Before you run this again, try: {self.check_command}")
+        raise failure from None
 
     def _count_unanswered(self, question: str, problem: ModelError) -> None:
         """The endpoint works; but where it refuses everything, or writes what cannot be read, going on only costs."""
-        self.answered, self.in_a_row = True, 0
+        self._count_answer(problem)
         paid = isinstance(problem.usage, Usage) and problem.usage.calls > 0
         if not isinstance(problem, RequestRefused) and not (isinstance(problem, UnreadableReply) and paid):
             return

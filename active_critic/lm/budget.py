@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from active_critic.errors import BudgetSpent, DataError, ModelError
+from active_critic.lm import stopping
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
@@ -113,8 +114,9 @@ class Account:
 
     A call begins only where what is spent, what the calls under way may take at most, and what it may take itself at
     most stay within the budget together; while only the calls under way are in its way, it waits for them. So calls,
-    tokens and money are never exceeded (tokens and money of an attempt that failed are not known and count as none; a
-    reply of which the endpoint does not say what it took counts as the most that it may have taken).
+    tokens and money are never exceeded. A reply of which the endpoint does not say what it took counts as the most that
+    it may have taken, and so does a failed attempt that the provider may have answered all the same (a time-out, a
+    connection that broke, a reply that cannot be read); one that was refused or never sent counts as a call only.
     Time is looked at before a call begins: one that is under way is waited for.
 
     Args:
@@ -162,7 +164,8 @@ class Account:
         """Hold what a call may take at most while it is made; what it takes is told to what this gives.
 
         Args:
-            most: Tokens and money that it may take at most; it counts as one call whatever comes of it.
+            most: Tokens and money that it may take at most; it counts as one call whatever comes of it. A
+                ``ModelError`` that may be billed counts as all of it.
 
         Raises:
             BudgetSpent: The budget does not allow it; nothing may be sent.
@@ -171,6 +174,7 @@ class Account:
             most = replace(most, cost=self._price(most))
         with self._changed:
             while True:
+                stopping.check()
                 self._check(self.spent + most, most)
                 if self._over(sum(self._under_way, self.spent + most)) is None:
                     break
@@ -187,6 +191,9 @@ class Account:
 
         try:
             yield tell
+        except ModelError as failure:
+            taken = most if failure.may_be_billed else taken
+            raise
         finally:
             with self._changed:
                 self._under_way.remove(most)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from active_critic import errors
 from active_critic.lm import memory as memories
+from active_critic.lm import stopping
 from active_critic.lm.budget import Account, Budget, at_most, prompt_tokens_at_most
 from active_critic.lm.capabilities import Capabilities as Capabilities
 from active_critic.lm.deadline import finished
@@ -21,7 +22,7 @@ from active_critic.lm.likelihood import Likelihood, Weigh, refusal
 from active_critic.lm.memory import Memory as Memory
 from active_critic.lm.reply import Reply as Reply
 from active_critic.lm.reply import Token as Token
-from active_critic.lm.reply import as_response, reply_from, text_of, usage_of
+from active_critic.lm.reply import as_response, failure_in, reply_from, text_of, usage_of
 from active_critic.lm.retrying import RETRIES, again
 from active_critic.locks import OneAtATime
 from active_critic.records import Usage
@@ -91,7 +92,7 @@ class LanguageModel:
         count_tokens: Callable[[str], int] | None = None,
         render: Callable[[Sequence[Turn]], str] | None = None,
         retries: int = RETRIES,
-        wait: Callable[[float], None] = time.sleep,
+        wait: Callable[[float], None] = stopping.pause,
     ) -> None:
         self.name = name
         self.named_by: tuple[str, ...] = (name,)
@@ -381,9 +382,17 @@ class LanguageModel:
             return finished(pay_and_keep)
 
     def _send_and_read(self, request: Request) -> Reply:
+        def send() -> Response:
+            came = self._send(request)
+            if wrong := failure_in(came):
+                down = errors.EndpointDown(f"{self.name}: the endpoint does not answer ({wrong})")
+                down.may_be_billed = True
+                raise down
+            return came
+
         response, usage = self._attempt(
-            lambda: self._send(request),
-            lambda came: usage_of(came, self._price(came) if self._price else None),
+            send,
+            lambda came: usage_of(came, self._price),
             lambda: at_most(request, self.context),
         )
         return reply_from(response, usage)
@@ -400,12 +409,16 @@ class LanguageModel:
 
         Returns:
             What came, and what all attempts cost; it has been counted.
+
+        Raises:
+            CancelledError: The work that this belongs to has ended (see ``stopping``).
         """
         started, attempts = time.monotonic(), 0
         account = self._account
 
         def once() -> tuple[Sent, Usage]:
             nonlocal attempts
+            stopping.check()
             with nullcontext(_unwatched) if account is None else account.paying(most()) as tell:
                 attempts += 1
                 self._count(Usage(calls=1))
@@ -415,6 +428,7 @@ class LanguageModel:
                     error = translate(failure, self.name, self._secrets)
                     if error is None:
                         raise
+                    error.sent = True
                     raise error from None
                 usage = used(came)
                 tell(usage)

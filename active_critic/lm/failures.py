@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from active_critic import errors
 
+_NO_CONNECTION = {"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror"}
+"""What errors are called in the clients in use, and in Python, where a connection does not come about."""
 LONGEST_PAGE = 100
 """Characters of what a web server says where there is no endpoint."""
 
@@ -18,7 +20,9 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
     if isinstance(failure, errors.ModelError):
         return failure
     if isinstance(failure, (ConnectionError, TimeoutError)):
-        return errors.EndpointDown(f"{name}: {failure}")
+        down = errors.EndpointDown(f"{name}: {failure}")
+        down.may_be_billed = not _never_reached(failure)
+        return down
     if not isinstance(failure, theirs.LMError):
         return None
     said = str(failure)
@@ -51,10 +55,22 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
     # What DSPy's client says of a reply that it stumbles over: a NaN in what should be JSON, a count that is no number.
     garbled = garbled or isinstance(failure, theirs.LMUnexpectedError)
     if garbled or isinstance(failure, (theirs.LMTransportError, theirs.LMTimeoutError, theirs.LMServerError)):
-        return errors.EndpointDown(f"{name}: the endpoint does not answer ({said})", retry_after=wait)
+        down = errors.EndpointDown(f"{name}: the endpoint does not answer ({said})", retry_after=wait)
+        down.may_be_billed = failure.status in {None, 200} and not _never_reached(failure)
+        return down
     if isinstance(failure, theirs.LMConfigurationError):
         return errors.UnknownModel(f"{name}: {said}")
     return errors.RequestRefused(f"{name}: the endpoint refused the request ({said})")
+
+
+def _never_reached(failure: BaseException) -> bool:
+    """Whether no connection came about, as the clients say it, so that nothing was sent."""
+    named: set[BaseException] = set()
+    cause: BaseException | None = failure
+    while cause is not None and cause not in named:
+        named.add(cause)
+        cause = cause.__cause__ or cause.__context__
+    return any(_NO_CONNECTION & {kind.__name__ for kind in type(one).__mro__} for one in named)
 
 
 def _is_of_a_model(said: str, name: str) -> bool:

@@ -77,7 +77,9 @@ def form_filling_lm(
             model=name,
             message=Message.assistant(text),
             finish_reason="stop",
-            usage=DspyUsage(input_tokens=sum(len(t) for _, t in turns) // 4, output_tokens=len(text) // 4),
+            usage=DspyUsage(
+                input_tokens=sum(len(t) for _, t in turns) // 4, output_tokens=len(text) // 4 if text else 1
+            ),
             logprobs=logprobs,
         )
 

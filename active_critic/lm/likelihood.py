@@ -16,6 +16,7 @@ import orjson
 
 from active_critic.errors import ContextOverflow, RequestRefused, UnreadableReply
 from active_critic.lm.deadline import within
+from active_critic.lm.reply import possible
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
@@ -302,8 +303,8 @@ def _echoed(answer: Any, prompt: str, text: str) -> list[float]:
 def _usage(answer: Any) -> Usage:
     used = getattr(answer, "usage", None)
     details = getattr(used, "prompt_tokens_details", None)
-    return Usage(
-        prompt_tokens=getattr(used, "prompt_tokens", None) or 0,
-        cached_tokens=getattr(details, "cached_tokens", None) or 0,
-        completion_tokens=getattr(used, "completion_tokens", None) or 0,
-    )
+    read, written = (getattr(used, name, None) for name in ("prompt_tokens", "completion_tokens"))
+    cached = getattr(details, "cached_tokens", None)
+    if not all(map(possible, (read, written, cached))):
+        return Usage()
+    return Usage(prompt_tokens=read or 0, cached_tokens=cached or 0, completion_tokens=written or 0)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator, Mapping
-from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from active_critic.errors import AuthenticationFailed, ModelError, UnknownModel
 from active_critic.lm.budget import Budget
 from active_critic.lm.catalogue import find
-from active_critic.lm.client import PROVIDERS, LanguageModel
+from active_critic.lm.client import LanguageModel
+from active_critic.lm.connection import (
+    base_in_environment,
+    credentials,
+    identity,
+    own_settings,
+    secrets,
+    without_userinfo,
+)
 from active_critic.lm.likelihood import echoing, forcing, templated
 from active_critic.lm.sending import directly, import_dspy, through_dspy
 
@@ -109,7 +114,7 @@ def found_by_name(name: str) -> bool:
     It is where the name is one of the catalogue, or where a variable of its provider's says an address.
     """
     if "/" in name and not name.lower().endswith(".gguf"):
-        return _base_in_environment(name.split("/", 1)[0]) is not None
+        return base_in_environment(name.split("/", 1)[0]) is not None
     try:
         find(name)
     except UnknownModel:
@@ -171,7 +176,7 @@ def _open_remote(
 ) -> LanguageModel:
     dspy = import_dspy()
     prefix = name.split("/", 1)[0].upper() if "/" in name else "OPENAI"
-    api_base = api_base or _base_in_environment(prefix)
+    api_base = api_base or base_in_environment(prefix)
     if strict and api_base is None:
         raise ModelError(
             f"{name}: a provider promises no such thing as strict (--strict), which turns off the prefix cache of an "
@@ -208,12 +213,12 @@ def _open_remote(
     return LanguageModel(
         name,
         send,
-        identity={"name": name, "endpoint": api_base or PROVIDERS},
+        identity=identity(name, api_base),
         context=context,
         workers=workers,
         extensions={"cache_prompt": False} if strict and api_base else None,
         price=_pricer(model) if not api_base else None,
-        secrets=_secrets(key),
+        secrets=secrets(key),
         weigh=echoing(model.partition("/")[2], api_base, key, timeout) if api_base else None,
     )
 
@@ -257,7 +262,7 @@ def _address(api_base: str) -> str:
     """
     try:
         parts = urlsplit(api_base.strip())
-        shown = _without_userinfo(api_base.strip())
+        shown = without_userinfo(api_base.strip())
     except ValueError as problem:
         raise ModelError(
             f"what was given as the address of an endpoint is none ({problem}); write for example "
@@ -307,80 +312,29 @@ def _key_in(variable: str) -> str | None:
     return key
 
 
-def _secrets(*more: str | None) -> tuple[str, ...]:
-    """What no message may show: every key in the environment, and these, also as Python or JSON would write them."""
-    endings = ("_API_KEY", "_TOKEN", "_SECRET_ACCESS_KEY")
-    raw = [*more, *(value for name, value in os.environ.items() if name.upper().endswith(endings))]
-    known = {form for value in raw if value for form in (value, value.strip(), repr(value)[1:-1], dumps(value)[1:-1])}
-    # The longest first, so that a key within another does not leave the rest of it standing; what is shorter than any
-    # real key would blank parts of ordinary words.
-    return tuple(sorted((secret for secret in known if len(secret) >= 6), key=lambda one: (-len(one), one)))
-
-
 def _wrap(inner: Any, workers: int, context: int | None) -> LanguageModel:
     dspy = import_dspy()
     if not isinstance(inner, dspy.LM):
         raise UnknownModel(f"a model is a name, a dspy.LM or a LanguageModel, not {type(inner).__name__}")
     provider, _, wire = inner.model.partition("/")
-    base = inner.kwargs.get("api_base") or inner.kwargs.get("base_url") or _base_in_environment(provider)
+    base = inner.kwargs.get("api_base") or inner.kwargs.get("base_url") or base_in_environment(provider)
     if base:
         _spare_loopback_the_proxy(urlsplit(base).hostname or "")
     key = inner.kwargs.get("api_key") or os.environ.get(f"{provider.upper()}_API_KEY")
     given = inner.kwargs.get("timeout")
     timeout = float(given) if isinstance(given, int | float) else DSPY_TIMEOUT
+    asked, reached = own_settings(inner.kwargs)
     return LanguageModel(
         inner.model,
-        through_dspy(inner.copy(cache=False, num_retries=0), timeout),
-        identity={"name": inner.model, "endpoint": _without_userinfo(base) if base else PROVIDERS},
+        through_dspy(inner.copy(cache=False, num_retries=0), timeout, reached),
+        identity=identity(inner.model, base, inner.kwargs, inner.model_type),
         context=context,
         workers=workers,
-        extensions=_own_settings(inner.kwargs),
+        extensions=asked,
         price=_pricer(inner.model) if not base else None,
-        secrets=_secrets(*_texts(inner.kwargs)),
+        secrets=secrets(*credentials(inner.kwargs)),
         weigh=echoing(wire, base, key, timeout) if base else None,
     )
-
-
-def _base_in_environment(provider: str) -> str | None:
-    """The address of an endpoint that stands in the provider's own variable."""
-    names = (f"{provider.upper()}_BASE_URL", f"{provider.upper()}_API_BASE")
-    return next((address for name in names if (address := os.environ.get(name))), None)
-
-
-_OURS = frozenset({"temperature", "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs", "stop", "n"})
-"""Settings of a request that what is asked decides."""
-_CLIENTS = frozenset(
-    (
-        *("api_key", "api_base", "base_url", "api_version", "organization", "headers", "extra_headers", "timeout"),
-        *("client", "http_client", "cache", "caching", "rollout_id", "num_retries", "max_retries", "retry_strategy"),
-        *("stream", "stream_options", "response_format"),
-    )
-)
-"""Settings of a ``dspy.LM`` that say how it asks, not what."""
-
-
-def _own_settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What else a ``dspy.LM`` was told to send with every request, such as ``reasoning_effort`` or ``extra_body``."""
-    own = {name: value for name, value in given.items() if value is not None and name not in _OURS | _CLIENTS}
-    body = own.pop("extra_body", None) or {}
-    return {**own, **body}
-
-
-def _texts(settings: Mapping[str, Any]) -> Iterator[str]:
-    """The credentials among the settings of a ``dspy.LM``, in headers and address too."""
-    for name, value in settings.items():
-        if name in {"headers", "extra_headers"} and isinstance(value, Mapping):
-            yield from map(str, value.values())
-        elif isinstance(value, str) and name in {"api_base", "base_url"}:
-            parts = urlsplit(value)
-            yield from (parts.password or "", parts.netloc.rpartition("@")[0], parts.query)
-        elif isinstance(value, str) and re.search("key|token|secret|password", name):
-            yield value
-
-
-def _without_userinfo(address: str) -> str:
-    parts = urlsplit(address)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
 
 
 def _pricer(model: str) -> Any:

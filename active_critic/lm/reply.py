@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,10 @@ from active_critic.records import Usage
 
 if TYPE_CHECKING:
     from dspy.lm15 import Response
+
+
+MOST_TOKENS = 2**53
+"""Larger figures of usage are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +76,15 @@ class Reply:
         )
 
 
-def usage_of(response: Response, cost: float | None) -> Usage:
-    """The tokens of what DSPy's client brought, and what they cost in US dollars."""
+def usage_of(response: Response, price: Callable[[Response], float | None] | None = None) -> Usage:
+    """The tokens of what DSPy's client brought, and what they cost in US dollars by this price list.
+
+    Figures that no call can have make all of it unknown, which is zero.
+    """
     used = response.usage
+    figures = (used.input_tokens, used.output_tokens, used.cache_read_tokens, used.reasoning_tokens)
+    if not all(map(possible, figures)):
+        return Usage()
     read, written, thought = used.input_tokens or 0, used.output_tokens or 0, used.reasoning_tokens or 0
     # Some providers count what a model thinks apart from what it writes; the sum tells.
     apart = used.total_tokens is not None and used.total_tokens >= read + written + thought
@@ -82,8 +92,13 @@ def usage_of(response: Response, cost: float | None) -> Usage:
         prompt_tokens=read,
         cached_tokens=used.cache_read_tokens or 0,
         completion_tokens=written + (thought if apart else 0),
-        cost=cost,
+        cost=price(response) if price else None,
     )
+
+
+def possible(figure: Any) -> bool:
+    """Whether an endpoint may say this of the tokens of a call: nothing, or a number that every file can hold."""
+    return figure is None or (isinstance(figure, int) and 0 <= figure <= MOST_TOKENS)
 
 
 def as_response(
@@ -116,6 +131,25 @@ def reply_from(response: Response, usage: Usage) -> Reply:
         usage=usage,
         model=_whole(response.model),
     )
+
+
+def failure_in(response: Response) -> str | None:
+    """What is wrong with a reply of an endpoint that failed and sent that as a success; None: it is a reply.
+
+    A reply may be empty: what the model wrote is not shown (it thought), was cut off or withheld.
+    """
+    given = response.provider_data
+    choices = given.get("choices") if isinstance(given, dict) else None
+    first = choices[0] if choices and isinstance(choices[0], dict) else {}
+    if first.get("finish_reason") == "error":
+        return "its reply ends with an error"
+    if response.finish_reason != "stop" or response.logprobs or reply_from(response, Usage()).text.strip():
+        return None
+    if choices == [] or not response.usage.output_tokens:
+        return "its reply is empty, and nothing was written"
+    thought = response.usage.reasoning_tokens or any(part.type == "thinking" for part in response.message.parts)
+    message = first.get("message")
+    return "its reply is null" if isinstance(message, dict) and message.get("content") is None and not thought else None
 
 
 def _whole(text: str) -> str:

@@ -10,6 +10,7 @@ from active_critic.lm.client import Capabilities, LanguageModel, Turn
 from active_critic.lm.filling import YES_OR_NO, one_word
 from active_critic.lm.likelihood import Likelihood
 from active_critic.lm.reply import as_response, text_of
+from active_critic.lm.thinning import NEVER
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def scripted_lm(
             logprobs = tuple(
                 TokenLogprob(
                     token=piece,
-                    logprob=math.log(given.get(piece) or 1.0),
+                    logprob=math.log(probability) if (probability := _probability(piece, given)) else NEVER,
                     top=tuple(
                         TopLogprob(token=k, logprob=math.log(p)) for k, p in (given or {piece: 1.0}).items() if p > 0
                     )
@@ -71,7 +72,9 @@ def scripted_lm(
             model=name,
             message=Message.assistant(text),
             finish_reason="stop",
-            usage=DspyUsage(input_tokens=sum(len(t) for _, t in turns) // 4, output_tokens=len(text) // 4),
+            usage=DspyUsage(
+                input_tokens=sum(len(t) for _, t in turns) // 4, output_tokens=len(text) // 4 if text else 1
+            ),
             logprobs=logprobs,
         )
 
@@ -90,3 +93,8 @@ def scripted_lm(
         weigh=weigh if likelihood else None,
         wait=lambda _: None,
     )
+
+
+def _probability(piece: str, given: Mapping[str, float]) -> float:
+    """How probable a letter of a reply is: certain, but for a digit where the test says how probable digits are."""
+    return given.get(piece, 0.0 if piece.isdigit() and given else 1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -31,12 +32,13 @@ def _not_ours(_: logging.LogRecord) -> bool:
     return not _SENDING.get()
 
 
-def through_dspy(model: Any, timeout: float) -> Any:
+def through_dspy(model: Any, timeout: float, reached: Mapping[str, Any] | None = None) -> Any:
     """A function that sends one request through a ``dspy.LM``, once, without DSPy's cache, retries and records.
 
     Args:
         model: The ``dspy.LM``.
         timeout: Seconds for the whole reply; DSPy's own bounds only the wait for the next byte of it.
+        reached: What goes with every request and says only how the model is reached; DSPy takes it from the request.
     """
     from dataclasses import replace
 
@@ -47,10 +49,12 @@ def through_dspy(model: Any, timeout: float) -> Any:
     def send(request: Request) -> Response:
         def exchange() -> Response:
             sending = _SENDING.set(True)
+            told = {**(request.config.extensions or {}), **(reached or {})}
+            whole = replace(request, model=model.model, config=replace(request.config, extensions=told or None))
             try:
                 # DSPy's history would keep every prompt; its tracker would count what comes through lm.dspy twice.
                 with dspy.context(disable_history=True, usage_tracker=None, callbacks=[]):
-                    response: Response = model(replace(request, model=model.model))
+                    response: Response = model(whole)
                 return response
             finally:
                 _SENDING.reset(sending)

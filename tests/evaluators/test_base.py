@@ -237,6 +237,61 @@ def test_five_failures_in_a_row_stop_the_run(kind: type[ModelError]) -> None:
         list(failing(range(3, 20), kind).score_many(items(20)))
 
 
+def test_an_outage_of_a_moment_ends_no_run_however_many_workers_it_hits() -> None:
+    down, hit = threading.Barrier(8, timeout=20), {str(number) for number in range(20, 28)}
+
+    def rate(text: str) -> int:
+        if text in hit:
+            down.wait()  # all of them are under way when the first one fails
+            raise EndpointDown("for a moment")
+        time.sleep(0.1 if 28 <= int(text) < 36 else 0)  # nothing is answered while they fail
+        return int(text)
+
+    verdicts = list(scoring(judging(rate, workers=8)).score_many(items(100)))
+    assert [verdict.score for verdict in verdicts] == [None if str(i) in hit else float(i) for i in range(100)]
+
+
+def test_an_endpoint_that_is_down_ends_a_run_with_many_workers() -> None:
+    seen: list[str] = []
+
+    def rate(text: str) -> int:
+        if int(text) >= 20:
+            time.sleep(0.005)
+            raise EndpointDown("for good")
+        return int(text)
+
+    with pytest.raises(EndpointDown) as caught:
+        list(scoring(judging(rate, workers=8, seen=seen)).score_many(items(200)))
+    assert "Stopped after 5 failures in a row" in caught.value.__notes__[0]
+    assert len(set(seen)) <= 20 + 6 * 8
+
+
+@pytest.mark.parametrize("context", [None, 2000])
+def test_what_is_not_sent_tells_nothing_of_the_endpoint(tmp_path: Path, context: int | None) -> None:
+    """Between failures stand items that the journal answers, or whose prompts can by no means fit."""
+    up, failed = [True], [0]
+
+    def rate(text: str) -> int:
+        if not up[0]:
+            failed[0] += 1
+            raise EndpointDown("for good")
+        return int(text) % 100
+
+    lm = judging(rate)
+    lm.context = context
+    given = [Example(f"{i}" + " long" * (9000 if context and i % 2 == 0 else 0), f"s {i:03}") for i in range(200)]
+    with from_protocol(PROGRAM, lm, journal=tmp_path / "j.sqlite") as evaluator:
+        if context is None:
+            list(evaluator.score_many(given[::2]))
+        else:
+            list(evaluator.score_many([Example("1", "s 000")]))
+        up[0] = False
+        with pytest.raises(EndpointDown) as caught:
+            list(evaluator.score_many(given))
+    assert "Stopped after 20 failures in a row" in caught.value.__notes__[0]
+    assert failed[0] == 20 * 4
+
+
 def babbling(first: int) -> tuple[LanguageModel, list[str]]:
     """A judge whose replies to the first so many items hold no score."""
     seen: list[str] = []

@@ -33,7 +33,8 @@ the last row.
 """
 
 LOCALLY = """
-A run stops after 2 failures of the endpoint in a row when nothing was answered yet, and after 5 otherwise. Its message
+A run stops after 2 failures of the endpoint in a row when nothing was answered yet, and after 5 otherwise (20 where the
+journal answered in between); of requests that were under way together, one failure counts. Its message
 says so, and how to go on: what was paid for is in the journal, and the same command asks only for the rest. It also
 stops (4) when the replies to its first 20 items cannot be read, not one of them, and the same command goes on behind
 them; and when each of the first 20 requests is refused.

@@ -127,6 +127,8 @@ ENDPOINT = (
         passing=False,
     ),
     unread("refusal", always(bare("", refusal="I cannot rate that.")), "the reply holds no JSON object"),
+    down("failure sent as a success", always(bare("", finish_reason="error"))),
+    down("empty reply of no tokens", always(bare("", completion_tokens=0))),
     unread("empty reply", always(bare("")), "the reply is empty", "the reply could not be read"),
     unread("JSON cut off in the score", lambda level: bare(f'{{"overall": {level}'), "no number for 'overall'"),
     Case(

@@ -9,8 +9,9 @@ from dspy.lm15 import Message, Response
 from dspy.lm15 import Usage as DspyUsage
 from hypothesis import given
 from hypothesis import strategies as st
+from loopback import Fault, Say
 
-from active_critic.errors import BudgetSpent, DataError, EndpointDown, ModelError
+from active_critic.errors import BudgetSpent, DataError, EndpointDown, ModelError, RateLimited, RequestRefused
 from active_critic.journal import Journal
 from active_critic.lm import Budget, Capabilities, LanguageModel, open_lm, scripted_lm
 from active_critic.lm.budget import Account, at_most
@@ -182,6 +183,32 @@ def test_a_retry_is_a_call_and_a_failed_one_counts() -> None:
     assert lm.usage.calls == 2
     assert lm._account is not None
     assert lm._account._under_way == []
+
+
+@pytest.mark.parametrize("kind", ["reset", "empty", "broken", "endless", "late", "empty success"])
+def test_what_a_provider_may_bill_counts_as_the_most_it_may_have_taken(loopback, kind) -> None:
+    late, failed = Say("late", slow=0.5), Say("", finish_reason="error")
+    loopback.script({"late": late, "empty success": failed}.get(kind) or Fault(kind))
+    lm = open_lm("openai/x", api_base=loopback.api_base, timeout=0.1 if kind in {"late", "endless"} else 20.0)
+    lm._wait = lambda _: None
+    most = at_most(lm._request([("user", "?")], max_tokens=100), None)
+    a_call = most.prompt_tokens + most.completion_tokens
+    lm.budget = Budget(tokens=2 * a_call)
+    with pytest.raises(BudgetSpent, match=f"{2 * a_call} are used"):
+        lm.ask([("user", "?")], max_tokens=100)
+    assert loopback.calls == 2
+
+
+@pytest.mark.parametrize("status", [400, 429, 500, 503, 504, None])
+def test_what_was_refused_or_never_sent_counts_as_a_call_only(loopback, status) -> None:
+    loopback.script(Fault(status=status or 500))
+    lm = open_lm("openai/x", api_base=loopback.api_base if status else "http://127.0.0.1:9/v1")
+    lm._wait = lambda _: None
+    lm.budget = Budget(tokens=250)
+    with pytest.raises((EndpointDown, RateLimited, RequestRefused)):
+        lm.ask([("user", "?")], max_tokens=100)
+    assert lm._account is not None
+    assert lm._account.spent == Usage(calls=1 if status == 400 else 4)
 
 
 def test_nothing_is_waited_for_after_the_time() -> None:

@@ -104,6 +104,70 @@ def test_a_count_that_is_none_is_tried_again_and_then_told(loopback: Loopback, c
     assert loopback.calls == 4
 
 
+FAILED = {
+    "finish reason": lambda d: d["choices"][0].update(finish_reason="error"),
+    "half a reply": lambda d: (d["choices"][0].update(finish_reason="error"), said(d, content='{"rating":')),
+    "no choice": lambda d: d.update(choices=[]),
+    "null": lambda d: said(d, content=None),
+    "no tokens": lambda d: d["usage"].update(completion_tokens=0),
+    "no usage": lambda d: d.pop("usage"),
+}
+
+
+def said(document: dict[str, Any], **message: Any) -> None:
+    document["choices"][0]["message"].update(message)
+
+
+@pytest.mark.parametrize("failure", FAILED)
+def test_a_failure_that_is_sent_as_a_success_is_tried_again_and_never_kept(
+    loopback: Loopback, tmp_path: Any, failure: str
+) -> None:
+    raw(loopback, FAILED[failure], Say(""))
+    lm = remote(loopback)
+    with Journal(tmp_path / "j.sqlite") as journal, lm.remembering(journal):
+        with pytest.raises(EndpointDown, match="its reply"):
+            lm.ask([("user", "?")], max_tokens=5)
+        assert (loopback.calls, len(journal)) == (4, 0)
+        loopback.script(FOUR)
+        assert lm.ask([("user", "?")], max_tokens=5).text == "4"
+        assert len(journal) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: None,
+        lambda d: said(d, content=None, reasoning_content="Hm."),
+        lambda d: said(d, content=None, refusal="I cannot."),
+        lambda d: (d["choices"][0].update(finish_reason="length"), said(d, content=None)),
+        lambda d: (d["choices"][0].update(finish_reason="content_filter"), d["usage"].update(completion_tokens=0)),
+    ],
+)
+def test_an_empty_reply_that_was_paid_for_is_kept(loopback: Loopback, tmp_path: Any, change: Any) -> None:
+    raw(loopback, change, Say(""))
+    lm = remote(loopback)
+    with Journal(tmp_path / "j.sqlite") as journal, lm.remembering(journal):
+        first, second = (lm.ask([("user", "?")], max_tokens=5) for _ in range(2))
+    assert (first.text, second.usage.replayed) == (second.text, 1)
+    assert loopback.calls == 1
+
+
+@pytest.mark.parametrize("name", ["prompt_tokens", "completion_tokens"])
+@pytest.mark.parametrize("count", [2**53 + 1, 2**70, 10**400], ids=["53 bits", "64 bits", "401 digits"])
+def test_a_count_that_no_call_can_have_is_not_known_and_the_reply_is_kept(
+    loopback: Loopback, tmp_path: Any, name: str, count: int
+) -> None:
+    raw(loopback, lambda document: document["usage"].update({name: count}))
+    lm = remote(loopback, budget="1000 tokens")
+    lm._price = lambda response: float(response.usage.input_tokens * response.usage.output_tokens)
+    with Journal(tmp_path / "j.sqlite") as journal, lm.remembering(journal):
+        paid, kept = (lm.ask([("user", "?")], max_tokens=5) for _ in range(2))
+    assert (paid.text, kept.text, loopback.calls) == ("4", "4", 1)
+    assert (paid.usage.prompt_tokens, paid.usage.completion_tokens, paid.usage.cost) == (0, 0, None)
+    assert lm._account is not None
+    assert 0 < lm._account.spent.prompt_tokens < 1000  # the most that it may have taken
+
+
 def test_half_a_character_is_kept_as_a_question_mark(loopback: Loopback, tmp_path: Any) -> None:
     raw(loopback, lambda document: document["choices"][0]["message"].update(content="Fine \ud83d"))
     lm = remote(loopback)

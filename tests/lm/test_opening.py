@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from loopback import Fault, Loopback, Say, serving
 
 from active_critic import errors
 from active_critic.journal import Journal
-from active_critic.lm import Budget, open_lm, opening, scripted_lm, server
+from active_critic.lm import Budget, open_lm, scripted_lm, server
 from active_critic.records import Usage
 
 ASK = [("user", "How good?")]
@@ -170,17 +169,6 @@ def test_a_key_that_cannot_be_one_is_refused_and_not_shown(loopback: Loopback, m
             with pytest.raises(errors.AuthenticationFailed, match="OPENAI_API_KEY") as caught:
                 open_lm("openai/x", api_base=address)
             assert "cret" not in str(caught.value)
-
-
-def test_a_key_is_blanked_in_every_way_it_may_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OTHER_API_KEY", 'sk-"se\\cret"\r')
-    hidden = opening._secrets("sk-mine-too ")
-    key = os.environ["OTHER_API_KEY"]
-    for said in (key, key.strip(), repr(key), json.dumps(key), "sk-mine-too"):
-        for secret in hidden:
-            said = said.replace(secret, "***")
-        assert "cret" not in said
-        assert "mine" not in said
 
 
 @pytest.mark.parametrize("address", ["http://[bad", "http://[::1"])

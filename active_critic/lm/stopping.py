@@ -1,0 +1,49 @@
+"""Threads that work at once: when that ends before its time, none begins another call, and calls under way are kept."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_STOPPED: ContextVar[threading.Event | None] = ContextVar("stopped", default=None)
+
+
+@contextmanager
+def threads(number: int) -> Iterator[ThreadPoolExecutor]:
+    """So many threads for the length of a ``with`` block; what ends it, such as Ctrl-C, stops them.
+
+    Jobs that have not begun are left. One that is under way goes on until its call is answered: the next that it would
+    make raises (see :func:`check`). A model that such threads have asked can be asked again.
+    """
+    stopped = threading.Event()
+    with ThreadPoolExecutor(number, initializer=_STOPPED.set, initargs=(stopped,)) as pool:
+        try:
+            yield pool
+        except BaseException:
+            stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def check() -> None:
+    """To be called before a call is made.
+
+    Raises:
+        CancelledError: The work that this thread belongs to has ended.
+    """
+    stopped = _STOPPED.get()
+    if stopped is not None and stopped.is_set():
+        raise CancelledError("the work that this call belongs to has ended")
+
+
+def pause(seconds: float) -> None:
+    """Wait so many seconds, or until the work that this thread belongs to has ended."""
+    stopped = _STOPPED.get()
+    if stopped is None:
+        time.sleep(seconds)
+    else:
+        stopped.wait(seconds)
