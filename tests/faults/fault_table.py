@@ -351,8 +351,8 @@ SECURITY = (
     ),
     Local(
         "a formula in what a model says, in CSV or TSV",
-        "gets a leading apostrophe; the item's own columns are "
-        "written as they were read, so a formula in them stays one",
+        "gets an apostrophe, at the beginning and behind what a spreadsheet of another language takes for a "
+        "separator; the item's own columns are written as they were read, so a formula in them stays one",
         "",
         "security/test_outputs.py::test_formulas_of_the_model_do_not_run_and_the_users_texts_stay_as_they_are",
     ),
