@@ -215,10 +215,9 @@ class Comparison:
         if not measured:
             return ["No method could be measured."]
         best = max(measured, key=lambda method: method.agreement.mean or 0.0)
-        few = ""
-        if not best.whole:
-            few = f", but of {best.agreement.n:,} of {best.agreement.total:,} examples only"
-            few = ", but not on all that was tested" if best.agreement.coverage >= MIN_COVERAGE else few
+        scored = f"of {best.agreement.n:,} of {best.agreement.total:,} examples only"
+        rests = scored if best.agreement.coverage < MIN_COVERAGE else "not on all that was tested"
+        few = "" if best.whole else f", but {rests}"
         said = [
             f"{best.name} has the highest mean of the three correlations with people, {_figure(best.agreement)}{few}."
         ]

@@ -149,7 +149,7 @@ def test_a_key_is_blanked_whatever_its_variable_is_called(
 
 def test_what_only_speaks_of_keys_is_not_blanked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     plain = {
-        "SSH_KEY_PATH": "/home/me/.ssh/id",
+        "SSH_KEY_PATH": "keys/of/mine",
         "GOOGLE_APPLICATION_CREDENTIALS": str(tmp_path),
         "MAX_TOKENS": "4096000",
         "TOKENIZERS_PARALLELISM": "certainly",
