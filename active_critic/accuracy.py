@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from active_critic.correlation import TOLERANCE, Floats, Indices, aligned, tied
+from active_critic.correlation import TOLERANCE, Floats, Indices, aligned, numbered, tied
 
 MOST_PAIRS = 2_000_000
 """Pairs that pairwise accuracy is computed from at most; of documents with more, so many in all are drawn at random."""
@@ -86,9 +86,7 @@ def pairwise_accuracy(
     """
     x, y = aligned(pred, human)
     kept = np.flatnonzero(np.isfinite(x))
-    names = ["" if groups is None else groups[i] for i in kept.tolist()]
-    number = {name: i for i, name in enumerate(sorted(set(names)))}
-    code = np.array([number[name] for name in names], dtype=np.intp)
+    code = np.zeros(len(kept), dtype=np.intp) if groups is None else numbered(groups, kept, len(human))
     size = np.bincount(code)
     rows = kept[np.argsort(code, kind="stable")]
     start = np.cumsum(size) - size

@@ -6,11 +6,13 @@ never 0. What differs only by rounding does not vary.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats as scipy_stats
+
+from active_critic.errors import DataError
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -18,6 +20,28 @@ Numbers = Sequence[float] | Floats
 
 TOLERANCE = 1e-12
 _CANCELLED = 0.1
+
+
+def numbered(names: Sequence[str | None], kept: Iterable[int] | None = None, total: int | None = None) -> Indices:
+    """The number of each document (or system), by name: the order of rows does not change what is drawn for which.
+
+    Args:
+        names: The name of each example's.
+        kept: The examples that count; None: all.
+        total: How many examples there are.
+
+    Raises:
+        ValueError: There are more or fewer names than examples.
+        DataError: An example that counts has none.
+    """
+    if total is not None and len(names) != total:
+        raise ValueError(f"{len(names)} documents or systems are named for {total} examples")
+    own = names if kept is None else [names[i] for i in kept]
+    there = [name for name in own if name is not None]
+    if len(there) < len(own):
+        raise DataError("some examples have a document, or a system, and some have none; name that of each, or of none")
+    number = {name: i for i, name in enumerate(sorted(set(there)))}
+    return np.array([number[name] for name in there], dtype=np.intp)
 
 
 def pearson(x: Numbers, y: Numbers) -> float | None:

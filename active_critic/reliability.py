@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from active_critic.bootstrap import Interval, bootstrap, percentile_interval
-from active_critic.correlation import Floats, Indices, tied
+from active_critic.correlation import Floats, numbered, tied
 from active_critic.errors import DataError
 from active_critic.levels import Level, Measure, averaged, documents_of
 
@@ -172,10 +172,10 @@ def human_ceiling(
         raise DataError("agreement within documents needs the document of every example; name its column (group=NAME)")
     there = ~np.isnan(table)
     used = np.flatnonzero(there.sum(axis=0) > 1)
+    items = table.shape[1]
     table, there = table[:, used], there[:, used]
-    kept = used.tolist()
-    group = np.arange(len(kept)) if groups is None else _codes([groups[i] for i in kept])
-    system = _codes(["" if systems is None else str(systems[i]) for i in kept])
+    group = np.arange(len(used)) if groups is None else numbered(groups, used, items)
+    system = numbered(systems, used, items) if systems and level == "system" else np.zeros(len(used), dtype=np.intp)
     n_groups = int(group.max(initial=-1)) + 1
     others = np.where(there, table, 0.0)
     measures = []
@@ -198,7 +198,7 @@ def human_ceiling(
         *(intervals[0], intervals[1], intervals[2], intervals[3]),
         each=tuple(None if np.isnan(value) else value for value in each),
         n=int(there.sum()),
-        items=len(kept),
+        items=len(used),
         level=level,
         groups=n_groups,
         resamples=resamples,
@@ -266,8 +266,3 @@ class Movement:
             "partly_scored": self.partly,
             "words": words,
         }
-
-
-def _codes(names: Sequence[str]) -> Indices:
-    number = {name: i for i, name in enumerate(sorted(set(names)))}
-    return np.array([number[name] for name in names], dtype=np.intp)

@@ -21,6 +21,7 @@ from active_critic.correlation import (
     aligned,
     kendall,
     normed,
+    numbered,
     pearson,
     spearman,
     weighted_coefficients,
@@ -182,9 +183,9 @@ def agreement(
         ValueError: Lists of different lengths, or human scores that are not finite.
     """
     x, y, kept = _pairs(pred, human)
-    group = _document_codes(level, groups, kept)
+    group = _document_codes(level, groups, kept, len(human))
     n_groups = int(group.max(initial=-1)) + 1
-    system = _system_codes(level, systems, kept)
+    system = _system_codes(level, systems, kept, len(human))
     of_parts = _rows_of_parts(parts, len(human), kept)
     measures = [Measure(level, x[rows], y[rows], group[rows], system[rows], n_groups) for rows in of_parts]
     measure, whole = averaged(measures), np.ones((1, n_groups))
@@ -235,9 +236,9 @@ def paired_difference(
     _, _, in_b = _pairs(pred_b, human)
     kept = np.intersect1d(in_a, in_b)
     a, b, y = (np.array([values[i] for i in kept], dtype=np.float64) for values in (pred_a, pred_b, human))
-    group = _document_codes(level, groups, kept)
+    group = _document_codes(level, groups, kept, len(human))
     n_groups = int(group.max(initial=-1)) + 1
-    system = _system_codes(level, systems, kept)
+    system = _system_codes(level, systems, kept, len(human))
     of_parts = _rows_of_parts(parts, len(human), kept)
     every = [_Pair(level, a[rows], b[rows], y[rows], group[rows], system[rows], n_groups) for rows in of_parts]
     defined = [pair for pair in every if not np.isnan(pair.delta)]
@@ -321,29 +322,22 @@ def _rows_of_parts(parts: Sequence[int] | None, total: int, kept: Indices) -> li
     return [np.flatnonzero(part[kept] == one) for one in np.unique(part)] or [np.arange(0)]
 
 
-def _document_codes(level: Level, groups: Sequence[str] | None, kept: Indices) -> Indices:
+def _document_codes(level: Level, groups: Sequence[str] | None, kept: Indices, total: int) -> Indices:
     if groups is None:
         if level == "document":
             raise DataError(
                 "agreement within documents needs the document of every example; name its column (group=NAME)"
             )
         return np.arange(len(kept))
-    return _codes(groups, kept)
+    return numbered(groups, kept, total)
 
 
-def _codes(groups: Sequence[str], kept: Indices) -> Indices:
-    # Numbered by name, so that the order of rows does not change what is drawn for which document.
-    names = [groups[i] for i in kept]
-    number = {name: i for i, name in enumerate(sorted(set(names)))}
-    return np.array([number[name] for name in names], dtype=np.intp)
-
-
-def _system_codes(level: Level, systems: Sequence[str | None] | None, kept: Indices) -> Indices:
+def _system_codes(level: Level, systems: Sequence[str | None] | None, kept: Indices, total: int) -> Indices:
     if level != "system":
         return np.zeros(len(kept), dtype=np.intp)
-    if systems is None or any(systems[i] is None for i in kept):
+    if systems is None or None in (systems[i] for i in kept if i < len(systems)):
         raise DataError("agreement at system level needs the system of every example; name its column (system=NAME)")
-    return _codes([str(system) for system in systems], kept)
+    return numbered(systems, kept, total)
 
 
 def chance_ahead(
@@ -361,7 +355,7 @@ def chance_ahead(
     coefficient that is not defined counts as 0, as in :func:`q`.
     """
     kept = [i for i, (a, b) in enumerate(zip(pred_a, pred_b, strict=True)) if a is not None and b is not None]
-    group = _codes(groups, np.array(kept, dtype=np.intp))
+    group = numbered(groups, kept, len(human))
     n = int(group.max(initial=-1)) + 1
     if n < 2:
         return 0.5

@@ -1,5 +1,6 @@
 """Agreement statistics: equal to scipy's where scipy has them, None where undefined, resampled by document."""
 
+import functools
 import time
 
 import numpy as np
@@ -10,7 +11,19 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from active_critic import bootstrap, levels, stats
+from active_critic.accuracy import pairwise_accuracy
 from active_critic.errors import DataError
+
+
+def test_lists_that_do_not_belong_together_are_refused() -> None:
+    pred, human, groups = [1.0, 2.5, 3.0, 4.0], [1.0, 2.0, 3.0, 5.0], ["a", "a", "b", "b"]
+    differ = functools.partial(stats.paired_difference, pred, pred[::-1])
+    for measure in (functools.partial(stats.agreement, pred), differ, functools.partial(pairwise_accuracy, pred)):
+        for wrong in (groups[:3], [*groups, "c"]):
+            with pytest.raises(ValueError, match=f"{len(wrong)} documents or systems are named for 4 examples"):
+                measure(human, wrong)
+        with pytest.raises(DataError, match="some have none"):
+            measure(human, ["a", "a", None, "b"])
 
 
 def test_unequal_lengths_and_missing_numbers_are_refused() -> None:

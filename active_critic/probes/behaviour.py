@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from active_critic.bootstrap import Interval, bootstrap, percentile_interval
-from active_critic.correlation import Floats, Indices
+from active_critic.correlation import Floats, Indices, numbered
 from active_critic.errors import DataError
 from active_critic.evaluators.base import Evaluator, Progress
 from active_critic.examples import group_of
@@ -244,7 +244,7 @@ def examine(
             refused[name][reason] += 1
     after = {name: [_at(verdicts, place.get((i, name))) for i in kept] for name in names}
     matched = _matched([originals[i] for i in kept], getattr(program, "criteria", ()), aspects or {})
-    group = _codes([group_of(examples[i]) for i in kept])
+    group = numbered([group_of(examples[i]) for i in kept])
     measured = _Measured(
         [originals[i] for i in kept], after, matched, group, TOLERANCE * (program.scale.high - program.scale.low), seed
     )
@@ -274,11 +274,6 @@ def examine(
 
 def _at(verdicts: Sequence[Verdict], place: int | None) -> Verdict | None:
     return None if place is None else verdicts[place]
-
-
-def _codes(groups: Sequence[str]) -> Indices:
-    number = {name: i for i, name in enumerate(sorted(set(groups)))}
-    return np.array([number[name] for name in groups], dtype=np.intp)
 
 
 def _treated(name: str, after: Sequence[Verdict | None], refused: Counter[str]) -> Treated:
