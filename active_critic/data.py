@@ -119,6 +119,11 @@ def read_examples(
     if scored and missing:
         remedy = "drop them, or leave them out here and use them as items to score"
         raise DataError(f"{describe_rows(missing)}: the score is missing; {remedy}", path=path, column=column)
+    ungrouped = [example.row for example in examples if example.group is None]
+    if scored and 0 < len(ungrouped) < len(examples):
+        remedy = "fill it in (merged cells of a spreadsheet leave it to their first row), or drop the column"
+        reason = f"{describe_rows(ungrouped)}: the document is missing, where other rows name theirs; {remedy}"
+        raise DataError(reason, path=path, column=chosen.get("group", "group"))
     ratings = reader.ratings(examples) if scored else []
     known = source.scale if given is None and isinstance(source, Examples) else given
     if known is None and not isinstance(source, Examples):

@@ -112,12 +112,12 @@ def data_sha256(examples: Iterable[Example]) -> str:
 
 
 def group_of(example: Example) -> str:
-    """The document an example belongs to: its group if it has one, else its source, else its own text."""
+    """The document an example belongs to: its group if it has one, else its source, else its own text (by words)."""
     if example.group is not None:
         return example.group
     if example.source.strip():
-        return f"source:{_digest(example.source)[:16]}"
-    return f"text:{_digest(example.response)[:16]}"
+        return f"source:{_digest(_spaced(example.source))[:16]}"
+    return f"text:{_digest(_spaced(example.response))[:16]}"
 
 
 def human_score(example: Example) -> float:

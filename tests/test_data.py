@@ -325,7 +325,7 @@ def test_a_data_frame_is_read_with_its_own_ways_of_saying_missing() -> None:
             5: ["x", None],
         }
     )
-    first, second = read_examples(frame, scale="1..5")
+    first, second = read_examples(frame, scale="1..5", scored=False)
     assert (first.score, first.group, first.system) == (1.0, "3", None)
     assert (second.group, second.system, second.record["5"]) == (None, "m", None)
     json.dumps([dict(first.record), dict(second.record)], allow_nan=False)
@@ -366,7 +366,7 @@ def test_identifiers_may_be_what_databases_have_and_scores_decimals() -> None:
         {"response": "a", "id": Decimal("17"), "group": key, "system": date(2026, 1, 2), "score": Decimal("4.50")},
         {"response": "b", "id": noon, "group": Decimal("NaN"), "system": key, "score": Decimal("1E+0")},
     ]
-    one, two = read_examples(given, scale="1..5")
+    one, two = read_examples(given, scale="1..5", scored=False)
     assert (one.id, one.group, one.system, one.score) == ("17", str(key), "2026-01-02", 4.5)
     assert (two.id, two.group, two.system, two.score) == ("2026-01-02 12:00:00", None, str(key), 1.0)
 
@@ -555,7 +555,14 @@ def test_a_scale_too_narrow_for_four_decimals_is_refused(bounds: tuple[float, fl
 
 def test_a_group_that_says_there_is_none_is_no_document() -> None:
     rows = [{**record, "group": said} for record, said in zip(GOOD, ("NaN", "n/a", "null", "None", "d1"), strict=True)]
-    assert [example.group for example in read_examples(rows)] == [None, None, None, None, "d1"]
+    assert [example.group for example in read_examples(rows, scored=False)] == [None, None, None, None, "d1"]
+
+
+def test_documents_that_only_some_rows_name_are_refused_where_there_is_something_to_learn() -> None:
+    merged = [{**record, "doc_id": said} for record, said in zip(GOOD, ("d1", "", "", "d2", ""), strict=True)]
+    with pytest.raises(DataError, match=r"'doc_id': rows 2, 3 and 5: the document is missing.*merged cells"):
+        read_examples(merged)
+    assert all(example.group is None for example in read_examples([{**row, "doc_id": ""} for row in merged]))
 
 
 def test_a_missing_source_is_not_sought_in_the_columns_of_verdicts() -> None:
