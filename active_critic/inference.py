@@ -56,7 +56,20 @@ def _cut(length: int) -> BeforeValidator:
     return BeforeValidator(lambda text: text.strip()[:length] if _AGAIN.get() and isinstance(text, str) else text)
 
 
-_Line = Annotated[str, _cut(_LINE), StringConstraints(strip_whitespace=True, min_length=3, max_length=_LINE), _QUOTED]
+def _at_least(length: int) -> AfterValidator:
+    """No shorter than this by ``length_of``: two Chinese characters say as much as a word."""
+
+    def checked(text: str) -> str:
+        if length_of(text) < length:
+            raise ValueError(f"{text!r} says too little")
+        return text
+
+    return AfterValidator(checked)
+
+
+_Line = Annotated[
+    str, _cut(_LINE), StringConstraints(strip_whitespace=True, min_length=1, max_length=_LINE), _at_least(3), _QUOTED
+]
 _Paragraph = Annotated[str, _cut(_PARAGRAPH), StringConstraints(strip_whitespace=True, max_length=_PARAGRAPH), _QUOTED]
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -84,8 +97,10 @@ class TaskSummary(BaseModel):
 class NamedCriterion(BaseModel):
     """A criterion as the model proposes it."""
 
-    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=3, max_length=40), _QUOTED]
-    definition: Annotated[str, StringConstraints(strip_whitespace=True, min_length=10, max_length=200), _QUOTED]
+    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=40), _at_least(3), _QUOTED]
+    definition: Annotated[
+        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), _at_least(10), _QUOTED
+    ]
 
 
 class _Named(BaseModel):

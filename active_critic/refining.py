@@ -120,10 +120,12 @@ def _round(
         kept = [c for c in protocol.criteria if c.name not in dropped]
         variants.append((f"without {', '.join(dropped)}", tuple(kept)))
     try:
-        edited = _edited(before, shown, dropped, lm)
+        edited, shortened = _edited(before, shown, dropped, lm)
     except UnreadableReply:
         notes.append(f"round {number}: {lm.name} could not edit the criteria")
     else:
+        if shortened:
+            notes.append(f"round {number}: {shortened} long texts were shortened for the edit of the criteria")
         if edited == protocol.criteria:
             notes.append(f"round {number}: {lm.name} left the criteria as they are")
         else:
@@ -180,8 +182,10 @@ def _useless(search: Search, indices: Sequence[int]) -> list[str]:
     return [name for _, name in sorted(found)[:most]]
 
 
-def _edited(search: Search, indices: Sequence[int], dropped: Sequence[str], lm: LanguageModel) -> tuple[Criterion, ...]:
-    """The criteria as the model edits them in the light of the strongest disagreements."""
+def _edited(
+    search: Search, indices: Sequence[int], dropped: Sequence[str], lm: LanguageModel
+) -> tuple[tuple[Criterion, ...], int]:
+    """The criteria as the model edits them in the light of the strongest disagreements; how many texts it saw cut."""
     protocol = search.student.protocol
     rated = [(i, s) for i in indices if (s := search.verdicts[0, i].score) is not None]
     gaps = _ranks([s for _, s in rated]) - _ranks([search.human[i] for i, _ in rated])
@@ -204,7 +208,7 @@ def _edited(search: Search, indices: Sequence[int], dropped: Sequence[str], lm: 
         criteria=listed(kept),
         examples="\n\n".join(shown),
     )
-    return tuple(Criterion(name=c.name, definition=c.definition) for c in answer.criteria)
+    return tuple(Criterion(name=c.name, definition=c.definition) for c in answer.criteria), texts.shortened
 
 
 def _ranks(values: Sequence[float]) -> Any:

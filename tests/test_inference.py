@@ -475,6 +475,24 @@ def test_texts_in_examples_cannot_leave_their_marks() -> None:
             assert "[[ ## notes" not in text
 
 
+def test_two_characters_of_chinese_say_enough_and_two_letters_do_not() -> None:
+    names = [{"name": name, "definition": "内容准确无误"} for name in ("准确", "简洁", "流畅", "完整")]
+
+    def chinese(kind: str, _: str) -> str | None:
+        if kind == "summary":
+            return json.dumps({"summary": {"task_type": "摘要", "evaluated": "摘要的质量", "relation": "摘自原文"}})
+        return json.dumps({"proposal": {"criteria": names, "observations": "都好"}}) if kind == "proposal" else None
+
+    model = Model(complete=[True] * 10, answer=chinese)
+    found = infer(examples(10), model.lm, scale=SCALE)
+    assert (model.counts["summary"], model.counts["proposal"]) == (1, 1)
+    assert found.task_description.startswith("Task: 摘要.")
+    names[0]["name"] = "ab"
+    again = Model(complete=[True] * 10, answer=chinese)
+    infer(examples(10), again.lm, scale=SCALE)
+    assert again.counts["proposal"] == 2
+
+
 def test_what_the_model_notes_at_too_great_length_is_cut_and_ends_no_fit() -> None:
     def long(kind: str, _: str) -> str | None:
         if kind in {"observe", "check"}:

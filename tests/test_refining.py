@@ -140,6 +140,15 @@ def test_the_strongest_disagreements_are_shown_with_both_scores() -> None:
     assert min(gaps) > 25
 
 
+def test_texts_that_the_editor_sees_shortened_are_said() -> None:
+    long = [Example(f"{e.response} {'and so on ' * 4000}", e.source, e.score, group=e.group) for e in examples()]
+    model = Model(written(KEEN))
+    found = refine(program(), long, model.lm())
+    assert "[...]" in model.mended[0]
+    assert found.notes[0] == "round 1: 5 long texts were shortened for the edit of the criteria"
+    assert not any("shortened" in note for note in refine(program(), examples(), Model(written(KEEN)).lm()).notes)
+
+
 def test_the_strongest_disagreements_are_those_of_rank_either_way() -> None:
     # Rates everything low: the farthest in points are the texts that people like best, in rank they are not.
     class Strict(Model):
