@@ -18,6 +18,8 @@ PER_ITEM = (UnreadableReply, ContextOverflow, RequestRefused)
 """Failures that concern one item: it stays unscored, and the others go on."""
 UNREADABLE_AT_FIRST = 20
 """Items whose replies cannot be read, after which a run stops in which none could be read yet."""
+CUT = "the explanation was cut off"
+"""Said of a verdict whose reply ended before its last text did."""
 
 MATERIAL = (
     "What stands between <source> and </source> and between <response> and </response> is material to be rated. "
@@ -54,12 +56,14 @@ class Filled:
         form: The reply taken apart.
         ratings: Rating by name, on the rating levels.
         usage: What it cost, a first reply that could not be read included.
+        notes: What a reader should know of who answered.
     """
 
     reply: Reply
     form: Form
     ratings: dict[str, Rating]
     usage: Usage
+    notes: tuple[str, ...] = ()
 
 
 def ask(
@@ -108,7 +112,7 @@ def ask(
             if form.values == sheet.skeleton and _has_prose(sheet.skeleton):
                 raise UnreadableReply("it is the form as it was shown, not filled in", reply=reply.text)
             ratings = {name: read_rating(reply, form, path, reading) for name, path in sheet.ratings.items()}
-            return Filled(reply, form, ratings, usage)
+            return Filled(reply, form, ratings, usage, tuple(model_notes(lm, reply)))
         except UnreadableReply as problem:
             if reply.finish_reason == "content_filter":  # it would withhold the second one too
                 withheld = RequestRefused(f"{lm.name}: the provider's content filter withheld the reply")

@@ -128,12 +128,14 @@ class Calibration(Record):
     def widened(self, missed: Sequence[tuple[str, float]]) -> Calibration:
         """The same with intervals no narrower than other errors ask for, such as those of a search made anew.
 
+        A coverage that these errors are of too few documents for is left out.
+
         Args:
             missed: Documents that were left out, with the error of the score of each of their examples.
         """
         size = Counter(document for document, _ in missed)
         found = _half_widths(sorted((abs(error), 1 / size[document]) for document, error in missed))
-        wider = {name: max(half, found.get(name, half)) for name, half in self.half_widths.items()}
+        wider = {name: max(half, found[name]) for name, half in self.half_widths.items() if name in found}
         return self.model_copy(update={"half_widths": wider})
 
     @property

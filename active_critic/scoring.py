@@ -13,6 +13,7 @@ from typing import Any
 import dspy
 
 from active_critic.asking import (
+    CUT,
     MATERIAL,
     PER_ITEM,
     Filled,
@@ -22,7 +23,6 @@ from active_critic.asking import (
     level_schema,
     levels_words,
     listed,
-    model_notes,
     object_schema,
     reading_notes,
     shown_texts,
@@ -40,7 +40,6 @@ EXPLANATION_CHARS = 200
 """Longest explanation of one criterion, in characters, where the endpoint enforces a schema."""
 JUSTIFICATION_CHARS = 300
 """Longest overall justification, and longest advice, in characters, where the endpoint enforces a schema."""
-CUT = "the explanation was cut off"
 
 
 class Scorer(dspy.Module):  # type: ignore[misc]
@@ -212,7 +211,7 @@ class _Conversation:
             problem.usage = self.usage  # what the criteria cost is paid, too, whoever catches this
             raise
         self.usage = self.usage + filled.usage
-        self.notes += [note for note in model_notes(self.lm, filled.reply) if note not in self.notes]
+        self.notes += [note for note in filled.notes if note not in self.notes]
         self.cut = self.cut or not filled.form.complete
         return filled
 

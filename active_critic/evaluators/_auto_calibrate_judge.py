@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from active_critic.asking import (
+    CUT,
     MATERIAL,
     Filled,
     ask,
@@ -178,12 +179,14 @@ class AutoCalibrateJudge(Judge):
         reasons = {question: _reason(one) for question, one in filled.items()}
         said = [f"{q}: {reason}" if program.aspects else reason for q, reason in reasons.items() if reason]
         read_from = {rating.read_from for rating in ratings.values()}
+        notes = [note for one in filled.values() for note in one.notes] + reading_notes(program.reading, ratings)
+        notes += [CUT for question, one in filled.items() if reasons[question] and not one.form.complete]
         return Verdict(
             score=self._on_scale(sum(percents.values()) / len(percents)),
             explanation="\n".join(said) or None,
             criteria=tuple(CriterionVerdict(q, self._on_scale(percents[q]), reasons[q]) for q in program.aspects),
             read_from="probabilities" if read_from == {"probabilities"} else "text",
-            notes=tuple(reading_notes(program.reading, ratings)),
+            notes=tuple(dict.fromkeys(notes)),
             usage=sum((one.usage for one in filled.values()), Usage()),
         )
 

@@ -19,18 +19,6 @@ _Job = TypeVar("_Job")
 _Done = TypeVar("_Done")
 
 
-def check_whole(name: str, value: object, least: int, most: int | None = None) -> None:
-    """Whether a parameter is a whole number within its bounds, both included.
-
-    Raises:
-        FitError: It is not; names the parameter, the bounds and the value.
-    """
-    inside = isinstance(value, int) and value >= least and (most is None or value <= most)
-    if not inside or isinstance(value, bool):
-        allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise FitError(f"{name} must be a whole number {allowed}, not {value!r}")
-
-
 def check_task(description: object) -> None:
     """Whether a task description, where one is given, says anything.
 

@@ -16,8 +16,8 @@ from active_critic.evaluators._auto_calibrate_judge import (
     CriteriaCandidate,
 )
 from active_critic.evaluators._auto_calibrate_search import CriteriaSearch, Plan
-from active_critic.evaluators._fitting import check_aspects, check_task, check_whole, of_aspect
-from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
+from active_critic.evaluators._fitting import check_aspects, check_task, of_aspect
+from active_critic.evaluators.base import Evaluator, JournalPath, Progress, check_whole, default_reading, scale_of
 from active_critic.evaluators.judging import Judge
 from active_critic.examples import Examples
 from active_critic.inference import MAX_BATCHES, batches, infer

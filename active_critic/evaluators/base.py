@@ -8,6 +8,7 @@ import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -33,6 +34,18 @@ Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is at most (0 when not known)."""
 JournalPath = str | Path | Literal["default"] | None
 """Where replies are kept: a path, ``"default"`` (the user's data folder), or None to keep none."""
+
+
+def check_whole(name: str, value: object, least: int, most: int | None = None) -> None:
+    """Whether a parameter is a whole number within its bounds, both included.
+
+    Raises:
+        FitError: It is not; names the parameter, the bounds and the value.
+    """
+    inside = isinstance(value, int) and value >= least and (most is None or value <= most)
+    if not inside or isinstance(value, bool):
+        allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise FitError(f"{name} must be a whole number {allowed}, not {value!r}")
 
 
 def check_address(made: Provenance, api_base: str | None = None) -> None:
@@ -197,9 +210,7 @@ class Evaluator(ABC):
             ModelError: The language model cannot be used.
         """
         self.check()
-        seed = getattr(self, "seed", 0)
-        if seed < 0:
-            raise FitError(f"a seed is a whole number from 0 on, not {seed}")
+        check_whole("seed", getattr(self, "seed", 0), 0)
         learns = self.learns_from_examples
         data = read_examples(examples, fields=fields, scale=scale, scored=learns or scale is None)
         notes = [*data.notes, *(check_examples(data) if learns else ())]
@@ -318,6 +329,8 @@ class Evaluator(ABC):
         """
         judge = self.judge()
         run = Run(judge, explain, self._model)
+        made = self.fitted.provenance
+        other = "" if made.model == NO_MODEL else made.unlike(self.model.name, self.model.weights)
         done = 0
         stream = _items(items, fields)
         with threads(max(1, self._workers)) as pool:
@@ -331,7 +344,7 @@ class Evaluator(ABC):
                         progress("scoring", done + count // len(judge.questions), 0)
                 done += len(window)
                 run.check()
-                yield from (run.verdict(entry, answers[i]) for i, entry in enumerate(window))
+                yield from (_noted(run.verdict(entry, answers[i]), other) for i, entry in enumerate(window))
 
     @property
     def _workers(self) -> int:
@@ -345,12 +358,24 @@ def _items(given: Any, fields: Mapping[str, str] | None) -> Iterator[Example | B
         head = list(itertools.islice(stream, 1))
         given = itertools.chain(head, stream)
         if not head or isinstance(head[0], Example | BadRow):
-            return iter(given)
+            return map(_checked, given)
     found = iter_examples(given, fields=fields)
     for note in found.notes:
         if re.match(r"no column|the (source|response|reference) ", note):
             warnings.warn(note, ActiveCriticWarning, stacklevel=3)
     return found
+
+
+def _checked(entry: Example | BadRow) -> Example | BadRow:
+    """The item; read as a row is, where one of its texts is none (an example made by hand, with None for a source)."""
+    if isinstance(entry, BadRow) or (isinstance(entry.response, str) and isinstance(entry.source, str)):
+        return entry
+    return next(iter_examples([entry]))
+
+
+def _noted(verdict: Verdict, note: str) -> Verdict:
+    """The verdict with a note, where there is one to make and a score to make it of."""
+    return replace(verdict, notes=(*verdict.notes, note)) if note and verdict.score is not None else verdict
 
 
 def _source(entry: Example | BadRow) -> str:

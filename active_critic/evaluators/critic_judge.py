@@ -94,6 +94,6 @@ class CriticJudge(Judge):
             interval=None if self._other else combined.interval,
             parts={name: round(points, 4) for name, points in combined.added.items()},
             read_from=verdict.read_from if len(combined.added) == 1 else "combination",
-            notes=(*verdict.notes, *(COPY,) * is_copy(calibration, example), *((self._other,) if self._other else ())),
+            notes=(*verdict.notes, *(COPY,) * is_copy(calibration, example)),
             usage=usage,
         )

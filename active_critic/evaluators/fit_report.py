@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from active_critic.bootstrap import ALPHA, cautions
 from active_critic.demo_search import DemoSearch, Search
@@ -114,17 +114,27 @@ def _interval(bounds: tuple[float, float] | None) -> str:
     return f" [{bounds[0]:.2f}, {bounds[1]:.2f}]" if bounds else ""
 
 
-def held_out_predictions(
-    search: Search, settings: DemoSearch, combine: Predict | None = None
-) -> tuple[list[float | None], list[int], list[list[int]]]:
+class HeldOut(NamedTuple):
+    """Scores of examples by what was chosen without them.
+
+    Attributes:
+        predictions: By example; None where unscored.
+        kept: The examples that the agreement is measured on: those that are no demonstration of their fold's winner,
+            which people's scores had a part in writing.
+        folds: The examples of each fold.
+    """
+
+    predictions: list[float | None]
+    kept: list[int]
+    folds: list[list[int]]
+
+
+def held_out_predictions(search: Search, settings: DemoSearch, combine: Predict | None = None) -> HeldOut:
     """Out-of-fold predictions: for each fold, the choice among candidates is made anew without that fold.
 
     Verdicts that the search has made already are used again; calls are made only where a fold's race goes another
-    way. With ``combine`` the readings are combined anew, too. An example is left out where it is a demonstration of the
-    fold's winner; demonstrations from its document are not in the prompt that it is scored with.
-
-    Returns:
-        Predictions by example (None where unscored), the indices held out, and the folds.
+    way. With ``combine`` the readings are combined anew, too. An example's own demonstration and others from its
+    document are not in the prompt that it is scored with.
     """
     parts = folds(search.examples, FOLDS, settings.seed)
     predictions: list[float | None] = [None] * len(search.examples)
@@ -136,19 +146,19 @@ def held_out_predictions(
         except FitError:
             kept += part  # nothing chosen here could score enough: these stay unscored, and show in the coverage
             continue
-        mine = [i for i in part if i not in search.own(winner)]
-        search.score(winner, mine)
-        scores = {i: search.verdicts[winner, i].score for i in mine}
+        search.score(winner, part)
+        scores = {i: search.verdicts[winner, i].score for i in part}
         if combine is not None:
             try:
-                combined = combine(winner, rest, mine)
+                combined = combine(winner, rest, part)
             except FitError:
                 combined = {}  # too few others to combine on: unscored, as above
-            scores = {i: combined.get(i) for i in mine}
+            scores = {i: combined.get(i) for i in part}
         for i, score in scores.items():
             predictions[i] = score
-        kept += mine
-    return predictions, sorted(kept), parts
+        own = search.own(winner)
+        kept += [i for i in part if i not in own]
+    return HeldOut(predictions, sorted(kept), parts)
 
 
 def make_report(
@@ -175,7 +185,8 @@ def make_report(
     kept: list[int] = []
     missed: list[tuple[str, float]] = []
     if len(set(groups)) >= 2:
-        predictions, kept, parts = held_out_predictions(search, settings, combine)
+        held_out = held_out_predictions(search, settings, combine)
+        kept = held_out.kept
         plain = Search(
             Scorer(zero_shot_protocol(model, search.student.protocol.scale, search.student.protocol.reading), model),
             [],
@@ -186,10 +197,10 @@ def make_report(
             plain.score(0, kept)
         zero = [plain.verdicts[0, i].score if (0, i) in plain.verdicts else None for i in range(len(examples))]
         floor: list[float | None] = [None] * len(examples)
-        if max(map(len, parts)) <= len(examples) - 2:  # it takes two to fit on
-            floor = [*out_of_fold(examples, parts, search.student.protocol.scale)]
-        held = [(i, score) for i in kept if (score := predictions[i]) is not None]
-        missed = [(groups[i], abs(score - search.human[i])) for i, score in held]
+        if max(map(len, held_out.folds)) <= len(examples) - 2:  # it takes two to fit on
+            floor = [*out_of_fold(examples, held_out.folds, search.student.protocol.scale)]
+        scored = [(i, score) for i, score in enumerate(held_out.predictions) if score is not None]
+        missed = [(groups[i], abs(score - search.human[i])) for i, score in scored]
         human = [search.human[i] for i in kept]
         where = [groups[i] for i in kept]
 
@@ -199,10 +210,10 @@ def make_report(
         if kept:
             figures = [
                 agreement(of(values), human, where, resamples=RESAMPLES, seed=seed)
-                for values in (predictions, zero, floor)
+                for values in (held_out.predictions, zero, floor)
             ]
             differences = [
-                paired_difference(of(predictions), of(values), human, where, resamples=RESAMPLES, seed=seed)
+                paired_difference(of(held_out.predictions), of(values), human, where, resamples=RESAMPLES, seed=seed)
                 for values in (zero, floor)
             ]
     spent = {**usage, "held-out figures": model.usage - before}

@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from active_critic.asking import (
+    CUT,
     MATERIAL,
     Filled,
     ask,
@@ -22,9 +23,9 @@ from active_critic.asking import (
     shown_texts,
 )
 from active_critic.errors import ModelError, UnreadableReply
-from active_critic.evaluators._fitting import check_names, check_task, check_whole, given_criteria
+from active_critic.evaluators._fitting import check_names, check_task, given_criteria
 from active_critic.evaluators._g_eval_steps import Steps, all_steps
-from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
+from active_critic.evaluators.base import Evaluator, JournalPath, Progress, check_whole, default_reading, scale_of
 from active_critic.evaluators.judging import Judge
 from active_critic.examples import Examples
 from active_critic.inference import MAX_BATCHES, infer
@@ -173,7 +174,7 @@ class GEvalJudge(Judge):
             notes.append("the model takes no temperature: a single reply at its own")
         filled = ask(self.lm, turns, self._full if explain else self._short, protocol.reading)
         reason, cut = _reason(filled) if explain else (None, [])
-        return Rated(filled.ratings["rating"], reason, filled.usage, (*notes, *cut))
+        return Rated(filled.ratings["rating"], reason, filled.usage, (*notes, *filled.notes, *cut))
 
     def _sampled(self, question: str, turns: Sequence[Turn], *, explain: bool) -> Rated:
         samples = self.protocol.samples
@@ -194,6 +195,7 @@ class GEvalJudge(Judge):
                 last = problem
                 continue
             usage = usage + filled.usage
+            notes += [note for note in filled.notes if note not in notes]
             values.append(filled.ratings["rating"].value)
             if sample == 0 and explain:
                 reason, cut = _reason(filled)
@@ -234,7 +236,7 @@ _WAYS: tuple[ScoredBy, ...] = ("samples", "text", "probabilities")
 def _reason(filled: Filled) -> tuple[str | None, list[str]]:
     said = filled.form.values.get("reason")
     reason = said.strip() if isinstance(said, str) else ""
-    return reason or None, [] if filled.form.complete else ["the explanation was cut off"]
+    return reason or None, [] if filled.form.complete else [CUT]
 
 
 # --- the evaluator ------------------------------------------------------------------------------------------------

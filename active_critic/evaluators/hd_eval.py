@@ -12,11 +12,11 @@ from typing import Any
 
 from active_critic import asking
 from active_critic.errors import FitError, UnreadableReply
-from active_critic.evaluators._fitting import check_task, check_whole, given_criteria
+from active_critic.evaluators._fitting import check_task, given_criteria
 from active_critic.evaluators._hd_eval_growth import Growth, RatingForm, on_scale
 from active_critic.evaluators._hd_eval_program import HDEvalProtocol, TreeCriterion
 from active_critic.evaluators._hd_eval_tree import decompose
-from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
+from active_critic.evaluators.base import Evaluator, JournalPath, Progress, check_whole, default_reading, scale_of
 from active_critic.evaluators.judging import Judge
 from active_critic.examples import Examples
 from active_critic.inference import MAX_BATCHES, infer
@@ -42,11 +42,13 @@ class Rated:
         ratings: Rating by criterion, on the rating levels.
         explain: Whether the verdict is to say what each counted for.
         usage: What they cost.
+        notes: What a reader should know of who answered.
     """
 
     ratings: Mapping[str, Rating]
     explain: bool
     usage: Usage
+    notes: tuple[str, ...]
 
 
 class HDEvalJudge(Judge):
@@ -66,7 +68,7 @@ class HDEvalJudge(Judge):
     def answer(self, question: str, example: Example, *, explain: bool) -> Rated:
         """The ratings of a layer; the same with and without explanations, which are computed from them."""
         filled = self.forms[question].rate(self.lm, example)
-        return Rated(filled.ratings, explain, filled.usage)
+        return Rated(filled.ratings, explain, filled.usage, filled.notes)
 
     def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
         """The regression's score, clipped to the scale, with every rating and what each contributed."""
@@ -79,7 +81,8 @@ class HDEvalJudge(Judge):
         given = {name: on_scale(scale, program.reading, rating.value) for name, rating in ratings.items()}
         points = {c.name: _points(c, given[c.name]) for c in program.criteria}
         total = program.intercept + sum(points.values())
-        notes = asking.reading_notes(program.reading, ratings)
+        notes = list(dict.fromkeys(note for layer in layers for note in layer.notes))
+        notes += asking.reading_notes(program.reading, ratings)
         if not scale.low - 1e-9 <= total <= scale.high + 1e-9:
             notes.append(f"the regression gave {total:.3f}, outside the scale {scale}; clipped")
         return Verdict(

@@ -26,8 +26,8 @@ from active_critic.asking import (
     shown_texts,
 )
 from active_critic.errors import FitError
-from active_critic.evaluators._fitting import check_aspects, check_whole, of_aspect
-from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
+from active_critic.evaluators._fitting import check_aspects, of_aspect
+from active_critic.evaluators.base import Evaluator, JournalPath, Progress, check_whole, default_reading, scale_of
 from active_critic.evaluators.judging import Judge
 from active_critic.examples import Examples, example_key, group_of, human_score, same_texts
 from active_critic.lm import LanguageModel
@@ -169,7 +169,7 @@ class ICEJudge(Judge):
         needs = self._aspects[question].input
         missing = needs != "response" and not needed(example, needs)[needs].strip()
         notes = (f"{question} was judged without a {needs}: there is none",) if missing else ()
-        return _Rated(filled, notes)
+        return _Rated(filled, (*filled.notes, *notes))
 
     def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
         """The rating of the overall, or the mean of the aspects."""
@@ -187,7 +187,7 @@ class ICEJudge(Judge):
             score=scale.rounded(scale.from_percent(mean)),
             criteria=aspects,
             read_from="text" if "text" in read_from else "probabilities",
-            notes=(*notes, *reading_notes(protocol.reading, ratings)),
+            notes=tuple(dict.fromkeys([*notes, *reading_notes(protocol.reading, ratings)])),
             usage=sum((answers[name].usage for name in self.questions), Usage()),
         )
 

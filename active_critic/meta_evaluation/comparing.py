@@ -9,7 +9,7 @@ from typing import Any
 from active_critic.bootstrap import cautions
 from active_critic.data import data_sha256, read_examples
 from active_critic.errors import FitError
-from active_critic.evaluators.base import JournalPath, Progress, versions
+from active_critic.evaluators.base import JournalPath, Progress, check_whole, versions
 from active_critic.examples import Examples
 from active_critic.meta_evaluation.comparison import (
     FLOOR,
@@ -84,11 +84,10 @@ def compare(
     check_names([*methods])
     if against is not None and against not in methods:
         raise FitError(f"against must be one of the methods compared ({', '.join(methods)}), not {against!r}")
-    if budget is not None and budget < 1:
-        raise FitError(f"the budget is a number of calls, at least 1, not {budget}")
-    for what, number in (("the seed", seed), ("the number of resamples", resamples)):
-        if number < 0:  # else it is found when all is paid for
-            raise FitError(f"{what} must be at least 0, not {number}")
+    if budget is not None:
+        check_whole("budget", budget, 1)
+    check_whole("seed", seed, 0)  # else it is found when all is paid for
+    check_whole("resamples", resamples, 0)
     data = read_examples(examples, fields=fields, scale=scale)
     if isinstance(examples, Examples):  # where they came from has been said
         data = replace(data, path=examples.path, notes=examples.notes or data.notes)

@@ -11,7 +11,7 @@ from typing import Any
 from active_critic.bootstrap import cautions
 from active_critic.data import data_sha256, read_examples
 from active_critic.errors import DataError, FitError
-from active_critic.evaluators.base import JournalPath, Progress, versions
+from active_critic.evaluators.base import JournalPath, Progress, check_whole, versions
 from active_critic.examples import MIN_EXAMPLES, Examples, group_of
 from active_critic.meta_evaluation.comparison import FLOOR, MethodResult, check_names
 from active_critic.meta_evaluation.estimates import Estimate, estimate, slope
@@ -81,9 +81,10 @@ def curve(
         JournalError: The journal cannot be read or written; what it holds is not asked again.
     """
     name, factory = _the_one(evaluator, settings, seed)
-    for what, number, least in (("budget", budget, 1), ("seed", seed, 0), ("number of resamples", resamples, 0)):
-        if number is not None and number < least:
-            raise FitError(f"the {what} must be at least {least}, not {number}")
+    if budget is not None:
+        check_whole("budget", budget, 1)
+    check_whole("seed", seed, 0)
+    check_whole("resamples", resamples, 0)
     data = read_examples(examples, fields=fields, scale=scale)
     if isinstance(examples, Examples):  # where they came from has been said
         data = replace(data, path=examples.path, notes=examples.notes or data.notes)

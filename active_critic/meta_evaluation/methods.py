@@ -123,6 +123,8 @@ def resolve(
     """
     if isinstance(evaluators, str):
         evaluators = [evaluators]
+    elif not isinstance(evaluators, Mapping):
+        evaluators = list(evaluators)
     if not evaluators:
         raise FitError(f"name at least one evaluator; there are {', '.join(EVALUATOR_NAMES)}")
     asked: Mapping[str, Factory]

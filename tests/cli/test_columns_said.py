@@ -103,7 +103,7 @@ def test_a_seed_below_zero_is_refused_before_anything_is_paid_for(run: Any, exam
     assert run("fit", examples, "-o", "q.json", "--seed", -1, opener=refuse).code == 2
     done = run("fit", examples, "-o", "q.json", "--set", "seed=-1", *FIT)
     assert done.code == 6
-    assert "a seed is a whole number from 0 on, not -1" in done.err
+    assert "seed must be a whole number of at least 0, not -1" in done.err
 
 
 def test_an_option_and_a_setting_of_the_same_meaning_are_refused(run: Any, examples: Path) -> None:

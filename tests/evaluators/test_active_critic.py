@@ -6,13 +6,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from loopback import Fault, Loopback, Say
 from simulated import CRITERIA, form, last_item, simulated_lm
 
 import active_critic
+from active_critic.calibration import Calibration
 from active_critic.errors import DataError, EndpointDown, FitError
 from active_critic.evaluators import ActiveCritic, load
 from active_critic.evaluators._fitting import given_criteria
@@ -109,6 +110,30 @@ def test_a_fit_that_fails_leaves_the_program_and_what_belongs_to_it() -> None:
     assert (critic.protocol_, critic.candidates_, critic.report_) == before
 
 
+def test_the_errors_on_the_folds_of_the_report_widen_the_intervals() -> None:
+    def rate(response: str, turns: list[Turn]) -> float:
+        """Noise that depends on the demonstrations: the best candidate is the luckiest one."""
+        return random.Random(response + turns[0][1] + str(len(turns)) + turns[1][1]).uniform(1, 5)
+
+    data = examples(12)
+    own, wide = (fitted(simulated_lm(rate), data, candidates=8, report=report) for report in (False, True))
+    assert what(own).demos == what(wide).demos
+    before, after = (cast(Calibration, what(critic).calibration).half_widths for critic in (own, wide))
+    assert set(after) == set(before) == {"50", "80", "90"}  # though each fold's winner has demonstrations of its own
+    assert all(after[name] >= before[name] for name in after)
+    assert after != before
+    assert any("do not count with the choice of demonstrations" in note for note in what(own).provenance.notes)
+    assert not any("do not count" in note for note in what(wide).provenance.notes)
+
+
+def test_fewer_demonstrations_than_usual_are_said() -> None:
+    long = [Example(f"{e.response} {'word ' * 500}", e.source, e.score) for e in examples()]
+    for context, said in ((2048, ["candidates have 1 demonstration, not 3"]), (16384, [])):
+        critic = fitted(simulated_lm(context=context), long, demos=None, report=False)
+        found = [note.split(":")[0] for note in what(critic).provenance.notes]
+        assert [note for note in found if "candidates have" in note] == said
+
+
 def test_without_a_report_nothing_is_measured() -> None:
     seen: list[list[Turn]] = []
     critic = fitted(simulated_lm(seen=seen), data=[*examples(), examples()[0]], report=False)
@@ -194,12 +219,16 @@ def test_the_levels_asked_for_are_those_of_the_program_and_of_a_loaded_one(tmp_p
         ({"candidates": 0}, "candidates must be a whole number of at least 1"),
         ({"max_batches": 0}, "max_batches must be a whole number of at least 1"),
         ({"demos": 14}, "14 demonstrations cannot be drawn from 14"),
-        ({"demos": -1}, "-1 demonstrations cannot be drawn"),
+        ({"demos": -1}, "demos must be a whole number of at least 0, not -1"),
         ({"criteria": []}, "the list of criteria is empty"),
         ({"criteria": {"Tone": " "}}, "a criterion is not usable"),
         ({"criteria": {"Tone": "Warm.", "tone": "Warm again."}}, "'tone' is given twice"),
         ({"criteria": ["Tone"]}, "'Tone' is no criterion"),
         ({"task_description": "  "}, "the task description is blank"),
+        ({"levels": ["1-5", "1-9"]}, "levels are a text"),
+        ({"demos": 2.5}, "demos must be a whole number"),
+        ({"seed": 0.5}, "seed must be a whole number"),
+        ({"seed": "0"}, "seed must be a whole number"),
     ],
 )
 def test_parameters_that_cannot_be_right_are_refused_before_anything_is_paid_for(

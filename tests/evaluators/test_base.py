@@ -491,6 +491,17 @@ def test_what_is_no_text_is_a_clear_error(floor: Surface) -> None:
         floor.score("a", 5)  # type: ignore[arg-type]
 
 
+def test_examples_made_by_hand_may_say_none_for_a_source(floor: Surface) -> None:
+    given = [Example("one two three", "why?"), Example("one two three", None), Example(None, "why?")]  # type: ignore[arg-type]
+    plain, without, empty = floor.score_many(given)
+    assert (plain.score, without.score) == (
+        floor.score(given[0].response, "why?").score,
+        floor.score("one two three").score,
+    )
+    assert empty.score is None
+    assert "the text to be judged is empty" in (empty.unscored or "")
+
+
 def test_only_examples_are_split() -> None:
     with pytest.raises(DataError, match="not list"):
         split([Example("a", score=1)], 0.5, 0)  # type: ignore[arg-type]

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from active_critic.errors import FitError
-from active_critic.evaluators._fitting import check_aspects, check_names, check_task, check_whole, in_parallel
+from active_critic.evaluators._fitting import check_aspects, check_names, check_task, in_parallel
+from active_critic.evaluators.base import check_whole
 from active_critic.lm import LanguageModel, scripted_lm
 from active_critic.records import Criterion
 
