@@ -223,7 +223,7 @@ def fit(
             "signature": critic.signature,
             "evaluator": evaluator,
             "task_description": getattr(program, "task_description", None),
-            "criteria": [criterion.model_dump() for criterion in getattr(program, "criteria", ())],
+            "criteria": _criteria(getattr(program, "criteria", ())),
             "demonstrations": len(program.shown),
             "rest": str(rest) if rest else None,
             "report": report or None,
@@ -242,6 +242,13 @@ def fit(
     common.console(stderr=False).print(program_account(program))
     done = f"{critic.signature}\nsaved in {out}; score with: {score_with}"
     common.console(stderr=False).print(f"\n{plain(done, lines=True)}", markup=False, highlight=False)
+
+
+def _criteria(criteria: Any) -> list[dict[str, Any]]:
+    """The criteria of a program, each with its name and definition."""
+    if isinstance(criteria, Mapping):  # AutoCalibrate's: a text for each aspect
+        return [{"name": name, "definition": definition} for name, definition in criteria.items()]
+    return [criterion.model_dump() for criterion in criteria]
 
 
 @dataclass(frozen=True)

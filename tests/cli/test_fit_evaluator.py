@@ -47,6 +47,17 @@ def test_every_evaluator_is_fitted_saved_shown_and_scored_with(run, examples, na
     assert all(1 <= verdict["score"] <= 5 for verdict in verdicts)
 
 
+@pytest.mark.parametrize("name", QUICK)
+def test_the_document_of_a_fit_names_the_criteria_of_any_evaluator(run, examples, name) -> None:
+    how = {"opener": refuse if name == "surface" else filling}
+    command = ["fit", examples, "-o", "p.json", "--scale", "1..5", "--evaluator", name, *QUICK[name], "--json"]
+    done = run(*command, **how)
+    assert done.code == 0, done.err
+    found = done.document["criteria"]
+    assert all(criterion["name"] and criterion["definition"] for criterion in found)
+    assert bool(found) == (name in {"g-eval", "auto-calibrate", "hd-eval"})
+
+
 def test_settings_reach_the_evaluator_and_the_document_says_so(run, examples) -> None:
     how = ["--scale", "1..5", "--evaluator", "ice", "--set", "shots=2", "--set", "sampling=stratified", "--seed", "5"]
     done = run("fit", examples, "-o", "p.json", *how, "--json", opener=filling)
