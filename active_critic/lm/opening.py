@@ -183,11 +183,7 @@ def _open_remote(
             "embedded model or of an endpoint of one's own; leave it out, and measure with score --repeat"
         )
     settings: dict[str, Any] = {"timeout": timeout}
-    key = None
-    if api_key_env is not None:
-        key = _key_in(api_key_env)
-        if not key:
-            raise AuthenticationFailed(f"the environment variable {api_key_env} holds no key; set it and try again")
+    key = None if api_key_env is None else named_key(api_key_env)
     if api_base is not None:
         api_base = settings["api_base"] = _address(api_base)
     try:
@@ -292,6 +288,18 @@ def _spare_loopback_the_proxy(host: str) -> None:
     spared = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     if spared != "*" and host not in [entry.strip() for entry in spared.split(",")]:
         os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(filter(None, (spared, host)))
+
+
+def named_key(variable: str) -> str:
+    """The key in the environment variable that the user names.
+
+    Raises:
+        AuthenticationFailed: It holds none, or what no key can hold.
+    """
+    key = _key_in(variable)
+    if not key:
+        raise AuthenticationFailed(f"the environment variable {variable} holds no key; set it and try again")
+    return key
 
 
 def _key_in(variable: str) -> str | None:
