@@ -306,6 +306,7 @@ def opened(
     from active_critic.evaluators.base import check_address
     from active_critic.journal import Journal, default_path
     from active_critic.lm import Budget, open_lm
+    from active_critic.lm.opening import check_name
 
     try:
         allowed = Budget.parse(budget) if budget else None
@@ -320,6 +321,7 @@ def opened(
         if fitted_with is not None:
             check_address(fitted_with, options.get("api_base"))
         if session.opener is None:
+            check_name(name, *map(options.get, ("api_base", "api_key_env", "workers")))
             _fetch_weights(name, options.get("api_base"), quiet=quiet)
         with _patient():
             model = (session.opener or open_lm)(name, **options)

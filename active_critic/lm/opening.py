@@ -93,11 +93,8 @@ def _open(
             what = "a LanguageModel" if isinstance(name, LanguageModel) else "a dspy.LM"
             raise ModelError(f"{' and '.join(given)}: {what} brings its own; leave that out, or give the model's name")
         return name if isinstance(name, LanguageModel) else _wrap(name, workers or REMOTE_WORKERS, context)
-    if not name.strip():
-        raise UnknownModel("the model's name is empty; give for example local or openai/gpt-4.1-mini")
-    if api_base is None and ("/" not in name or name.lower().endswith(".gguf")):
-        if (workers or 1) > 1:
-            raise ModelError(f"{name} is embedded, and answers one call at a time; leave workers (--workers) out")
+    check_name(name, api_base, api_key_env, workers)
+    if _is_embedded(name, api_base):
         model = _open_local(name, context or 16384, strict, timeout or LOCAL_TIMEOUT)
     else:
         model = _open_remote(
@@ -106,6 +103,41 @@ def _open(
     options = {"--api-base": api_base, "--api-key-env": api_key_env}
     model.named_by = (name, *(part for option, value in options.items() if value for part in (option, value)))
     return model
+
+
+def check_name(
+    name: str, api_base: str | None = None, api_key_env: str | None = None, workers: int | None = None
+) -> None:
+    """Refuse what no model can be opened by, before anything is fetched or started; arguments as for :func:`open_lm`.
+
+    Raises:
+        UnknownModel: The name is empty.
+        ModelError: The name is or holds an address that belongs elsewhere, or the model has no use for an option.
+    """
+    if not name.strip():
+        raise UnknownModel("the model's name is empty; give for example local or openai/gpt-4.1-mini")
+    before, marks, after = name.strip().partition("://")
+    provider, _, scheme = before.rpartition("/")  # "huggingface/https://..." is a name
+    if marks:
+        address = f"{scheme}://{after}"
+        try:
+            shown = without_userinfo(address)
+        except ValueError:
+            shown = f"{scheme}://..."
+        if not provider or shown != address:
+            raise ModelError(
+                f"{shown} stands where the name of a model belongs; give the address with api_base (--api-base), and "
+                "keys in environment variables"
+            )
+    if _is_embedded(name, api_base):
+        if (workers or 1) > 1:
+            raise ModelError(f"{name} is embedded, and answers one call at a time; leave workers (--workers) out")
+        if api_key_env is not None:
+            raise ModelError(f"{name} is embedded, and asks for no key; leave api_key_env (--api-key-env) out")
+
+
+def _is_embedded(name: str, api_base: str | None) -> bool:
+    return api_base is None and ("/" not in name or name.lower().endswith(".gguf"))
 
 
 def found_by_name(name: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import typer
+from conftest_cli import refuse
 from loopback import Say, serving
 
 from active_critic import __version__, errors
@@ -329,6 +330,16 @@ def test_weights_that_are_missing_are_announced_and_fetched_before_anything_else
     said = capfd.readouterr().err
     assert "1,117 MB (Apache-2.0)" in said
     assert "qwen2.5-coder-1.5b could not be fetched" in said
+
+
+@pytest.mark.parametrize("option", [["--workers", "4"], ["--api-key-env", "NO_KEY"]])
+def test_an_option_that_a_model_has_no_use_for_is_refused_before_its_weights_are_fetched(
+    examples, capfd, monkeypatch, tmp_path, option
+) -> None:
+    monkeypatch.setenv("ACTIVE_CRITIC_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("active_critic.cli.lm.pull_with_progress", lambda model, quiet: refuse(model.name))
+    assert main(["fit", str(examples), "--out", str(tmp_path / "p.json"), *option]) == 4
+    assert f"({option[0]}) out" in capfd.readouterr().err
 
 
 def test_an_unknown_model_names_the_nearest(examples, capfd, tmp_path) -> None:
