@@ -70,9 +70,15 @@ def open_lm(
         MissingExtra: An embedded model needs ``pip install "active-critic[local]"``.
         DownloadFailed: The weights could not be fetched.
     """
+    allowed = Budget.parse(budget) if isinstance(budget, str) else budget
     model = _open(name, api_base, api_key_env, context, strict, workers, timeout)
-    if budget is not None:
-        model.budget = Budget.parse(budget) if isinstance(budget, str) else budget
+    if allowed is not None:
+        try:
+            model.budget = allowed
+        except BaseException:
+            if model is not name:
+                model.close()
+            raise
     return model
 
 
