@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from active_critic.errors import JournalError
+from active_critic.lm import stopping
 from active_critic.locks import OneAtATime
 
 LONGEST_TURN = 900.0
@@ -128,6 +129,7 @@ class Journal:
 
         Raises:
             JournalError: That file cannot be opened or locked, or the journal is closed.
+            CancelledError: The work that this thread belongs to has ended (see ``lm.stopping``).
         """
         if sys.platform == "win32":  # which has no locks of this kind
             yield
@@ -149,6 +151,7 @@ class Journal:
                 # Not by a call that blocks: the system takes two processes that wait for each other's threads for a
                 # knot.
                 while not _locked(turns.file, place) and time.monotonic() < patience:
+                    stopping.check()
                     time.sleep(_POLL)
             except OSError as problem:
                 raise self._error("shared with other processes", problem) from None
