@@ -30,7 +30,12 @@ def default_path() -> Path:
     import platformdirs
 
     named = os.environ.get("ACTIVE_CRITIC_JOURNAL")
-    return Path(named) if named else platformdirs.user_data_path("active-critic") / "journal.sqlite"
+    return _at_home(named) if named else platformdirs.user_data_path("active-critic") / "journal.sqlite"
+
+
+def _at_home(path: str | Path) -> Path:
+    """A path with the user's folder in place of ``~``, which no shell has seen to in a variable or in Python."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111  "~nobody" is a name like any other
 
 
 class Journal:
@@ -50,11 +55,13 @@ class Journal:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = _at_home(path)
         self._lock = threading.Lock()
         self._turns: _Turns | None = None
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.path.exists() and not os.access(self.path, os.W_OK):  # SQLite says so with the first reply
+                raise PermissionError("the file is read-only")
             self._db = self._opened()
         except (sqlite3.Error, OSError, ValueError) as problem:  # ValueError: no path of any file
             raise self._error("opened", problem) from None

@@ -365,6 +365,28 @@ def test_a_read_only_journal_is_a_clear_error(tmp_path: Path) -> None:
         Journal(folder / "j.sqlite")
 
 
+def test_a_read_only_file_is_a_clear_error_before_anything_is_paid_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "j.sqlite"
+    Journal(path).close()
+    path.chmod(0o444)
+    if os.access(path, os.W_OK):  # root may write anywhere
+        monkeypatch.setattr(os, "access", lambda given, mode: (given, mode) != (path, os.W_OK))
+    with pytest.raises(JournalError, match=r"j\.sqlite cannot be opened \(the file is read-only\)"):
+        Journal(path)
+
+
+def test_the_user_s_folder_may_be_written_as_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.setenv("ACTIVE_CRITIC_JOURNAL", "~/j.sqlite")
+    assert default_path() == tmp_path / "j.sqlite"
+    for path in ("~/k.sqlite", Path("~/k.sqlite")):
+        with Journal(path) as journal:
+            assert journal.path == tmp_path / "k.sqlite"
+
+
 def test_a_read_only_database_is_a_clear_error(tmp_path: Path) -> None:
     path = tmp_path / "j.sqlite"
     with Journal(path) as journal:

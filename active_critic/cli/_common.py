@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from os.path import expanduser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -173,7 +174,12 @@ def _is_program(path: Path) -> bool:
 
 def journal_file(journal: str | None) -> Path | None:
     """The file that ``--journal`` names, or None."""
-    return None if journal is None or journal.strip().lower() == "none" else Path(journal)
+    return None if journal is None or journal.strip().lower() == "none" else at_home(Path(journal))
+
+
+def at_home(path: Path | None) -> Path | None:
+    """A path with the user's folder in place of ``~``, which shells leave as it is in ``--out=~/judge.json``."""
+    return None if path is None else Path(expanduser(path))  # noqa: PTH111  "~nobody" is a name like any other
 
 
 def print_json(document: Any) -> None:

@@ -73,10 +73,19 @@ def compare(
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of splits, fits and resampling.")] = 0,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Everything as .json, or a row a method as .csv."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Everything as .json, or a row a method as .csv.",
+            callback=common.at_home,
+        ),
     ] = None,
     predictions: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Every method's score of every example: .csv, .jsonl, ...")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Every method's score of every example: .csv, .jsonl, ...", callback=common.at_home
+        ),
     ] = None,
     journal: common.JournalPath = None,
     as_json: common.AsJson = False,

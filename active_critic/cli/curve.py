@@ -46,9 +46,14 @@ def curve(
     resamples: Annotated[int, typer.Option(metavar="N", min=0, help="Of the documents, for the intervals.")] = 1000,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of splits, fits and resampling.")] = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Everything as .json, or a row a size as .csv.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Everything as .json, or a row a size as .csv.", callback=common.at_home
+        ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE.svg", help="A picture of the curve.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.svg", help="A picture of the curve.", callback=common.at_home)
+    ] = None,
     journal: common.JournalPath = None,
     as_json: common.AsJson = False,
     quiet: common.Quiet = False,

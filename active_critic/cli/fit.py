@@ -43,7 +43,10 @@ def fit(
         Path,
         typer.Argument(metavar="EXAMPLES", help="Scored examples: .csv, .tsv, .json, .jsonl (or .gz), .parquet."),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="PROGRAM.json", help="Where the program goes.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="PROGRAM.json", help="Where the program goes.", callback=common.at_home),
+    ],
     fields: common.Fields = None,
     scale: common.Scale = None,
     lm: common.Lm = "local",
@@ -92,7 +95,10 @@ def fit(
         float | None, typer.Option(metavar="FRACTION", help="Fit on this part only, whole documents, by the seed.")
     ] = None,
     rest: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --train: where the rows that were held back go.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="With --train: where the rows that were held back go.", callback=common.at_home
+        ),
     ] = None,
     seed: Annotated[
         int, typer.Option(metavar="N", min=0, help="Of the split, batches, sets, folds and resampling.")

@@ -63,7 +63,8 @@ def probe(
     estimate: common.Estimated = False,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of what is done to the texts, and resampling.")] = 0,
     json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Everything, as one JSON document.")
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Everything, as one JSON document.", callback=common.at_home),
     ] = None,
     csv_file: Annotated[
         Path | None,
@@ -71,6 +72,7 @@ def probe(
             "--csv",
             metavar="FILE",
             help="A row a family of attacks, or for each aspect or criterion under each perturbation.",
+            callback=common.at_home,
         ),
     ] = None,
     journal: common.JournalPath = None,

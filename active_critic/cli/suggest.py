@@ -32,7 +32,13 @@ def suggest(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="The chosen rows: .jsonl, .csv, .tsv or .json (or .gz)."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="The chosen rows: .jsonl, .csv, .tsv or .json (or .gz).",
+            callback=common.at_home,
+        ),
     ] = None,
     fields: common.Fields = None,
     lm: common.ProgramLm = None,
