@@ -133,6 +133,16 @@ def parse_fields(given: list[str] | None) -> dict[str, str]:
     return fields
 
 
+def check_train(train: float | None) -> None:
+    """Make sure that ``--train`` is a part.
+
+    Raises:
+        typer.BadParameter: It is none.
+    """
+    if train is not None and not 0 < train < 1:
+        raise typer.BadParameter(f"--train is a fraction between 0 and 1, not {train:g}")
+
+
 def refuse_same(output: Path | None, *others: Path | None) -> None:
     """Refuse to write over what is read, or over another output.
 

@@ -66,8 +66,8 @@ def curve(
     from active_critic.errors import FitError
     from active_critic.meta_evaluation.methods import needs_model, resolve
 
-    common.refuse_same(out, labels, plot)
-    common.refuse_same(plot, labels)
+    common.refuse_same(out, labels, plot, common.journal_file(journal))
+    common.refuse_same(plot, labels, common.journal_file(journal))
     common.refuse_program(out, plot)
     if plot is not None and plot.suffix.lower() != ".svg":
         raise typer.BadParameter(f"--plot {plot} is no .svg file; the picture is SVG, so name it FILE.svg")
@@ -130,6 +130,7 @@ def curve(
     if as_json:
         common.print_json(found.to_dict())
     else:
+        common.show_notes([note for note in found.notes if note not in {*data.notes, *notes}], quiet=quiet)
         from active_critic.cli._curve_view import curve_account
 
         common.console(stderr=False).print(curve_account(found))

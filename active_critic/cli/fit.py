@@ -150,8 +150,7 @@ def fit(
     common.refuse_program(rest)
     if rest is not None and train is None:
         raise typer.BadParameter("--rest needs --train, which says how much is held back")
-    if train is not None and not 0 < train < 1:
-        raise typer.BadParameter(f"--train is a fraction between 0 and 1, not {train:g}")
+    common.check_train(train)
     make = _maker(ctx, evaluator, settings)
     columns = common.parse_fields(fields)
     given_scale = Scale.parse(scale) if scale is not None else None

@@ -90,7 +90,7 @@ def probe(
     from active_critic.records import Usage
 
     names = None if families is None else [name.strip() for name in families.split(",") if name.strip()]
-    _check_outputs(json_file, csv_file, program, items)
+    _check_outputs(json_file, csv_file, program, items, common.journal_file(journal))
     _check_names(names, attacks=attacks, by=by)
     protocol = load_protocol(program)
     if protocol.provenance.model == NO_MODEL and (estimate or by == "model"):
@@ -185,8 +185,8 @@ def _check_names(names: list[str] | None, *, attacks: bool, by: By | None) -> No
         raise typer.BadParameter(f"--families: {problem}") from None
 
 
-def _check_outputs(json_file: Path | None, csv_file: Path | None, *inputs: Path) -> None:
-    """Refuse outputs that are inputs or each other, and names that promise another format.
+def _check_outputs(json_file: Path | None, csv_file: Path | None, *inputs: Path | None) -> None:
+    """Refuse outputs that are inputs, the journal or each other, and names that promise another format.
 
     Raises:
         typer.BadParameter: Two paths are the same file, or a name does not end as it should.

@@ -67,7 +67,7 @@ def suggest(
     from active_critic.suggesting import Pool
     from active_critic.writing import RecordWriter
 
-    common.refuse_same(out, pool, program, labelled)
+    common.refuse_same(out, pool, program, labelled, common.journal_file(journal))
     common.refuse_program(out)
     columns = common.parse_fields(fields)
     protocol = load_protocol(program)

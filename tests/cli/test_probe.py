@@ -131,6 +131,9 @@ def test_what_cannot_be_is_told_before_anything_is_paid_for(run, program, items,
     assert run("probe", program, items, "--attacks", "--csv", "a.json", opener=refuse).code == 2
     assert run("probe", program, items, "--attacks", "--json", "no/a.json", opener=refuse).code == 5
     assert run("probe", program, items, "--attacks", "--json", program, opener=refuse).code == 2
+    for option in ("--json", "--csv"):
+        same = run("probe", program, items, option, f"j.{option[2:]}", "--journal", f"j.{option[2:]}", opener=refuse)
+        assert (same.code, "would be written over" in " ".join(same.err.split())) == (2, True)
     assert run("probe", program, "nope.jsonl", "--attacks", opener=refuse).code == 3
     assert run("probe", "nope.json", items, "--attacks", opener=refuse).code == 5
     Path("empty.jsonl").write_text("")
