@@ -245,6 +245,44 @@ def beside(model: LanguageModel | None, session: Session) -> str:
     return f"with {model.name}; journal: {session.journal or 'none'}" if model else "without a model"
 
 
+def refuse_model(
+    what: str,
+    lm: str | None,
+    *,
+    options: Mapping[str, Any],
+    journal: str | None = None,
+    budget: list[str] | None = None,
+    quiet: bool = False,
+) -> None:
+    """Refuse options that say which model is asked, where none is, and say which others are not used.
+
+    Args:
+        what: What asks no model.
+        lm: The model that was given, or None.
+        options: As for :func:`opened`, and so the rest.
+        journal: Where replies were to be kept.
+        budget: What was to be spent at most.
+        quiet: Say nothing.
+
+    Raises:
+        typer.BadParameter: A model, how it is reached, or a budget is given.
+    """
+    refused = {"--budget": budget, "--lm": lm}
+    refused |= {"--api-base": options["api_base"], "--api-key-env": options["api_key_env"]}
+    for option in (option for option, value in refused.items() if value):
+        raise typer.BadParameter(f"{option} has no meaning for {what}, which asks no model")
+    unused = {"--journal": journal, "--context": options["context"]}
+    unused |= {"--strict": options["strict"], "--workers": options["workers"]}
+    if names := [option for option, value in unused.items() if value]:
+        show_notes([f"{' and '.join(names)}: not used by {what}, which asks no model"], quiet=quiet)
+
+
+def typed(ctx: typer.Context, parameter: str) -> bool:
+    """Whether an option stands on the command line."""
+    source = ctx.get_parameter_source(parameter)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def opened_for(
     session: Session, fitted_with: Provenance, lm: str | None, **how: Any
 ) -> AbstractContextManager[LanguageModel | None]:
@@ -257,18 +295,12 @@ def opened_for(
         how: As for :func:`opened`.
 
     Raises:
-        typer.BadParameter: A budget is given, and no model is asked.
+        typer.BadParameter: A model or a budget is given, and no model is asked.
     """
     from active_critic.evaluators.base import NO_MODEL
 
     if fitted_with.model == NO_MODEL:
-        given = {"--budget": how.get("budget"), "--lm": lm, "--api-base": how["options"]["api_base"]}
-        for option in (option for option, value in given.items() if value):
-            raise typer.BadParameter(f"{option} has no meaning for this program, which asks no model")
-        unused = {"--journal": how.get("journal"), "--context": how["options"]["context"]}
-        unused |= {"--strict": how["options"]["strict"], "--workers": how["options"]["workers"]}
-        if names := [option for option, value in unused.items() if value]:
-            show_notes([f"{' and '.join(names)}: not used by this program, which asks no model"], quiet=how["quiet"])
+        refuse_model("this program", lm, **how)
         return nullcontext()
     return opened(session, lm or fitted_with.model, fitted_with=None if lm else fitted_with, **how)
 

@@ -152,6 +152,12 @@ def fit(
         raise typer.BadParameter("--rest needs --train, which says how much is held back")
     common.check_train(train)
     make = _maker(ctx, evaluator, settings)
+    options = common.model_options(api_base, api_key_env, context, strict, workers)
+    if not make.needs_model:
+        named = lm if common.typed(ctx, "lm") else None
+        common.refuse_model(evaluator, named, options=options, journal=journal, budget=budget, quiet=quiet)
+        if estimate:
+            raise typer.BadParameter(f"--estimate has no meaning for {evaluator}, which asks no model")
     columns = common.parse_fields(fields)
     given_scale = Scale.parse(scale) if scale is not None else None
     data = read_examples(examples, fields=columns, scale=given_scale)
@@ -193,7 +199,6 @@ def fit(
 
     from active_critic.cli._progress import Display
 
-    options = common.model_options(api_base, api_key_env, context, strict, workers)
     with ExitStack() as stack:
         model = None
         if make.needs_model:
@@ -203,13 +208,9 @@ def fit(
             f"fitting on {len(data)} examples, scale {scale_of(data)}, {common.beside(model, ctx.obj)}", quiet=quiet
         )
         given = {**shared, **(own if evaluator == OURS else {})}
-        if model is None and budget:
-            raise typer.BadParameter(f"--budget has no meaning for {evaluator}, which asks no model")
-        if estimate:
+        if estimate and model is not None:
             from active_critic.cli._estimate import tell
 
-            if model is None:
-                raise typer.BadParameter(f"--estimate has no meaning for {evaluator}, which asks no model")
             tell(model, lambda twin: make(twin, given).fit(data), as_json=as_json, quiet=quiet, data=data)
             return
         critic = make(model, given)
@@ -293,16 +294,17 @@ def _maker(ctx: typer.Context, name: str, settings: list[str] | None) -> _Maker:
     except FitError as problem:
         raise typer.BadParameter(str(problem)) from None
     for option, parameter in _OPTIONS.items():
-        source = ctx.get_parameter_source(option)
-        typed = source is not None and source.name == "COMMANDLINE"
-        if typed and parameter in given and option != "sampling":
-            raise typer.BadParameter(f"--{option.replace('_', '-')} and --set {parameter}=... say the same; give one")
-        if typed and parameter not in known.parameters and option != "seed":  # the split has one, too
+        if not common.typed(ctx, option):
+            continue
+        if parameter not in known.parameters and option != "seed":  # the split has one, too
             own = ", ".join(known.parameters)
             there = f"it has {own} (--set PARAMETER=VALUE)" if own else "it has none"
             if option in known.parameters:
                 there = f"its own is given with --set {option}=VALUE"
             raise typer.BadParameter(f"--{option.replace('_', '-')} has no meaning for {name}; {there}")
+        same = option if option == "sampling" else parameter
+        if same in given:
+            raise typer.BadParameter(f"--{option.replace('_', '-')} and --set {same}=... say the same; give one")
     return _Maker(known, given)
 
 

@@ -118,6 +118,8 @@ def probe(
                 return run(from_protocol(protocol, stand_in, journal=None), data, names, seed, None)
 
             tell(model, rehearse, as_json=False, quiet=quiet)
+            if unwritten := [option for option, path in (("--json", json_file), ("--csv", csv_file)) if path]:
+                common.show_notes([f"{' and '.join(unwritten)}: an estimate writes no file"], quiet=quiet)
             return
         evaluator = from_protocol(protocol, model, journal=None)
         what = "attacking" if attacks else "perturbing"

@@ -89,6 +89,7 @@ def test_what_it_would_take_is_told_without_a_call(run, program, items) -> None:
     assert (done.code, asked) == (0, []), done.err
     assert "18 calls" in done.out  # six texts, each as it is and attacked twice
     assert not Path("a.json").exists()
+    assert "note: --json: an estimate writes no file" in done.err
 
 
 def test_limit_and_seed(run, program, items) -> None:
