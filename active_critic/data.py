@@ -63,7 +63,7 @@ def read_examples(
     source: Any,
     *,
     fields: Mapping[str, str] | None = None,
-    scale: Scale | str | tuple[float, float] | None = None,
+    scale: Scale | str | tuple[float, float] | list[float] | None = None,
     scored: bool = True,
 ) -> Examples:
     """Read examples and check every row.
@@ -84,8 +84,10 @@ def read_examples(
         DataError: Naming file, row and column, and the remedy.
         MissingExtra: A Parquet file, and pyarrow is not installed.
     """
-    if isinstance(scale, tuple):
+    if isinstance(scale, tuple | list):
         scale = "..".join(map(str, scale))
+    elif not isinstance(scale, Scale | str | None):
+        raise DataError(f"{scale!r} is not a scale; write LOW..HIGH, for example 1..5")
     given = Scale.parse(scale) if isinstance(scale, str) else scale
     stream = Source(source)
     path = stream.path

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from active_critic.errors import JournalError
+from active_critic.lm import stopping
 from active_critic.locks import OneAtATime
 
 LONGEST_TURN = 900.0
@@ -29,7 +30,12 @@ def default_path() -> Path:
     import platformdirs
 
     named = os.environ.get("ACTIVE_CRITIC_JOURNAL")
-    return Path(named) if named else platformdirs.user_data_path("active-critic") / "journal.sqlite"
+    return _at_home(named) if named else platformdirs.user_data_path("active-critic") / "journal.sqlite"
+
+
+def _at_home(path: str | Path) -> Path:
+    """A path with the user's folder in place of ``~``, which no shell has seen to in a variable or in Python."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111  "~nobody" is a name like any other
 
 
 class Journal:
@@ -49,11 +55,13 @@ class Journal:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = _at_home(path)
         self._lock = threading.Lock()
         self._turns: _Turns | None = None
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.path.exists() and not os.access(self.path, os.W_OK):  # SQLite says so with the first reply
+                raise PermissionError("the file is read-only")
             self._db = self._opened()
         except (sqlite3.Error, OSError, ValueError) as problem:  # ValueError: no path of any file
             raise self._error("opened", problem) from None
@@ -128,6 +136,7 @@ class Journal:
 
         Raises:
             JournalError: That file cannot be opened or locked, or the journal is closed.
+            CancelledError: The work that this thread belongs to has ended (see ``lm.stopping``).
         """
         if sys.platform == "win32":  # which has no locks of this kind
             yield
@@ -149,6 +158,7 @@ class Journal:
                 # Not by a call that blocks: the system takes two processes that wait for each other's threads for a
                 # knot.
                 while not _locked(turns.file, place) and time.monotonic() < patience:
+                    stopping.check()
                     time.sleep(_POLL)
             except OSError as problem:
                 raise self._error("shared with other processes", problem) from None

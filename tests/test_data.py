@@ -202,6 +202,11 @@ def test_a_given_scale_is_used_and_held_to() -> None:
         read_examples(GOOD, scale="1..4")
     with pytest.raises(DataError, match="not a scale"):
         read_examples(GOOD, scale="four")
+    for ends in ((0, 20), [0, 20], [0.0, "20"]):
+        assert read_examples(GOOD, scale=ends).scale == Scale(low=0, high=20)
+    for wrong in ([1], [1, 2, 20], [None, 20], {"low": 1, "high": 20}, 20, range(1, 20)):
+        with pytest.raises(DataError, match=r"is not a scale; write LOW\.\.HIGH"):
+            read_examples(GOOD, scale=wrong)
 
 
 def test_a_scale_column_counts_when_all_rows_that_name_one_name_the_same(tmp_path: Path) -> None:

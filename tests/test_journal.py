@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from loopback import Fault, Loopback, Say
 from active_critic import errors
 from active_critic.errors import EndpointDown, JournalError
 from active_critic.journal import Journal, default_path
-from active_critic.lm import Capabilities, LanguageModel, open_lm, scripted_lm
+from active_critic.lm import Capabilities, LanguageModel, open_lm, scripted_lm, stopping
 
 ASK = [("system", "Judge."), ("user", "How good is this?")]
 
@@ -219,6 +219,35 @@ def test_closing_another_journal_of_the_same_file_lets_go_of_nothing(tmp_path: P
         assert free() == "True\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks of this kind")
+def test_a_thread_that_is_stopped_waits_for_no_other_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("active_critic.journal.LONGEST_TURN", 5.0)
+    path = tmp_path / "j.sqlite"
+    code = "import sys; from active_critic.journal import Journal\n"
+    code += "with Journal(sys.argv[1]) as j, j.asking('k'): print(flush=True); sys.stdin.read()"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code, path], **pipes) as other, Journal(path) as journal:
+        other.stdout.readline()
+        waiting = threading.Event()
+
+        def wait() -> None:
+            waiting.set()
+            with journal.asking("k"):
+                pass
+
+        def interrupted() -> None:
+            with stopping.threads(1) as pool:
+                jobs.append(pool.submit(wait))
+                waiting.wait()
+                raise KeyboardInterrupt
+
+        jobs: list[Future[None]] = []
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+        assert isinstance(jobs[0].exception(20), CancelledError)
+        other.stdin.close()
+
+
 def test_a_closed_journal_is_asked_for_nothing(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j.sqlite")
     journal.close()
@@ -334,6 +363,28 @@ def test_a_read_only_journal_is_a_clear_error(tmp_path: Path) -> None:
     folder.chmod(0o500)
     with pytest.raises(JournalError, match="closed"):
         Journal(folder / "j.sqlite")
+
+
+def test_a_read_only_file_is_a_clear_error_before_anything_is_paid_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "j.sqlite"
+    Journal(path).close()
+    path.chmod(0o444)
+    if os.access(path, os.W_OK):  # root may write anywhere
+        monkeypatch.setattr(os, "access", lambda given, mode: (given, mode) != (path, os.W_OK))
+    with pytest.raises(JournalError, match=r"j\.sqlite cannot be opened \(the file is read-only\)"):
+        Journal(path)
+
+
+def test_the_user_s_folder_may_be_written_as_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.setenv("ACTIVE_CRITIC_JOURNAL", "~/j.sqlite")
+    assert default_path() == tmp_path / "j.sqlite"
+    for path in ("~/k.sqlite", Path("~/k.sqlite")):
+        with Journal(path) as journal:
+            assert journal.path == tmp_path / "k.sqlite"
 
 
 def test_a_read_only_database_is_a_clear_error(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from os.path import expanduser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -132,6 +133,16 @@ def parse_fields(given: list[str] | None) -> dict[str, str]:
     return fields
 
 
+def check_train(train: float | None) -> None:
+    """Make sure that ``--train`` is a part.
+
+    Raises:
+        typer.BadParameter: It is none.
+    """
+    if train is not None and not 0 < train < 1:
+        raise typer.BadParameter(f"--train is a fraction between 0 and 1, not {train:g}")
+
+
 def refuse_same(output: Path | None, *others: Path | None) -> None:
     """Refuse to write over what is read, or over another output.
 
@@ -173,7 +184,12 @@ def _is_program(path: Path) -> bool:
 
 def journal_file(journal: str | None) -> Path | None:
     """The file that ``--journal`` names, or None."""
-    return None if journal is None or journal.strip().lower() == "none" else Path(journal)
+    return None if journal is None or journal.strip().lower() == "none" else at_home(Path(journal))
+
+
+def at_home(path: Path | None) -> Path | None:
+    """A path with the user's folder in place of ``~``, which shells leave as it is in ``--out=~/judge.json``."""
+    return None if path is None else Path(expanduser(path))  # noqa: PTH111  "~nobody" is a name like any other
 
 
 def print_json(document: Any) -> None:
@@ -229,6 +245,44 @@ def beside(model: LanguageModel | None, session: Session) -> str:
     return f"with {model.name}; journal: {session.journal or 'none'}" if model else "without a model"
 
 
+def refuse_model(
+    what: str,
+    lm: str | None,
+    *,
+    options: Mapping[str, Any],
+    journal: str | None = None,
+    budget: list[str] | None = None,
+    quiet: bool = False,
+) -> None:
+    """Refuse options that say which model is asked, where none is, and say which others are not used.
+
+    Args:
+        what: What asks no model.
+        lm: The model that was given, or None.
+        options: As for :func:`opened`, and so the rest.
+        journal: Where replies were to be kept.
+        budget: What was to be spent at most.
+        quiet: Say nothing.
+
+    Raises:
+        typer.BadParameter: A model, how it is reached, or a budget is given.
+    """
+    refused = {"--budget": budget, "--lm": lm}
+    refused |= {"--api-base": options["api_base"], "--api-key-env": options["api_key_env"]}
+    for option in (option for option, value in refused.items() if value):
+        raise typer.BadParameter(f"{option} has no meaning for {what}, which asks no model")
+    unused = {"--journal": journal, "--context": options["context"]}
+    unused |= {"--strict": options["strict"], "--workers": options["workers"]}
+    if names := [option for option, value in unused.items() if value]:
+        show_notes([f"{' and '.join(names)}: not used by {what}, which asks no model"], quiet=quiet)
+
+
+def typed(ctx: typer.Context, parameter: str) -> bool:
+    """Whether an option stands on the command line."""
+    source = ctx.get_parameter_source(parameter)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def opened_for(
     session: Session, fitted_with: Provenance, lm: str | None, **how: Any
 ) -> AbstractContextManager[LanguageModel | None]:
@@ -241,18 +295,12 @@ def opened_for(
         how: As for :func:`opened`.
 
     Raises:
-        typer.BadParameter: A budget is given, and no model is asked.
+        typer.BadParameter: A model or a budget is given, and no model is asked.
     """
     from active_critic.evaluators.base import NO_MODEL
 
     if fitted_with.model == NO_MODEL:
-        given = {"--budget": how.get("budget"), "--lm": lm, "--api-base": how["options"]["api_base"]}
-        for option in (option for option, value in given.items() if value):
-            raise typer.BadParameter(f"{option} has no meaning for this program, which asks no model")
-        unused = {"--journal": how.get("journal"), "--context": how["options"]["context"]}
-        unused |= {"--strict": how["options"]["strict"], "--workers": how["options"]["workers"]}
-        if names := [option for option, value in unused.items() if value]:
-            show_notes([f"{' and '.join(names)}: not used by this program, which asks no model"], quiet=how["quiet"])
+        refuse_model("this program", lm, **how)
         return nullcontext()
     return opened(session, lm or fitted_with.model, fitted_with=None if lm else fitted_with, **how)
 
@@ -306,6 +354,7 @@ def opened(
     from active_critic.evaluators.base import check_address
     from active_critic.journal import Journal, default_path
     from active_critic.lm import Budget, open_lm
+    from active_critic.lm.opening import check_name
 
     try:
         allowed = Budget.parse(budget) if budget else None
@@ -320,6 +369,7 @@ def opened(
         if fitted_with is not None:
             check_address(fitted_with, options.get("api_base"))
         if session.opener is None:
+            check_name(name, *map(options.get, ("api_base", "api_key_env", "workers")))
             _fetch_weights(name, options.get("api_base"), quiet=quiet)
         with _patient():
             model = (session.opener or open_lm)(name, **options)

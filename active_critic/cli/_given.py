@@ -46,10 +46,10 @@ def read_criteria(given: str | None) -> tuple[Criterion, ...] | None:
     if given.startswith("@"):
         from active_critic.evaluators import load_protocol
 
-        pinned: tuple[Criterion, ...] | None = getattr(load_protocol(given[1:]), "criteria", None)
-        if not pinned:
+        pinned = getattr(load_protocol(given[1:]), "criteria", None)
+        if not pinned or not isinstance(pinned, tuple):  # AutoCalibrate's is a text for each aspect
             raise DataError("this program has no criteria to pin", path=given[1:])
-        return pinned
+        return tuple(Criterion(name=c.name, definition=c.definition) for c in pinned)  # HD-Eval's hold more
     try:
         document = json.loads(_read(Path(given)), object_pairs_hook=no_repeats)
     except (ValueError, RecursionError) as problem:

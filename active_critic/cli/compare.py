@@ -73,10 +73,19 @@ def compare(
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of splits, fits and resampling.")] = 0,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Everything as .json, or a row a method as .csv."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Everything as .json, or a row a method as .csv.",
+            callback=common.at_home,
+        ),
     ] = None,
     predictions: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Every method's score of every example: .csv, .jsonl, ...")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Every method's score of every example: .csv, .jsonl, ...", callback=common.at_home
+        ),
     ] = None,
     journal: common.JournalPath = None,
     as_json: common.AsJson = False,
@@ -91,11 +100,12 @@ def compare(
     from active_critic.meta_evaluation.methods import needs_model, resolve
     from active_critic.meta_evaluation.splits import plan
 
-    common.refuse_same(out, labels, predictions)
-    common.refuse_same(predictions, labels)
+    common.refuse_same(out, labels, predictions, common.journal_file(journal))
+    common.refuse_same(predictions, labels, common.journal_file(journal))
     common.refuse_program(out, predictions)
     if folds is not None and train is not None:
         raise typer.BadParameter("--folds and --train are two ways to split; give one of them")
+    common.check_train(train)
     if test_documents is not None and train is None:
         raise typer.BadParameter("--test-documents goes with --train")
     names = [name.strip() for name in evaluators.split(",") if name.strip()]

@@ -46,9 +46,14 @@ def curve(
     resamples: Annotated[int, typer.Option(metavar="N", min=0, help="Of the documents, for the intervals.")] = 1000,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of splits, fits and resampling.")] = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Everything as .json, or a row a size as .csv.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Everything as .json, or a row a size as .csv.", callback=common.at_home
+        ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE.svg", help="A picture of the curve.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.svg", help="A picture of the curve.", callback=common.at_home)
+    ] = None,
     journal: common.JournalPath = None,
     as_json: common.AsJson = False,
     quiet: common.Quiet = False,
@@ -61,8 +66,8 @@ def curve(
     from active_critic.errors import FitError
     from active_critic.meta_evaluation.methods import needs_model, resolve
 
-    common.refuse_same(out, labels, plot)
-    common.refuse_same(plot, labels)
+    common.refuse_same(out, labels, plot, common.journal_file(journal))
+    common.refuse_same(plot, labels, common.journal_file(journal))
     common.refuse_program(out, plot)
     if plot is not None and plot.suffix.lower() != ".svg":
         raise typer.BadParameter(f"--plot {plot} is no .svg file; the picture is SVG, so name it FILE.svg")
@@ -125,6 +130,7 @@ def curve(
     if as_json:
         common.print_json(found.to_dict())
     else:
+        common.show_notes([note for note in found.notes if note not in {*data.notes, *notes}], quiet=quiet)
         from active_critic.cli._curve_view import curve_account
 
         common.console(stderr=False).print(curve_account(found))

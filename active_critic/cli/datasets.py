@@ -105,7 +105,12 @@ def get(
     name: Annotated[str, typer.Argument(help="A name from `datasets list`.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Where the records go; default: NAME.jsonl in this folder."),
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Where the records go; default: NAME.jsonl in this folder.",
+            callback=common.at_home,
+        ),
     ] = None,
     source: Annotated[
         Path | None,

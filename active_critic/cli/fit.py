@@ -43,7 +43,10 @@ def fit(
         Path,
         typer.Argument(metavar="EXAMPLES", help="Scored examples: .csv, .tsv, .json, .jsonl (or .gz), .parquet."),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="PROGRAM.json", help="Where the program goes.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="PROGRAM.json", help="Where the program goes.", callback=common.at_home),
+    ],
     fields: common.Fields = None,
     scale: common.Scale = None,
     lm: common.Lm = "local",
@@ -92,7 +95,10 @@ def fit(
         float | None, typer.Option(metavar="FRACTION", help="Fit on this part only, whole documents, by the seed.")
     ] = None,
     rest: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --train: where the rows that were held back go.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="With --train: where the rows that were held back go.", callback=common.at_home
+        ),
     ] = None,
     seed: Annotated[
         int, typer.Option(metavar="N", min=0, help="Of the split, batches, sets, folds and resampling.")
@@ -144,9 +150,14 @@ def fit(
     common.refuse_program(rest)
     if rest is not None and train is None:
         raise typer.BadParameter("--rest needs --train, which says how much is held back")
-    if train is not None and not 0 < train < 1:
-        raise typer.BadParameter(f"--train is a fraction between 0 and 1, not {train:g}")
+    common.check_train(train)
     make = _maker(ctx, evaluator, settings)
+    options = common.model_options(api_base, api_key_env, context, strict, workers)
+    if not make.needs_model:
+        named = lm if common.typed(ctx, "lm") else None
+        common.refuse_model(evaluator, named, options=options, journal=journal, budget=budget, quiet=quiet)
+        if estimate:
+            raise typer.BadParameter(f"--estimate has no meaning for {evaluator}, which asks no model")
     columns = common.parse_fields(fields)
     given_scale = Scale.parse(scale) if scale is not None else None
     data = read_examples(examples, fields=columns, scale=given_scale)
@@ -188,7 +199,6 @@ def fit(
 
     from active_critic.cli._progress import Display
 
-    options = common.model_options(api_base, api_key_env, context, strict, workers)
     with ExitStack() as stack:
         model = None
         if make.needs_model:
@@ -198,13 +208,9 @@ def fit(
             f"fitting on {len(data)} examples, scale {scale_of(data)}, {common.beside(model, ctx.obj)}", quiet=quiet
         )
         given = {**shared, **(own if evaluator == OURS else {})}
-        if model is None and budget:
-            raise typer.BadParameter(f"--budget has no meaning for {evaluator}, which asks no model")
-        if estimate:
+        if estimate and model is not None:
             from active_critic.cli._estimate import tell
 
-            if model is None:
-                raise typer.BadParameter(f"--estimate has no meaning for {evaluator}, which asks no model")
             tell(model, lambda twin: make(twin, given).fit(data), as_json=as_json, quiet=quiet, data=data)
             return
         critic = make(model, given)
@@ -223,7 +229,7 @@ def fit(
             "signature": critic.signature,
             "evaluator": evaluator,
             "task_description": getattr(program, "task_description", None),
-            "criteria": [criterion.model_dump() for criterion in getattr(program, "criteria", ())],
+            "criteria": _criteria(getattr(program, "criteria", ())),
             "demonstrations": len(program.shown),
             "rest": str(rest) if rest else None,
             "report": report or None,
@@ -242,6 +248,13 @@ def fit(
     common.console(stderr=False).print(program_account(program))
     done = f"{critic.signature}\nsaved in {out}; score with: {score_with}"
     common.console(stderr=False).print(f"\n{plain(done, lines=True)}", markup=False, highlight=False)
+
+
+def _criteria(criteria: Any) -> list[dict[str, Any]]:
+    """The criteria of a program, each with its name and definition."""
+    if isinstance(criteria, Mapping):  # AutoCalibrate's: a text for each aspect
+        return [{"name": name, "definition": definition} for name, definition in criteria.items()]
+    return [criterion.model_dump() for criterion in criteria]
 
 
 @dataclass(frozen=True)
@@ -281,16 +294,17 @@ def _maker(ctx: typer.Context, name: str, settings: list[str] | None) -> _Maker:
     except FitError as problem:
         raise typer.BadParameter(str(problem)) from None
     for option, parameter in _OPTIONS.items():
-        source = ctx.get_parameter_source(option)
-        typed = source is not None and source.name == "COMMANDLINE"
-        if typed and parameter in given and option != "sampling":
-            raise typer.BadParameter(f"--{option.replace('_', '-')} and --set {parameter}=... say the same; give one")
-        if typed and parameter not in known.parameters and option != "seed":  # the split has one, too
+        if not common.typed(ctx, option):
+            continue
+        if parameter not in known.parameters and option != "seed":  # the split has one, too
             own = ", ".join(known.parameters)
             there = f"it has {own} (--set PARAMETER=VALUE)" if own else "it has none"
             if option in known.parameters:
                 there = f"its own is given with --set {option}=VALUE"
             raise typer.BadParameter(f"--{option.replace('_', '-')} has no meaning for {name}; {there}")
+        same = option if option == "sampling" else parameter
+        if same in given:
+            raise typer.BadParameter(f"--{option.replace('_', '-')} and --set {same}=... say the same; give one")
     return _Maker(known, given)
 
 

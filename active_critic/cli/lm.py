@@ -153,19 +153,14 @@ def serve(
     ] = None,
 ) -> None:
     """Serve an embedded model on loopback for any OpenAI client, until Ctrl-C."""
-    import os
     import signal
 
-    from active_critic.errors import AuthenticationFailed
     from active_critic.lm.catalogue import find
+    from active_critic.lm.opening import named_key
     from active_critic.lm.server import LocalServer
     from active_critic.lm.weights import means_path, open_weights
 
-    key = None
-    if api_key_env is not None:
-        key = os.environ.get(api_key_env)
-        if not key:
-            raise AuthenticationFailed(f"the environment variable {api_key_env} holds no key; set it and try again")
+    key = None if api_key_env is None else named_key(api_key_env)
     if not means_path(name):
         pull_with_progress(find(name))
     path, _, model = open_weights(name)

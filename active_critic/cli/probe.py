@@ -63,7 +63,8 @@ def probe(
     estimate: common.Estimated = False,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of what is done to the texts, and resampling.")] = 0,
     json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Everything, as one JSON document.")
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Everything, as one JSON document.", callback=common.at_home),
     ] = None,
     csv_file: Annotated[
         Path | None,
@@ -71,6 +72,7 @@ def probe(
             "--csv",
             metavar="FILE",
             help="A row a family of attacks, or for each aspect or criterion under each perturbation.",
+            callback=common.at_home,
         ),
     ] = None,
     journal: common.JournalPath = None,
@@ -88,7 +90,7 @@ def probe(
     from active_critic.records import Usage
 
     names = None if families is None else [name.strip() for name in families.split(",") if name.strip()]
-    _check_outputs(json_file, csv_file, program, items)
+    _check_outputs(json_file, csv_file, program, items, common.journal_file(journal))
     _check_names(names, attacks=attacks, by=by)
     protocol = load_protocol(program)
     if protocol.provenance.model == NO_MODEL and (estimate or by == "model"):
@@ -116,6 +118,8 @@ def probe(
                 return run(from_protocol(protocol, stand_in, journal=None), data, names, seed, None)
 
             tell(model, rehearse, as_json=False, quiet=quiet)
+            if unwritten := [option for option, path in (("--json", json_file), ("--csv", csv_file)) if path]:
+                common.show_notes([f"{' and '.join(unwritten)}: an estimate writes no file"], quiet=quiet)
             return
         evaluator = from_protocol(protocol, model, journal=None)
         what = "attacking" if attacks else "perturbing"
@@ -183,8 +187,8 @@ def _check_names(names: list[str] | None, *, attacks: bool, by: By | None) -> No
         raise typer.BadParameter(f"--families: {problem}") from None
 
 
-def _check_outputs(json_file: Path | None, csv_file: Path | None, *inputs: Path) -> None:
-    """Refuse outputs that are inputs or each other, and names that promise another format.
+def _check_outputs(json_file: Path | None, csv_file: Path | None, *inputs: Path | None) -> None:
+    """Refuse outputs that are inputs, the journal or each other, and names that promise another format.
 
     Raises:
         typer.BadParameter: Two paths are the same file, or a name does not end as it should.

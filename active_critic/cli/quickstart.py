@@ -42,9 +42,10 @@ def quickstart(
     lm: common.Lm = "local",
     api_base: common.ApiBase = None,
     api_key_env: common.ApiKeyEnv = None,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="PROGRAM.json", help="Where the program goes.")] = Path(
-        "quickstart.json"
-    ),
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="PROGRAM.json", help="Where the program goes.", callback=common.at_home),
+    ] = Path("quickstart.json"),
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Another seed, another split and search.")] = 0,
     journal: common.JournalPath = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")] = False,

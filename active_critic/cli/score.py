@@ -36,7 +36,13 @@ def score(
     items: Annotated[Path, typer.Argument(metavar="ITEMS", help="Items to score, in any format that `fit` reads.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Where verdicts go: .jsonl, .csv, .tsv or .json (or .gz)."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where verdicts go: .jsonl, .csv, .tsv or .json (or .gz).",
+            callback=common.at_home,
+        ),
     ] = None,
     fields: common.Fields = None,
     lm: common.ProgramLm = None,

@@ -32,7 +32,13 @@ def suggest(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="The chosen rows: .jsonl, .csv, .tsv or .json (or .gz)."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="The chosen rows: .jsonl, .csv, .tsv or .json (or .gz).",
+            callback=common.at_home,
+        ),
     ] = None,
     fields: common.Fields = None,
     lm: common.ProgramLm = None,
@@ -61,7 +67,7 @@ def suggest(
     from active_critic.suggesting import Pool
     from active_critic.writing import RecordWriter
 
-    common.refuse_same(out, pool, program, labelled)
+    common.refuse_same(out, pool, program, labelled, common.journal_file(journal))
     common.refuse_program(out)
     columns = common.parse_fields(fields)
     protocol = load_protocol(program)

@@ -85,7 +85,12 @@ def fit(
         FitError: There is no such parameter; and as for :meth:`Evaluator.fit`.
     """
     _refuse_unknown("fit", settings, [*signature(ActiveCritic).parameters, "fields", "scale", "progress"])
-    return ActiveCritic(lm, **settings).fit(examples, fields=fields, scale=scale, progress=progress)
+    critic = ActiveCritic(lm, **settings)
+    try:
+        return critic.fit(examples, fields=fields, scale=scale, progress=progress)
+    except BaseException:
+        critic.close()  # nobody else can
+        raise
 
 
 def load(path: str | Path, lm: Any = None, *, journal: JournalPath = "default", **unknown: Any) -> Evaluator:

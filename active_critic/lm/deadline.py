@@ -8,6 +8,8 @@ from concurrent.futures import Future, wait
 from contextvars import copy_context
 from typing import TypeVar
 
+from active_critic.lm.stopping import stoppable
+
 Result = TypeVar("Result")
 
 
@@ -37,15 +39,18 @@ def within(seconds: float, work: Callable[[], Result]) -> Result:
 def finished(work: Callable[[], Result]) -> Result:
     """What the work comes to, which Ctrl-C does not cut short: it is waited for, and then stops what comes after.
 
+    It begins no further call itself, nor waits for one (see ``stopping``).
     Only the main thread is interrupted, so only there is the work done in another. A second Ctrl-C leaves it behind.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
-    done, thread = _prepared(work)
+    with stoppable() as stopped:
+        done, thread = _prepared(work)
     try:
         thread.start()
         return done.result()
     except KeyboardInterrupt:
+        stopped.set()
         if thread.ident is not None:  # it was begun
             wait([done])
         raise

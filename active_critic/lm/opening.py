@@ -70,9 +70,15 @@ def open_lm(
         MissingExtra: An embedded model needs ``pip install "active-critic[local]"``.
         DownloadFailed: The weights could not be fetched.
     """
+    allowed = Budget.parse(budget) if isinstance(budget, str) else budget
     model = _open(name, api_base, api_key_env, context, strict, workers, timeout)
-    if budget is not None:
-        model.budget = Budget.parse(budget) if isinstance(budget, str) else budget
+    if allowed is not None:
+        try:
+            model.budget = allowed
+        except BaseException:
+            if model is not name:
+                model.close()
+            raise
     return model
 
 
@@ -93,11 +99,8 @@ def _open(
             what = "a LanguageModel" if isinstance(name, LanguageModel) else "a dspy.LM"
             raise ModelError(f"{' and '.join(given)}: {what} brings its own; leave that out, or give the model's name")
         return name if isinstance(name, LanguageModel) else _wrap(name, workers or REMOTE_WORKERS, context)
-    if not name.strip():
-        raise UnknownModel("the model's name is empty; give for example local or openai/gpt-4.1-mini")
-    if api_base is None and ("/" not in name or name.lower().endswith(".gguf")):
-        if (workers or 1) > 1:
-            raise ModelError(f"{name} is embedded, and answers one call at a time; leave workers (--workers) out")
+    check_name(name, api_base, api_key_env, workers)
+    if _is_embedded(name, api_base):
         model = _open_local(name, context or 16384, strict, timeout or LOCAL_TIMEOUT)
     else:
         model = _open_remote(
@@ -106,6 +109,41 @@ def _open(
     options = {"--api-base": api_base, "--api-key-env": api_key_env}
     model.named_by = (name, *(part for option, value in options.items() if value for part in (option, value)))
     return model
+
+
+def check_name(
+    name: str, api_base: str | None = None, api_key_env: str | None = None, workers: int | None = None
+) -> None:
+    """Refuse what no model can be opened by, before anything is fetched or started; arguments as for :func:`open_lm`.
+
+    Raises:
+        UnknownModel: The name is empty.
+        ModelError: The name is or holds an address that belongs elsewhere, or the model has no use for an option.
+    """
+    if not name.strip():
+        raise UnknownModel("the model's name is empty; give for example local or openai/gpt-4.1-mini")
+    before, marks, after = name.strip().partition("://")
+    provider, _, scheme = before.rpartition("/")  # "huggingface/https://..." is a name
+    if marks:
+        address = f"{scheme}://{after}"
+        try:
+            shown = without_userinfo(address)
+        except ValueError:
+            shown = f"{scheme}://..."
+        if not provider or shown != address:
+            raise ModelError(
+                f"{shown} stands where the name of a model belongs; give the address with api_base (--api-base), and "
+                "keys in environment variables"
+            )
+    if _is_embedded(name, api_base):
+        if (workers or 1) > 1:
+            raise ModelError(f"{name} is embedded, and answers one call at a time; leave workers (--workers) out")
+        if api_key_env is not None:
+            raise ModelError(f"{name} is embedded, and asks for no key; leave api_key_env (--api-key-env) out")
+
+
+def _is_embedded(name: str, api_base: str | None) -> bool:
+    return api_base is None and ("/" not in name or name.lower().endswith(".gguf"))
 
 
 def found_by_name(name: str) -> bool:
@@ -183,11 +221,7 @@ def _open_remote(
             "embedded model or of an endpoint of one's own; leave it out, and measure with score --repeat"
         )
     settings: dict[str, Any] = {"timeout": timeout}
-    key = None
-    if api_key_env is not None:
-        key = _key_in(api_key_env)
-        if not key:
-            raise AuthenticationFailed(f"the environment variable {api_key_env} holds no key; set it and try again")
+    key = None if api_key_env is None else named_key(api_key_env)
     if api_base is not None:
         api_base = settings["api_base"] = _address(api_base)
     try:
@@ -292,6 +326,18 @@ def _spare_loopback_the_proxy(host: str) -> None:
     spared = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     if spared != "*" and host not in [entry.strip() for entry in spared.split(",")]:
         os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(filter(None, (spared, host)))
+
+
+def named_key(variable: str) -> str:
+    """The key in the environment variable that the user names.
+
+    Raises:
+        AuthenticationFailed: It holds none, or what no key can hold.
+    """
+    key = _key_in(variable)
+    if not key:
+        raise AuthenticationFailed(f"the environment variable {variable} holds no key; set it and try again")
+    return key
 
 
 def _key_in(variable: str) -> str | None:

@@ -6,7 +6,6 @@ take the caller along, and stopping it frees its memory. The child ends by itsel
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import http.client
 import importlib.util
@@ -19,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, NoReturn, Self
@@ -50,7 +50,8 @@ _BOOT = (
 class LocalServer:
     """An OpenAI-compatible server for one GGUF file, on loopback, with one slot and a prefix cache.
 
-    Use it as a context manager, or call :meth:`start` and :meth:`close`. It also stops when the interpreter exits.
+    Use it as a context manager, or call :meth:`start` and :meth:`close`. It also stops when nothing refers to it any
+    more, and when the interpreter exits.
 
     Attributes:
         weights: The GGUF file.
@@ -90,6 +91,7 @@ class LocalServer:
         self._process: subprocess.Popen[bytes] | None = None
         self._log: Path | None = None
         self._owner = 0
+        self._end: weakref.finalize[[subprocess.Popen[bytes], Path, int], LocalServer] | None = None
 
     def __repr__(self) -> str:
         return f"LocalServer({str(self.weights)!r}, alias={self.alias!r}, context={self.context}, port={self.port})"
@@ -121,7 +123,6 @@ class LocalServer:
         self.close()
         self._owner = os.getpid()
         self._log = _new_log()
-        atexit.register(self.close)
         try:
             self._launch(self._log)
         except BaseException:
@@ -146,15 +147,9 @@ class LocalServer:
         """
         if self._owner != os.getpid():
             return
-        atexit.unregister(self.close)
-        process, self._process = self._process, None
-        if process is not None:
-            failed = process.poll() is not None
-            _stop(process)
-            if self._log is not None and not failed:
-                # Elsewhere than on POSIX, a file that is still open somewhere cannot be removed.
-                with contextlib.suppress(OSError):
-                    self._log.unlink(missing_ok=True)
+        self._process = None
+        if self._end is not None:
+            self._end()
 
     def log_tail(self, lines: int = 8) -> str:
         """The last lines llama.cpp wrote to its log, which holds warnings and errors only; empty without any."""
@@ -226,6 +221,7 @@ class LocalServer:
                 start_new_session=os.name == "posix",
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
+        self._end = weakref.finalize(self, _end, process, log, self._owner)
         if process.stdin is None or process.stdout is None:
             raise ModelError("the local server was started without pipes")
         with contextlib.suppress(OSError):
@@ -319,6 +315,18 @@ def _read_line(stream: IO[bytes], timeout: float) -> bytes | None:
         return lines.get(timeout=timeout)
     except queue.Empty:
         return None
+
+
+def _end(process: subprocess.Popen[bytes], log: Path, owner: int) -> None:
+    """Stop a server, if this is the process that started it, and remove its log, unless it had ended by itself."""
+    if owner != os.getpid():
+        return
+    failed = process.poll() is not None
+    _stop(process)
+    if not failed:
+        # Elsewhere than on POSIX, a file that is still open somewhere cannot be removed.
+        with contextlib.suppress(OSError):
+            log.unlink(missing_ok=True)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

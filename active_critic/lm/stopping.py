@@ -29,6 +29,17 @@ def threads(number: int) -> Iterator[ThreadPoolExecutor]:
             raise
 
 
+@contextmanager
+def stoppable() -> Iterator[threading.Event]:
+    """For the length of a ``with`` block, this thread and what takes over its context are stopped by this event."""
+    stopped = threading.Event()
+    before = _STOPPED.set(stopped)
+    try:
+        yield stopped
+    finally:
+        _STOPPED.reset(before)
+
+
 def check() -> None:
     """To be called before a call is made.
 

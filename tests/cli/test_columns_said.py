@@ -107,18 +107,33 @@ def test_a_seed_below_zero_is_refused_before_anything_is_paid_for(run: Any, exam
 
 
 def test_an_option_and_a_setting_of_the_same_meaning_are_refused(run: Any, examples: Path) -> None:
-    for option in (["--demos", 2, "--set", "demos=3"], ["--seed", 1, "--set", "seed=2"]):
+    sampling = ["--sampling", "uniform", "--set", "sampling=stratified"]
+    for option in (["--demos", 2, "--set", "demos=3"], ["--seed", 1, "--set", "seed=2"], sampling):
         done = run("fit", examples, "-o", "q.json", *option, opener=refuse)
         assert done.code == 2
         assert "say the same" in done.err
 
 
-@pytest.mark.parametrize("option", [["--lm", "openai/x"], ["--api-base", "http://127.0.0.1:9/v1"]])
+MODEL = [["--lm", "openai/x"], ["--api-base", "http://127.0.0.1:9/v1"], ["--api-key-env", "MY_KEY"]]
+
+
+@pytest.mark.parametrize("option", MODEL)
 def test_a_model_for_a_program_that_asks_none_is_refused(run: Any, surface: Path, tmp_path: Path, option: Any) -> None:
     items = write(tmp_path / "i.jsonl", rows(3))
     done = run("score", surface, items, "-o", "v.jsonl", *option, opener=refuse)
     assert done.code == 2
     assert f"{option[0]} has no meaning for this program" in done.err
+
+
+@pytest.mark.parametrize("option", [*MODEL, ["--lm", "local"]])
+def test_a_model_for_a_fit_that_asks_none_is_refused(run: Any, examples: Path, option: Any) -> None:
+    done = run("fit", examples, "-o", "s.json", "--evaluator", "surface", *option, opener=refuse)
+    assert done.code == 2
+    assert f"{option[0]} has no meaning for surface, which asks no model" in " ".join(done.err.split())
+    how = ("--journal", "j.sqlite", "--workers", 4)
+    done = run("fit", examples, "-o", "s.json", "--evaluator", "surface", *how, opener=refuse)
+    assert done.code == 0
+    assert "--journal and --workers: not used by surface, which asks no model" in " ".join(done.err.split())
 
 
 def test_options_that_a_program_without_a_model_does_not_use_are_named(run: Any, surface: Path, tmp_path: Path) -> None:

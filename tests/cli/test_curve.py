@@ -37,6 +37,7 @@ def test_tables_that_people_read_and_advice_last(run, labels) -> None:
         assert word in done.out
     assert done.out.strip().splitlines()[-1].startswith("Advice: ")
     assert "active-critic-coarse fitted on 5, 10 of 30 labels, 2 times, with local; journal: " in done.err
+    assert "note: the texts are of 9 documents: intervals over so few say little of others" in done.err
     assert "\x1b" not in done.out + done.err
 
 
@@ -129,6 +130,8 @@ def test_what_fails_is_said_and_the_exit_code_says_so(run, labels) -> None:
         (("--plot", "c.png"), "FILE.svg"),
         (("--out", "labels.jsonl"), "would be written over"),
         (("--out", "c.svg", "--plot", "c.svg"), "would be written over"),
+        (("--out", "j.json", "--journal", "j.json"), "would be written over"),
+        (("--plot", "j.svg", "--journal", "j.svg"), "would be written over"),
     ],
 )
 def test_usage_errors_come_before_anything_is_paid_for(run, labels, options, said) -> None:

@@ -47,6 +47,31 @@ def test_every_evaluator_is_fitted_saved_shown_and_scored_with(run, examples, na
     assert all(1 <= verdict["score"] <= 5 for verdict in verdicts)
 
 
+@pytest.mark.parametrize("name", QUICK)
+def test_the_document_of_a_fit_names_the_criteria_of_any_evaluator(run, examples, name) -> None:
+    how = {"opener": refuse if name == "surface" else filling}
+    command = ["fit", examples, "-o", "p.json", "--scale", "1..5", "--evaluator", name, *QUICK[name], "--json"]
+    done = run(*command, **how)
+    assert done.code == 0, done.err
+    found = done.document["criteria"]
+    assert all(criterion["name"] and criterion["definition"] for criterion in found)
+    assert bool(found) == (name in {"g-eval", "auto-calibrate", "hd-eval"})
+
+
+def test_criteria_are_pinned_without_what_else_an_evaluator_keeps_of_them(run, examples) -> None:
+    for name in ("hd-eval", "auto-calibrate"):
+        how = ["--scale", "1..5", "--evaluator", name, *QUICK[name]]
+        assert run("fit", examples, "-o", f"{name}.json", *how, opener=filling).code == 0
+    pin = ["--scale", "1..5", "--evaluator", "g-eval", *QUICK["g-eval"], "--criteria"]
+    assert run("fit", examples, "-o", "p.json", *pin, "@hd-eval.json", opener=filling).code == 0
+    pinned = load("p.json")
+    assert {name for criterion in pinned.criteria for name in criterion} == {"name", "definition"}
+    own = load("hd-eval.json").fitted.criteria
+    assert [c.name for c in pinned.fitted.criteria] == [c.name for c in own]
+    failed = run("fit", examples, "-o", "q.json", *pin, "@auto-calibrate.json", opener=refuse)
+    assert (failed.code, "this program has no criteria to pin" in failed.err) == (3, True)
+
+
 def test_settings_reach_the_evaluator_and_the_document_says_so(run, examples) -> None:
     how = ["--scale", "1..5", "--evaluator", "ice", "--set", "shots=2", "--set", "sampling=stratified", "--seed", "5"]
     done = run("fit", examples, "-o", "p.json", *how, "--json", opener=filling)

@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 
 from active_critic.cli.lm import app
 from active_critic.errors import AuthenticationFailed, UnknownModel
+from active_critic.lm import server
 from active_critic.lm.catalogue import CATALOGUE, find
+from active_critic.lm.server import LocalServer
 from active_critic.lm.weights import pull
 
 
@@ -46,6 +48,25 @@ def test_a_key_variable_that_is_empty_is_named(monkeypatch) -> None:
     monkeypatch.delenv("AC_NO_KEY", raising=False)
     with pytest.raises(AuthenticationFailed, match="AC_NO_KEY"):
         CliRunner().invoke(app, ["serve", "--api-key-env", "AC_NO_KEY"], catch_exceptions=False)
+
+
+def test_a_key_to_serve_with_is_read_as_clients_read_theirs(tmp_path, monkeypatch) -> None:
+    class Started(LocalServer):
+        def start(self) -> LocalServer:
+            keys.append(self.api_key)
+            raise KeyboardInterrupt
+
+    keys: list[str] = []
+    monkeypatch.setattr(server, "LocalServer", Started)
+    (tmp_path / "m.gguf").write_bytes(b"GGUF")
+    command = ["serve", str(tmp_path / "m.gguf"), "--api-key-env", "AC_KEY"]
+    monkeypatch.setenv("AC_KEY", "s3cret\n")
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert keys == ["s3cret"]
+    monkeypatch.setenv("AC_KEY", "s3\ncret")
+    with pytest.raises(AuthenticationFailed, match="AC_KEY") as caught:
+        CliRunner().invoke(app, command, catch_exceptions=False)
+    assert "cret" not in str(caught.value)
 
 
 @pytest.mark.model

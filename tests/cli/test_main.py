@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import typer
+from conftest_cli import FIT, refuse
 from loopback import Say, serving
 
 from active_critic import __version__, errors
@@ -329,6 +330,30 @@ def test_weights_that_are_missing_are_announced_and_fetched_before_anything_else
     said = capfd.readouterr().err
     assert "1,117 MB (Apache-2.0)" in said
     assert "qwen2.5-coder-1.5b could not be fetched" in said
+
+
+@pytest.mark.parametrize("option", [["--workers", "4"], ["--api-key-env", "NO_KEY"]])
+def test_an_option_that_a_model_has_no_use_for_is_refused_before_its_weights_are_fetched(
+    examples, capfd, monkeypatch, tmp_path, option
+) -> None:
+    monkeypatch.setenv("ACTIVE_CRITIC_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("active_critic.cli.lm.pull_with_progress", lambda model, quiet: refuse(model.name))
+    assert main(["fit", str(examples), "--out", str(tmp_path / "p.json"), *option]) == 4
+    assert f"({option[0]}) out" in capfd.readouterr().err
+
+
+def test_a_tilde_in_an_option_is_the_user_s_folder(run, examples, tmp_path, monkeypatch) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    fitted = run("fit", examples, "--out=~/p.json", "--journal=~/j", "--train=0.6", "--rest=~/r.jsonl", *FIT)
+    assert fitted.code == 0, fitted.err
+    assert run("score", home / "p.json", examples, "--out=~/s.jsonl", "--journal=~/j").code == 0
+    assert {"p.json", "j", "r.jsonl", "s.jsonl"} <= {path.name for path in home.iterdir()}
+    assert not (tmp_path / "~").exists()
+    refused = run("score", home / "p.json", examples, f"--out={home}/k", "--journal=~/k", opener=refuse)
+    assert "k would be written over" in " ".join(refused.err.split())
 
 
 def test_an_unknown_model_names_the_nearest(examples, capfd, tmp_path) -> None:

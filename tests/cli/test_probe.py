@@ -89,6 +89,7 @@ def test_what_it_would_take_is_told_without_a_call(run, program, items) -> None:
     assert (done.code, asked) == (0, []), done.err
     assert "18 calls" in done.out  # six texts, each as it is and attacked twice
     assert not Path("a.json").exists()
+    assert "note: --json: an estimate writes no file" in done.err
 
 
 def test_limit_and_seed(run, program, items) -> None:
@@ -131,6 +132,9 @@ def test_what_cannot_be_is_told_before_anything_is_paid_for(run, program, items,
     assert run("probe", program, items, "--attacks", "--csv", "a.json", opener=refuse).code == 2
     assert run("probe", program, items, "--attacks", "--json", "no/a.json", opener=refuse).code == 5
     assert run("probe", program, items, "--attacks", "--json", program, opener=refuse).code == 2
+    for option in ("--json", "--csv"):
+        same = run("probe", program, items, option, f"j.{option[2:]}", "--journal", f"j.{option[2:]}", opener=refuse)
+        assert (same.code, "would be written over" in " ".join(same.err.split())) == (2, True)
     assert run("probe", program, "nope.jsonl", "--attacks", opener=refuse).code == 3
     assert run("probe", "nope.json", items, "--attacks", opener=refuse).code == 5
     Path("empty.jsonl").write_text("")

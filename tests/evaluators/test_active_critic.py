@@ -15,7 +15,7 @@ from simulated import CRITERIA, form, last_item, simulated_lm
 import active_critic
 from active_critic.calibration import Calibration
 from active_critic.errors import DataError, EndpointDown, FitError
-from active_critic.evaluators import ActiveCritic, load
+from active_critic.evaluators import ActiveCritic, base, load
 from active_critic.evaluators._fitting import given_criteria
 from active_critic.lm import Capabilities, LanguageModel, Turn, open_lm, scripted_lm
 from active_critic.protocols import CriticProtocol
@@ -148,6 +148,21 @@ def test_the_shorthand_is_the_same_fit() -> None:
     critic = active_critic.fit(data, lm=simulated_lm(), fields={"score": "quality"}, scale="0..5", **SMALL)
     assert critic.fitted.demos == fitted().fitted.demos
     assert critic.fitted.provenance.data_sha256 == fitted().fitted.provenance.data_sha256
+
+
+def test_the_shorthand_closes_the_model_that_it_opened_when_it_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Model(LanguageModel):
+        def close(self) -> None:
+            closed.append(self.name)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    closed: list[str] = []
+    monkeypatch.setattr(base, "open_lm", lambda name: Model(name, interrupted))
+    with pytest.raises(KeyboardInterrupt):
+        active_critic.fit(examples(), lm="mine", scale="0..5", **SMALL)
+    assert closed == ["mine"]
 
 
 def test_the_reading_follows_what_the_model_can_do() -> None:

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 
 import pytest
 
+from active_critic.lm import stopping
 from active_critic.lm.deadline import finished, within
 
 
@@ -62,6 +63,25 @@ def test_work_is_finished_though_ctrl_c_was_pressed_and_what_comes_after_is_not_
     with pytest.raises(KeyboardInterrupt):
         finished(work)
     assert did == ["kept"]
+
+
+@pytest.mark.usefixtures("_ctrl_c")
+def test_work_begins_no_other_call_after_ctrl_c_nor_waits_for_one() -> None:
+    did: list[str] = []
+
+    def work() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        stopping.pause(20)
+        did.append("waited")
+        stopping.check()
+        did.append("asked")
+
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        finished(work)
+    assert did == ["waited"]
+    assert time.monotonic() - started < 10
+    stopping.check()  # what comes after may ask again
 
 
 @pytest.mark.usefixtures("_ctrl_c")

@@ -90,6 +90,18 @@ def test_a_password_in_the_address_is_refused_and_not_shown(address: str) -> Non
     assert "user:" not in str(caught.value)
 
 
+@pytest.mark.parametrize("api_base", [None, "http://127.0.0.1:9/v1"])
+@pytest.mark.parametrize("name", ["https://me:hunter2@host/v1", "huggingface/https://me:hunter2@host", "x://hunter2@["])
+def test_an_address_in_place_of_a_name_is_refused_and_its_password_not_shown(name: str, api_base: str | None) -> None:
+    with pytest.raises(errors.ModelError, match=r"give the address with api_base \(--api-base\)") as caught:
+        open_lm(name, api_base=api_base)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_an_address_may_be_part_of_a_name() -> None:
+    assert open_lm("huggingface/https://mine.example").name == "huggingface/https://mine.example"
+
+
 def test_an_address_in_the_environment_is_used_and_is_part_of_what_is_asked(
     loopback: Loopback, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -296,6 +308,8 @@ def test_options_that_a_model_has_no_use_for_are_refused(loopback: Loopback, tmp
     own.write_bytes(b"GGUF")
     with pytest.raises(errors.ModelError, match="embedded, and answers one call at a time"):
         open_lm(str(own), workers=2)
+    with pytest.raises(errors.ModelError, match="embedded, and asks for no key"):
+        open_lm(str(own), api_key_env="NO_SUCH_VARIABLE")
     with pytest.raises(errors.ModelError, match="a provider promises no such thing as strict"):
         open_lm("openai/x", strict=True)
     wrapped = dspy.LM("openai/x", api_base=loopback.api_base, api_key="k")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import importlib.util
 import json
 import os
@@ -14,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from active_critic.errors import MissingExtra, ModelError
+from active_critic.errors import DataError, MissingExtra, ModelError
+from active_critic.lm import open_lm
+from active_critic.lm import server as server_module
 from active_critic.lm.catalogue import find
 from active_critic.lm.server import LocalServer
 from active_critic.lm.weights import cache_root, pull
@@ -62,6 +65,71 @@ def test_keys_are_random_and_not_shown() -> None:
 
 def test_closing_what_was_not_started_is_harmless() -> None:
     LocalServer(Path("a.gguf"), alias="x").close()
+
+
+# ---- with a stand-in for llama.cpp
+
+STAND_IN = """
+import json, os, sys, threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+class Answer(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"default_generation_settings": {"n_ctx": 512}}')
+    def log_message(self, *_):
+        pass
+
+sys.stdin.readline()
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
+server = HTTPServer(("127.0.0.1", 0), Answer)
+print(json.dumps({"port": server.server_port}), flush=True)
+server.serve_forever()
+"""
+
+
+@pytest.fixture
+def _stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "m.gguf").write_bytes(b"GGUF")
+    monkeypatch.setenv("ACTIVE_CRITIC_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(server_module, "_BOOT", STAND_IN)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: "there")
+
+
+@pytest.mark.usefixtures("_stand_in")
+def test_a_server_that_nobody_refers_to_is_stopped(tmp_path) -> None:
+    running = LocalServer(tmp_path / "m.gguf", alias="x").start()
+    process = running._process
+    assert running.alive
+    assert running.context == 512
+    del running
+    gc.collect()
+    assert process.poll() is not None
+    assert list((tmp_path / "cache" / "logs").iterdir()) == []
+
+
+@pytest.mark.usefixtures("_stand_in")
+def test_a_server_that_was_closed_can_be_started_again(tmp_path) -> None:
+    running = LocalServer(tmp_path / "m.gguf", alias="x")
+    processes = []
+    for _ in range(2):
+        with running:
+            processes.append(running._process)
+            assert running.alive
+        assert not running.alive
+    assert [process.poll() is None for process in processes] == [False, False]
+
+
+@pytest.mark.usefixtures("_stand_in")
+@pytest.mark.parametrize(("budget", "problem"), [("500 cals", DataError), ("$2", ModelError)])
+def test_a_budget_that_cannot_be_leaves_no_server_running(tmp_path, monkeypatch, budget, problem) -> None:
+    started = []
+    launch = LocalServer._launch
+    monkeypatch.setattr(LocalServer, "_launch", lambda self, log: (launch(self, log), started.append(self._process)))
+    with pytest.raises(problem):
+        open_lm(str(tmp_path / "m.gguf"), budget=budget)
+    assert [process.poll() is None for process in started] == [False] * (budget == "$2")
 
 
 # ---- with one
