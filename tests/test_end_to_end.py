@@ -63,6 +63,7 @@ def test_fit_save_load_score_with_a_real_model(mode: str, tmp_path: Path) -> Non
         outputs.append(rows(output))
     assert outputs[0] == outputs[1]  # the same program on the same model in a new process: the same verdicts
     assert [row["id"] for row in outputs[0]] == [json.loads(line)["id"] for line in lines[60:64]]
+    assert any(row["score"] is not None for row in outputs[0])
     for row in outputs[0]:
         assert (row["score"] is None) != (row["unscored"] is None)
         if row["score"] is not None:

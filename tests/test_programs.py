@@ -8,7 +8,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from active_critic.bootstrap import FEWEST
 from active_critic.evaluators import json_schema, load_protocol
+from active_critic.stats import holm
 
 FOLDER = Path(__file__).parent.parent / "programs"
 PROGRAMS = sorted(path for path in FOLDER.glob("*.json") if path.name != "schema.json")
@@ -30,6 +32,20 @@ def test_shipped_programs_load_and_follow_the_schema(path: Path) -> None:
     assert protocol.provenance.model == "qwen2.5-coder-1.5b"
     assert protocol.provenance.weights
     assert protocol.provenance.report["critic"]["coverage"] > 0.9
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.name)
+def test_reports_of_shipped_programs_claim_no_more_than_a_fit_of_today_would(path: Path) -> None:
+    report = load_protocol(path).provenance.report
+    figures = {name: report[name] for name in ("critic", "zero_shot", "surface", "over_zero_shot", "over_surface")}
+    for name, figure in figures.items():
+        if figure["groups"] < FEWEST:
+            assert [key for key, value in figure.items() if key.endswith("interval") and value is not None] == [], name
+    rivals = {"zero-shot": figures["over_zero_shot"], "the surface floor": figures["over_surface"]}
+    corrected = dict(zip(rivals, holm([figure["p"] for figure in rivals.values()]), strict=True))
+    for rival, p in corrected.items():
+        ahead = rivals[rival]["delta"] > 0 and p is not None and p < 0.05
+        assert any(f"It beats {rival}" in said for said in report["words"]) == ahead, rival
 
 
 def test_demonstrations_of_the_quick_start_program_come_from_the_shipped_data() -> None:

@@ -42,7 +42,8 @@ ApiKeyEnv = Annotated[
 ]
 Context = Annotated[int | None, typer.Option("--context", metavar="TOKENS", min=256, help="Context window in tokens.")]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Bit-for-bit the same scores from an embedded model; several times slower.")
+    bool,
+    typer.Option("--strict", help="Bit-for-bit the same scores from an embedded model; two to three times slower."),
 ]
 ProgramLm = Annotated[
     str | None, typer.Option("--lm", metavar="MODEL", help="Default: the model that the program was fitted with.")

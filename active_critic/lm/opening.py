@@ -57,7 +57,7 @@ def open_lm(
             (``OPENAI_API_KEY``, ``ANTHROPIC_API_KEY``, ...). Keys are never taken as arguments.
         context: Context window in tokens: what the embedded server reserves (default 16,384), or what a remote
             model has: what a fit shows of texts is cut to it, and a prompt that can by no means fit is not sent.
-        strict: Bit-for-bit reproducible scores from an embedded model: no prefix cache, several times slower.
+        strict: Bit-for-bit reproducible scores from an embedded model: no prefix cache, two to three times slower.
         workers: Calls in flight at once; default 8 for an endpoint, 1 for an embedded model.
         timeout: Seconds to wait for one reply; default 120 for an endpoint, 900 for an embedded model.
         budget: What may be spent through this model from now on, for example ``"500 calls"`` or a :class:`Budget`.

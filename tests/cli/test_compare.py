@@ -137,12 +137,14 @@ def test_options_reach_the_model_and_the_comparison(run, labels) -> None:
 
     options = ["--lm", "openai/x", "--api-base", "http://localhost:1/v1", "--workers", 2, "--journal", "none", "--json"]
     options += ["--train", 0.5, "--repeats", 2, "--seed", 4, "--level", "document", "--scale", "1..7", "--explain"]
+    options += ["--test-documents", 2]
     done = run("compare", labels, "--evaluators", " zero-shot ", "--resamples", 0, *options, opener=opening)
     assert done.code == 0, done.err
     assert (given["name"], given["api_base"], given["workers"]) == ("openai/x", "http://localhost:1/v1", 2)
     document = done.document
     settings = {
         "train": 0.5,
+        "test_documents": 2,
         "folds": None,
         "repeats": 2,
         "seed": 4,
@@ -152,7 +154,7 @@ def test_options_reach_the_model_and_the_comparison(run, labels) -> None:
     }
     assert settings.items() <= document["settings"].items()
     assert document["data"]["scale"] == "1..7"
-    assert len(document["splits"]) == 2
+    assert [len(split["test"]) for split in document["splits"]] == [6, 6]  # of two documents of three
     assert document["methods"][0]["agreement"]["mean_interval"] is None
     assert not Path(os.environ["ACTIVE_CRITIC_JOURNAL"]).exists()
 

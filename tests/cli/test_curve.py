@@ -102,6 +102,14 @@ def test_interrupted_it_goes_on_where_it_was(run, labels) -> None:
     assert len(calls) == len(set(calls))
 
 
+def test_test_documents_reach_the_curve(run, labels) -> None:
+    options = ("--evaluator", "surface", "--sizes", "5,10", "--resamples", 5, "--test-documents", 2, "--json")
+    done = run("curve", labels, *options, opener=refuse)
+    assert done.code == 0, done.err
+    assert done.document["settings"]["test_documents"] == 2
+    assert [len(repeat["test"]) for repeat in done.document["repeats"]] == [6, 6, 6]  # of two documents of three
+
+
 def test_sizes_there_are_no_labels_for_are_left_out_and_said(run, labels) -> None:
     done = run("curve", labels, "--evaluator", "surface", "--sizes", "5,10,20,50", "--resamples", 5, "--repeats", 1)
     assert done.code == 0, done.err

@@ -54,6 +54,8 @@ def test_options_reach_the_fit(run, examples, tmp_path) -> None:
     options += ["--strict", "--workers", "3", "--mode", "coarse", "--candidates", "3", "--demos", "1", "--seed", "7"]
     options += ["--sampling", "uniform", "--search", "full", "--order", "reason-first", "--batches", "1"]
     options += ["--task", "@task.txt", "--criteria", "c.json", "--no-report", "--journal", "none"]
+    options += ["--levels", "0-10"]
+    options += ["--use-approval", "never", "--use-likelihood", "never", "--use-surface", "always"]
     done = run("fit", examples, "-o", "p.json", *options, opener=opening)
     assert done.code == 0, done.err
     assert given == {
@@ -71,11 +73,30 @@ def test_options_reach_the_fit(run, examples, tmp_path) -> None:
     assert program.reading.order == "reason_first"
     assert program.provenance.seed == 7
     assert program.provenance.report == {}
-    assert program.provenance.settings["sampling"] == "uniform"
-    assert program.provenance.settings["search"] == "full"
+    assert (program.reading.low, program.reading.high) == (0, 10)
+    assert program.surface is not None
+    assert {
+        "candidates": 3,
+        "demos": 1,
+        "sampling": "uniform",
+        "search": "full",
+        "max_batches": 1,
+        "levels": "0-10",
+        "use_approval": "never",
+        "use_likelihood": "never",
+        "use_surface": "always",
+    }.items() <= program.provenance.settings.items()
     assert not Path(os.environ["ACTIVE_CRITIC_JOURNAL"]).exists()
     assert "journal: none" in done.err
     assert "not known" in done.out
+
+
+def test_rounds_of_refinement_reach_the_fit(run, examples) -> None:
+    done = run("fit", examples, "-o", "p.json", "--refine", 2, "--no-report", *FIT)
+    assert done.code == 0, done.err
+    origin = load("p.json").fitted.provenance
+    assert origin.settings["refinements"] == 2
+    assert any("the criteria were not refined: that takes two halves of 8" in note for note in origin.notes)
 
 
 def test_train_holds_back_whole_documents_and_rest_keeps_every_column(run, examples) -> None:

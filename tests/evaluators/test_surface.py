@@ -311,11 +311,15 @@ def test_folds_that_are_no_partition_or_leave_nothing_are_refused(parts: list[li
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the public data sets are not beside this checkout")
-@pytest.mark.parametrize("name", ["topical_chat.jsonl", "openmeva_roc.jsonl", "hanna.jsonl.gz"])
-def test_the_floor_is_above_the_ground_on_public_data(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "least"),
+    # two thirds of what benchmarks/results/surface.md has
+    [("topical_chat.jsonl", 0.32), ("openmeva_roc.jsonl", 0.12), ("hanna.jsonl.gz", 0.33)],
+)
+def test_the_floor_is_as_strong_as_measured_on_public_data(name: str, least: float) -> None:
     examples = read_examples(SHARED / name)
     means = []
     for seed in range(3):
         train, test = split(examples, 0.25, seed)
         means.append(agreement(SurfaceFloor().fit(train).predict(test), [e.score or 0 for e in test], resamples=0).mean)
-    assert min(mean or 0 for mean in means) > 0.05
+    assert min(mean or 0 for mean in means) > least

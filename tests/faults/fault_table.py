@@ -286,9 +286,15 @@ LOCAL = (
     ),
     Local(
         "out of memory in a worker",
-        "the item is unscored with this reason; five in a row end the run",
+        "the item is unscored with this reason",
         "7",
         "faults/test_local_faults.py::test_out_of_memory_in_a_worker_is_one_unscored_item",
+    ),
+    Local(
+        "out of memory at five items in a row",
+        "the run ends; the journal keeps what was paid for",
+        "4",
+        "faults/test_local_faults.py::test_out_of_memory_five_times_in_a_row_stops_the_run",
     ),
     Local(
         "out of memory everywhere",

@@ -195,6 +195,20 @@ def test_out_of_memory_in_a_worker_is_one_unscored_item(bench: Bench, monkeypatc
     assert [reason["reason"] for reason in done.summary["reasons"]] == [OUT_OF_MEMORY]
 
 
+def test_out_of_memory_five_times_in_a_row_stops_the_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as starved:
+        starving(bench, starved, {2, 3, 4, 5})
+        assert bench.score(HEALTHY, never, "--journal", "four.sqlite").code == 7
+    with monkeypatch.context() as starved:
+        starving(bench, starved, {2, 3, 4, 5, 6})
+        done = bench.score(HEALTHY, never)
+        assert (done.code, done.records) == (4, [])
+        assert OUT_OF_MEMORY in done.err
+        assert "Stopped after 5 failures in a row" in done.err
+    again = bench.score(HEALTHY, never)
+    assert (again.code, bench.attempts) == (0, [2, 3, 4, 5, 6])  # the first was paid for and kept
+
+
 def test_out_of_memory_everywhere_stops_the_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     starving(bench, monkeypatch, set(range(1, 7)))
     done = bench.score(HEALTHY, never)

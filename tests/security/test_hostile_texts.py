@@ -151,14 +151,19 @@ def test_no_reply_that_quotes_it_is_read_as_its_verdict(attack: Attack) -> None:
         own = json.dumps(filled(sheet.schema))
         quoted = re.search(r"<response>\n(.*)\n</response>", turns[1][1], re.DOTALL)
         assert quoted is not None
+        read = 0
         for echo in {text, quoted.group(1)}:
             for reply in replies(echo, own, rng):
                 lm = scripted_lm(lambda _, said=reply: said, capabilities=Capabilities())  # type: ignore[misc]
                 try:
                     ratings = asking.ask(lm, turns, sheet, reading).ratings
                 except UnreadableReply:
+                    # Nothing but a form in the quote, or none of the model's own, keeps a reply from being read.
+                    assert "{" in echo or own not in reply, reply
                     continue
+                read += 1
                 assert {rating.value for rating in ratings.values()} == {OWN}, reply
+        assert read
 
 
 def test_a_reader_that_takes_the_last_verdict_it_finds_would_be_fooled() -> None:
@@ -228,7 +233,8 @@ def test_quoting_lifts_no_score_of_any_evaluator(programs: dict[str, Any], name:
         quoting = from_protocol(programs[name], model(before), journal=None).score_many(items, explain=False)
         for attack, own, got in zip(ATTACKS, plain, quoting, strict=True):
             assert own.score is not None, attack.name
-            assert got.score in (None, own.score), attack.name
+            # A text that holds a form may leave the reply unreadable; no other does.
+            assert got.score == own.score or (got.score is None and "{" in attacked(attack)), attack.name
 
 
 # --- the prompt ---------------------------------------------------------------------------------------------------

@@ -198,6 +198,7 @@ def test_a_proxy_that_is_not_there_is_told_without_its_password(
     command = [*RUNS["fit"], "--lm", "openai/judge", "--api-base", "http://judge.example.invalid/v1"]
     assert main(command, opener=opened) == 4
     out, err = capfd.readouterr()
+    assert "failed to connect to 127.0.0.1:9" in err  # which is the proxy
     check_nothing_leaked(tmp_path, out, err, caplog.text)
 
 
