@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from active_critic.protocols import CriticProtocol
 
 if TYPE_CHECKING:
     from active_critic.lm.check import Findings
-    from active_critic.protocols import Protocol
+    from active_critic.protocols import Protocol, Provenance
     from active_critic.records import Usage, Verdict
 
 LONGEST_NAME = 24
@@ -351,10 +351,14 @@ def program_account(protocol: Protocol) -> RenderableType:
     if origin.report or isinstance(protocol, CriticProtocol):
         parts += [Text(""), _heading("Report of the fit")]
         parts.append(fit_report(origin.report) if origin.report else Text("none was made"))
-    notes = [*origin.notes, *origin.report.get("notes", ())]
-    if notes:
-        parts += [Text(""), _heading("Notes"), _listed(dict.fromkeys(notes))]
-    return Group(*parts)
+    return Group(*parts, *fit_notes(origin))
+
+
+def fit_notes(origin: Provenance, said: Container[str] = ()) -> list[RenderableType]:
+    """What a fit had to tell, each once, without what has been said; empty where it had nothing more."""
+    found = dict.fromkeys([*origin.notes, *origin.report.get("notes", ())])
+    notes = [note for note in found if note not in said]
+    return [Text(""), _heading("Notes"), _listed(notes)] if notes else []
 
 
 def _critic_account(protocol: CriticProtocol) -> list[RenderableType]:

@@ -65,12 +65,15 @@ class Peer:
 
 
 _MLFLOW = ("mlflow==3.17.2", "dspy==3.1.0", "litellm>=1.65.8,!=1.82.7,!=1.82.8")
+_AUTOMETRICS = ("autometrics-ai==0.1.0", "dspy==3.1.0")
 PEERS = {
     "deepeval-g-eval": Peer(("deepeval==4.3.1",), "deepeval_g_eval.py", learns=False),
     "mlflow-judge": Peer(_MLFLOW, "mlflow_align.py", ("judge",), learns=False),
     "mlflow-memalign": Peer(_MLFLOW, "mlflow_align.py", ("memalign",)),
     "mlflow-simba": Peer(_MLFLOW, "mlflow_align.py", ("simba",)),
     "mlflow-simba-2-steps": Peer(_MLFLOW, "mlflow_align.py", ("simba", "2")),  # of eight
+    "autometrics": Peer(_AUTOMETRICS, "autometrics_run.py"),
+    "autometrics-without-mipro": Peer(_AUTOMETRICS, "autometrics_run.py", ("without-mipro",)),
 }
 
 

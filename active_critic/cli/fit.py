@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -222,7 +222,7 @@ def fit(
         common.say(f"note: the program that was in {out} has been replaced", quiet=quiet)
     program: Any = critic.fitted
     report = dict(program.provenance.report)
-    notes = list(dict.fromkeys([*notes, *program.provenance.notes, *report.get("notes", ())]))
+    said, notes = notes, list(dict.fromkeys([*notes, *program.provenance.notes, *report.get("notes", ())]))
     if as_json:
         document = {
             "program": str(out),
@@ -241,7 +241,7 @@ def fit(
     asked = (lm, api_base, api_key_env) if model else (None, None, None)
     score_with = common.scoring(out, columns, *asked)
     if evaluator == OURS:
-        show_fit(program, report, signature=critic.signature, out=out, score_with=score_with)
+        show_fit(program, report, signature=critic.signature, out=out, score_with=score_with, said=said)
         return
     from active_critic.report import plain, program_account
 
@@ -308,12 +308,23 @@ def _maker(ctx: typer.Context, name: str, settings: list[str] | None) -> _Maker:
     return _Maker(known, given)
 
 
-def show_fit(program: Any, report: dict[str, Any], *, signature: str, out: Path, score_with: str) -> None:
-    """Print a fitted program, its report, and the command that scores with it on standard output."""
+def show_fit(
+    program: Any, report: dict[str, Any], *, signature: str, out: Path, score_with: str, said: Sequence[str] = ()
+) -> None:
+    """Print a fitted program, its report, what else it has to tell, and the command that scores with it.
+
+    Args:
+        program: The program.
+        report: Its report, or nothing.
+        signature: Its evaluator's.
+        out: Where it was saved.
+        score_with: The command.
+        said: Notes that were shown before.
+    """
     from rich.console import Group
     from rich.text import Text
 
-    from active_critic.report import criteria_table, fit_report, plain
+    from active_critic.report import criteria_table, fit_notes, fit_report, plain
 
     blank = Text("")
     common.console(stderr=False).print(
@@ -322,6 +333,7 @@ def show_fit(program: Any, report: dict[str, Any], *, signature: str, out: Path,
             *((blank, criteria_table(program)) if program.criteria else ()),
             blank,
             fit_report(report),
+            *fit_notes(program.provenance, said),
             blank,
             Text(plain(f"{signature}\nsaved in {out}; score with: {score_with}", lines=True)),
         )

@@ -97,6 +97,8 @@ def test_rounds_of_refinement_reach_the_fit(run, examples) -> None:
     origin = load("p.json").fitted.provenance
     assert origin.settings["refinements"] == 2
     assert any("the criteria were not refined: that takes two halves of 8" in note for note in origin.notes)
+    assert "the criteria were not refined: that takes two halves of 8" in " ".join(done.out.split())
+    assert "columns used" not in done.out  # what was said before the fit is not said again
 
 
 def test_train_holds_back_whole_documents_and_rest_keeps_every_column(run, examples) -> None:
