@@ -73,8 +73,8 @@ def refine(
 
     In each round the documents are halved anew. The examples of one half on which rating and people differ most in rank
     are shown to the model, which edits the criteria; where the program rates each criterion, those that rank this half
-    against people, or not at all, are dropped first. Both sets rate the other half, and the edited one is kept where a
-    paired bootstrap on Q is sure of it (``SURE``).
+    against people, or not at all, are left out of the edit, and the criteria without them are tried, too. All sets rate
+    the other half, and another one is kept where a paired bootstrap on Q is sure of it (``SURE``).
 
     Args:
         protocol: The program.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from active_critic.data import Examples
     from active_critic.records import Verdict
 
-# The amount of work: within ten minutes on two cores with the default model.
+# The amount of work: about ten minutes on two cores with the default model.
 TRAIN_FRACTION = 1 / 2
 """Half of the customers' messages, so that both halves have enough of them for intervals."""
 FITTED = 4
@@ -26,7 +26,7 @@ DEMOS = 3
 MODE: Literal["fine", "coarse"] = "coarse"
 EXPLAINED = 6
 """Held-back replies that are scored with explanations and shown; chosen to span the given scores."""
-SCORED = 36
+SCORED = 24
 """Held-back replies scored at most, those included; the others without explanations."""
 
 DATA = "datasets/quickstart.jsonl"
@@ -53,7 +53,7 @@ def quickstart(
 ) -> None:
     """Fit, save and score on a small set, with a model on this machine.
 
-    Takes up to ten minutes on two cores once the model's weights are here; they are fetched if they are not.
+    Takes about ten minutes on two cores once the model's weights are here; they are fetched if they are not.
     """
     from active_critic.cli._progress import Display
     from active_critic.data import read_examples, split

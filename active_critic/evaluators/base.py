@@ -193,7 +193,7 @@ class Evaluator(ABC):
         examples: Any,
         *,
         fields: Mapping[str, str] | None = None,
-        scale: Scale | str | tuple[float, float] | None = None,
+        scale: Scale | str | tuple[float, float] | list[float] | None = None,
         progress: Progress | None = None,
     ) -> Self:
         """Learn from scored examples.

@@ -1,10 +1,10 @@
 """AutoMetrics as it comes for up to 100 labels: judges that it generates and optimises, joined by PLS regression.
 
-``without-mipro`` leaves out the one judge of 17 that MIPROv2 optimises, which takes as many calls as all others.
+``without-mipro`` leaves out the one judge of 17 that MIPROv2 optimises, which takes about as many calls as the others.
 
-Its bank of ready-made metrics is left aside by AutoMetrics itself below 100 labels. It wants the task in words. The page
-that it has the model write about each metric is left out: no score depends on it, and where a small model does not keep
-to its form, the whole fit ends.
+Its bank of ready-made metrics is left aside by AutoMetrics itself below 100 labels. It wants the task in words. The
+page that it has the model write about each metric is left out: no score depends on it, and where a small model does not
+keep to its form, the whole fit ends.
 """
 
 import sys
@@ -21,7 +21,7 @@ TARGET = "quality"
 LONGEST = 1000
 """Tokens a reply may have: without a bound, one that runs on takes minutes."""
 
-MetricCardBuilder.build = lambda self: ""
+MetricCardBuilder.build = lambda _: ""
 task = work()
 model = dspy.LM(f"openai/{task['model']}", temperature=0.0, max_tokens=LONGEST)
 dspy.configure(lm=model)  # its optimised judge is not told of one
