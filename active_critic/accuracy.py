@@ -82,6 +82,7 @@ def pairwise_accuracy(
         seed: Of that draw.
 
     Raises:
+        DataError: Some examples have a group and some have none.
         ValueError: Lists of different lengths, or human scores that are not finite.
     """
     x, y = aligned(pred, human)

@@ -135,9 +135,11 @@ class Table:
         return found
 
     def digests(self, name: str) -> tuple[str | None, ...]:
-        """As ``names``, for long texts: a short digest that is equal where the texts are."""
+        """As ``names``, for long texts: a short digest that is equal where the words are."""
         return tuple(
-            None if text is None else hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+            None
+            if text is None
+            else hashlib.sha256(" ".join(text.split()).encode("utf-8", "surrogatepass")).hexdigest()[:16]
             for text in self._texts(name)
         )
 

@@ -57,20 +57,27 @@ def _cut(length: int) -> BeforeValidator:
 
 
 def _at_least(length: int) -> AfterValidator:
-    """No shorter than this by ``length_of``: two Chinese characters say as much as a word."""
+    """No shorter than this by ``length_of``, for two characters of Chinese say as much as a word."""
 
     def checked(text: str) -> str:
         if length_of(text) < length:
-            raise ValueError(f"{text!r} says too little")
+            raise ValueError(f"it must have at least {length} characters (one of Chinese, say, counts as three)")
         return text
 
     return AfterValidator(checked)
 
 
-_Line = Annotated[
-    str, _cut(_LINE), StringConstraints(strip_whitespace=True, min_length=1, max_length=_LINE), _at_least(3), _QUOTED
-]
-_Paragraph = Annotated[str, _cut(_PARAGRAPH), StringConstraints(strip_whitespace=True, max_length=_PARAGRAPH), _QUOTED]
+def _asked(length: int) -> Any:
+    """The same as endpoints are told that follow a schema."""
+    return Field(json_schema_extra={"minLength": length})
+
+
+def _of(most: int) -> StringConstraints:
+    return StringConstraints(strip_whitespace=True, max_length=most)
+
+
+_Line = Annotated[str, _cut(_LINE), _of(_LINE), _at_least(3), _QUOTED, _asked(3)]
+_Paragraph = Annotated[str, _cut(_PARAGRAPH), _of(_PARAGRAPH), _QUOTED]
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -97,10 +104,8 @@ class TaskSummary(BaseModel):
 class NamedCriterion(BaseModel):
     """A criterion as the model proposes it."""
 
-    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=40), _at_least(3), _QUOTED]
-    definition: Annotated[
-        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), _at_least(10), _QUOTED
-    ]
+    name: Annotated[str, _of(40), _at_least(3), _QUOTED, _asked(3)]
+    definition: Annotated[str, _of(200), _at_least(10), _QUOTED, _asked(10)]
 
 
 class _Named(BaseModel):

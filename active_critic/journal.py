@@ -30,10 +30,10 @@ def default_path() -> Path:
     import platformdirs
 
     named = os.environ.get("ACTIVE_CRITIC_JOURNAL")
-    return _at_home(named) if named else platformdirs.user_data_path("active-critic") / "journal.sqlite"
+    return at_home(named) if named else platformdirs.user_data_path("active-critic") / "journal.sqlite"
 
 
-def _at_home(path: str | Path) -> Path:
+def at_home(path: str | Path) -> Path:
     """A path with the user's folder in place of ``~``, which no shell has seen to in a variable or in Python."""
     return Path(os.path.expanduser(path))  # noqa: PTH111  "~nobody" is a name like any other
 
@@ -55,7 +55,7 @@ class Journal:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = _at_home(path)
+        self.path = at_home(path)
         self._lock = threading.Lock()
         self._turns: _Turns | None = None
         try:

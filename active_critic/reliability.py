@@ -160,8 +160,8 @@ def human_ceiling(
         confidence: As for ``stats.agreement``.
 
     Raises:
-        DataError: Document level without groups, or system level without systems.
-        ValueError: Fewer than two annotators, rows of different lengths, or an infinite rating.
+        DataError: Document level without groups, system level without systems, or groups that some items lack.
+        ValueError: Fewer than two annotators, lists of different lengths, or an infinite rating.
     """
     table = _table(ratings)
     if len(table) < 2:
@@ -175,7 +175,11 @@ def human_ceiling(
     items = table.shape[1]
     table, there = table[:, used], there[:, used]
     group = np.arange(len(used)) if groups is None else numbered(groups, used, items)
-    system = numbered(systems, used, items) if systems and level == "system" else np.zeros(len(used), dtype=np.intp)
+    system = (
+        numbered(systems, used, items)
+        if level == "system" and systems is not None
+        else np.zeros(len(used), dtype=np.intp)
+    )
     n_groups = int(group.max(initial=-1)) + 1
     others = np.where(there, table, 0.0)
     measures = []

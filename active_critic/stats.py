@@ -179,7 +179,7 @@ def agreement(
         confidence: Coverage that the intervals aim at.
 
     Raises:
-        DataError: Document level without groups, or system level without systems.
+        DataError: Document level without groups, system level without systems, or groups that some examples lack.
         ValueError: Lists of different lengths, or human scores that are not finite.
     """
     x, y, kept = _pairs(pred, human)
@@ -229,7 +229,7 @@ def paired_difference(
     """Whether ``a`` agrees with people better than ``b``; arguments as for ``agreement``.
 
     Raises:
-        DataError: Document level without groups, or system level without systems.
+        DataError: Document level without groups, system level without systems, or groups that some examples lack.
         ValueError: Lists of different lengths, or human scores that are not finite.
     """
     _, _, in_a = _pairs(pred_a, human)

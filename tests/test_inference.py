@@ -491,6 +491,7 @@ def test_two_characters_of_chinese_say_enough_and_two_letters_do_not() -> None:
     again = Model(complete=[True] * 10, answer=chinese)
     infer(examples(10), again.lm, scale=SCALE)
     assert again.counts["proposal"] == 2
+    assert "at least 3 characters" in again.heads[[kind for kind, _ in again.asked].index("proposal") + 1]
 
 
 def test_what_the_model_notes_at_too_great_length_is_cut_and_ends_no_fit() -> None:

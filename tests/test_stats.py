@@ -24,6 +24,8 @@ def test_lists_that_do_not_belong_together_are_refused() -> None:
                 measure(human, wrong)
         with pytest.raises(DataError, match="some have none"):
             measure(human, ["a", "a", None, "b"])
+    numbers = [stats.agreement(pred, human, level="system", systems=systems) for systems in (["a", "a", 7, 7], groups)]
+    assert numbers[0].mean == numbers[1].mean
 
 
 def test_unequal_lengths_and_missing_numbers_are_refused() -> None:

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from os.path import expanduser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -190,7 +189,9 @@ def journal_file(journal: str | None) -> Path | None:
 
 def at_home(path: Path | None) -> Path | None:
     """A path with the user's folder in place of ``~``, which shells leave as it is in ``--out=~/judge.json``."""
-    return None if path is None else Path(expanduser(path))  # noqa: PTH111  "~nobody" is a name like any other
+    from active_critic import journal
+
+    return None if path is None else journal.at_home(path)
 
 
 def print_json(document: Any) -> None:
@@ -394,7 +395,7 @@ def _fetch_weights(name: str, api_base: str | None, *, quiet: bool) -> None:
     from active_critic.lm.catalogue import find
     from active_critic.lm.weights import cache_folder, is_pulled, means_path
 
-    if api_base is not None or not name.strip() or means_path(name):
+    if api_base is not None or means_path(name):
         return
     model = find(name)
     if not is_pulled(model):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from active_critic.data import Examples
     from active_critic.records import Verdict
 
-# The amount of work: about ten minutes on two cores with the default model.
+# The amount of work: ten to fifteen minutes on two cores with the default model.
 TRAIN_FRACTION = 1 / 2
 """Half of the customers' messages, so that both halves have enough of them for intervals."""
 FITTED = 4
@@ -53,7 +53,7 @@ def quickstart(
 ) -> None:
     """Fit, save and score on a small set, with a model on this machine.
 
-    Takes about ten minutes on two cores once the model's weights are here; they are fetched if they are not.
+    Takes ten to fifteen minutes on two cores once the model's weights are here; they are fetched if they are not.
     """
     from active_critic.cli._progress import Display
     from active_critic.data import read_examples, split
@@ -63,6 +63,7 @@ def quickstart(
     data = read_examples(shipped(DATA), scale="1..5")
     train, rest = split(data, TRAIN_FRACTION, seed)
     train = _some(train, seed)
+    common.refuse_same(out, common.journal_file(journal))
     replaced = common.check_writable(out)
     options: dict[str, Any] = {"api_base": api_base, "api_key_env": api_key_env}
     with common.opened(ctx.obj, lm, options=options, journal=journal, quiet=quiet) as model:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
+from active_critic.calibration import SHOWN, percent
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, demo_count
 from active_critic.errors import BudgetSpent, FitError
 from active_critic.evaluators._fitting import check_task, given_criteria
@@ -32,6 +33,10 @@ MADE_FROM_ALL = (
 NOT_WIDENED = (
     "the intervals do not count with the choice of demonstrations, which only the report's held-out folds can tell: "
     "in a simulation those of 90 % held 85 to 86 % of the time; a fit with the report widens them"
+)
+
+UNSURE = (
+    "verdicts have no interval: too few documents could be scored on the report's held-out folds to say how wide it is"
 )
 
 
@@ -237,7 +242,10 @@ class ActiveCritic(Evaluator):
             except (BudgetSpent, FitError) as problem:
                 notes.append(f"the agreement on held-out folds was not measured: {problem}")
         if calibration is not None and report is not None:
+            shown = percent(SHOWN) in calibration.half_widths
             calibration = calibration.widened(report.missed)
+            if shown and percent(SHOWN) not in calibration.half_widths:
+                notes.append(UNSURE)
         elif calibration is not None and calibration.half_widths and len(found) > 1:
             notes.append(NOT_WIDENED)
         document = report.to_dict() if report is not None else {}

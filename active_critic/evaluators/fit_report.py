@@ -114,7 +114,7 @@ def _interval(bounds: tuple[float, float] | None) -> str:
     return f" [{bounds[0]:.2f}, {bounds[1]:.2f}]" if bounds else ""
 
 
-class HeldOut(NamedTuple):
+class OutOfFold(NamedTuple):
     """Scores of examples by what was chosen without them.
 
     Attributes:
@@ -129,7 +129,7 @@ class HeldOut(NamedTuple):
     folds: list[list[int]]
 
 
-def held_out_predictions(search: Search, settings: DemoSearch, combine: Predict | None = None) -> HeldOut:
+def held_out_predictions(search: Search, settings: DemoSearch, combine: Predict | None = None) -> OutOfFold:
     """Out-of-fold predictions: for each fold, the choice among candidates is made anew without that fold.
 
     Verdicts that the search has made already are used again; calls are made only where a fold's race goes another
@@ -158,7 +158,7 @@ def held_out_predictions(search: Search, settings: DemoSearch, combine: Predict 
             predictions[i] = score
         own = search.own(winner)
         kept += [i for i in part if i not in own]
-    return HeldOut(predictions, sorted(kept), parts)
+    return OutOfFold(predictions, sorted(kept), parts)
 
 
 def make_report(

@@ -130,7 +130,7 @@ def check_name(
             shown = without_userinfo(address)
         except ValueError:
             shown = f"{scheme}://..."
-        if not provider or shown != address:
+        if shown != address or (not provider and api_base is None):  # a server may call its model by an address
             raise ModelError(
                 f"{shown} stands where the name of a model belongs; give the address with api_base (--api-base), and "
                 "keys in environment variables"

@@ -4,6 +4,7 @@ import json
 import random
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +15,7 @@ from simulated import CRITERIA, form, last_item, simulated_lm
 
 import active_critic
 from active_critic.calibration import Calibration
-from active_critic.errors import DataError, EndpointDown, FitError
+from active_critic.errors import DataError, EndpointDown, FitError, RequestRefused
 from active_critic.evaluators import ActiveCritic, base, load
 from active_critic.evaluators._fitting import given_criteria
 from active_critic.lm import Capabilities, LanguageModel, Turn, open_lm, scripted_lm
@@ -124,6 +125,22 @@ def test_the_errors_on_the_folds_of_the_report_widen_the_intervals() -> None:
     assert after != before
     assert any("do not count with the choice of demonstrations" in note for note in what(own).provenance.notes)
     assert not any("do not count" in note for note in what(wide).provenance.notes)
+
+
+def test_folds_that_say_too_little_of_the_intervals_leave_none_and_that_is_said() -> None:
+    data = examples(20)
+    times = Counter(example.response for example in data)
+    lost = [response for response in times if times[response] == 1][:2]
+
+    def rate(response: str, turns: list[Turn]) -> float:
+        if response in lost and "Ratings are whole numbers" in turns[0][1]:
+            raise RequestRefused("not this one")
+        return 1 + min(4.0, len(response.split()) / 12)
+
+    own, folded = (fitted(simulated_lm(rate), data, candidates=1, report=report) for report in (False, True))
+    assert "90" in cast(Calibration, what(own).calibration).half_widths
+    assert "90" not in cast(Calibration, what(folded).calibration).half_widths
+    assert any("too few documents could be scored" in note for note in what(folded).provenance.notes)
 
 
 def test_fewer_demonstrations_than_usual_are_said() -> None:

@@ -102,6 +102,11 @@ def test_an_address_may_be_part_of_a_name() -> None:
     assert open_lm("huggingface/https://mine.example").name == "huggingface/https://mine.example"
 
 
+def test_a_server_may_call_its_model_by_an_address(loopback: Loopback) -> None:
+    open_lm("s3://bucket/llama", api_base=loopback.api_base).ask([("user", "Hello.")], max_tokens=5)
+    assert loopback.asked[0].body["model"] == "s3://bucket/llama"
+
+
 def test_an_address_in_the_environment_is_used_and_is_part_of_what_is_asked(
     loopback: Loopback, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

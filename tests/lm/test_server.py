@@ -94,7 +94,8 @@ def _stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "m.gguf").write_bytes(b"GGUF")
     monkeypatch.setenv("ACTIVE_CRITIC_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(server_module, "_BOOT", STAND_IN)
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: "there")
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *of: name == "xllamacpp" or found(name, *of))
 
 
 @pytest.mark.usefixtures("_stand_in")

@@ -164,7 +164,7 @@ def test_the_wrong_number_of_verdicts_is_a_failure() -> None:
     ("how", "said"),
     [
         ({"budget": 0}, "at least 1, not 0"),
-        ({"seed": -1}, "the seed.*not -1"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
         ({"resamples": -1}, "resamples.*not -1"),
     ],
 )
