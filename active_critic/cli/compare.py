@@ -116,6 +116,11 @@ def compare(
         raise typer.BadParameter(str(problem)) from None
     if against is not None and against not in methods:
         raise typer.BadParameter(f"--against {against!r} is none of the evaluators compared: {', '.join(methods)}")
+    options = common.model_options(api_base, api_key_env, context, strict, workers)
+    asking = any(map(needs_model, methods.values()))
+    if not asking:
+        named = lm if common.typed(ctx, "lm") else None
+        common.refuse_model(", ".join(methods), named, options=options, journal=journal, quiet=quiet)
     data = read_examples(labels, fields=common.parse_fields(fields), scale=scale)
     how: dict[str, Any] = {
         "folds": folds,
@@ -133,13 +138,12 @@ def compare(
     from active_critic.records import Usage
     from active_critic.writing import RecordWriter
 
-    options = common.model_options(api_base, api_key_env, context, strict, workers)
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
         table = stack.enter_context(result_file(out)) if out else None
         score_file = stack.enter_context(RecordWriter(predictions)) if predictions else None
         model = None
-        if any(map(needs_model, methods.values())):
+        if asking:
             opened = common.opened(ctx.obj, lm, options=options, journal=journal, quiet=quiet)
             model = stack.enter_context(opened)
         parts = "1 split" if len(splits) == 1 else f"{len(splits)} splits"

@@ -76,6 +76,10 @@ def curve(
         factory = resolve([evaluator], given, seed=seed)[evaluator]
     except FitError as problem:
         raise typer.BadParameter(str(problem)) from None
+    options = common.model_options(api_base, api_key_env, context, strict, workers)
+    if not needs_model(factory):
+        named = lm if common.typed(ctx, "lm") else None
+        common.refuse_model(evaluator, named, options=options, journal=journal, quiet=quiet)
     how: dict[str, Any] = {
         "sizes": _sizes(sizes),
         "test": test,
@@ -95,7 +99,6 @@ def curve(
     except FitError as problem:
         raise typer.BadParameter(str(problem)) from None
     common.show_notes([*data.notes, *notes], quiet=quiet)
-    options = common.model_options(api_base, api_key_env, context, strict, workers)
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
         table = stack.enter_context(result_file(out)) if out else None

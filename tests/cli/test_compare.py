@@ -84,6 +84,9 @@ def test_json_files_and_screen_say_the_same(run, labels, tmp_path) -> None:
 
 def test_surface_alone_opens_no_model_and_no_journal(run, labels) -> None:
     done = run("compare", labels, "--evaluators", "surface", *QUICK, opener=refuse)
+    asked = run("compare", labels, "--evaluators", "surface", "--lm", "local", *QUICK, opener=refuse)
+    assert asked.code == 2
+    assert "--lm has no meaning for surface, which asks no model" in asked.err
     assert done.code == 0, done.err
     assert "without a model" in done.err
     assert "calls to fit" not in done.out

@@ -74,6 +74,9 @@ def test_json_files_picture_and_screen_say_the_same(run, labels, tmp_path) -> No
 
 def test_surface_opens_no_model_and_no_journal(run, labels) -> None:
     done = run("curve", labels, "--evaluator", "surface", *QUICK, opener=refuse)
+    asked = run("curve", labels, "--evaluator", "surface", "--api-base", "http://127.0.0.1:9/v1", *QUICK, opener=refuse)
+    assert asked.code == 2
+    assert "--api-base has no meaning for surface, which asks no model" in asked.err
     assert done.code == 0, done.err
     assert "without a model" in done.err
     assert "calls to fit" not in done.out
