@@ -77,7 +77,9 @@ def cautions(documents: int, ps: int, resamples: int) -> list[str]:
     """
     said = []
     if documents < FEWEST:
-        said.append(f"the texts are of {documents} documents: with fewer than {FEWEST} there are no intervals")
+        said.append(
+            f"the texts are of {documents} document{'s' * (documents != 1)}: with fewer than {FEWEST} there are no intervals"
+        )
     elif documents < FEW:
         said.append(f"the texts are of {documents} documents: intervals over so few say little of others")
     by_chance = 2.0 ** (1 - documents)  # all documents are swapped, or none

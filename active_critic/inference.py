@@ -68,7 +68,7 @@ def _at_least(length: int) -> AfterValidator:
 
 
 def _asked(length: int) -> Any:
-    """The same as endpoints are told that follow a schema."""
+    """As many characters, of any script, as an endpoint that follows a schema is held to."""
     return Field(json_schema_extra={"minLength": length})
 
 

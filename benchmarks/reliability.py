@@ -218,7 +218,8 @@ processes with one journal ask nothing twice: while one of them asks a question,
 Not counted is the request whether an endpoint gives likelihoods: where it does not, that is refused, costs nothing, and
 is not kept, so a later run asks it again.
 
-A fault counts as injected when at least one of its tests could run on this machine."""
+A fault counts as injected when at least one of its tests could run on this machine. The last row of the endpoint's
+table, log-probabilities missing where the approval is read too, has a test of its own that is not counted."""
 
 
 if __name__ == "__main__":

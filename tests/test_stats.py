@@ -22,8 +22,9 @@ def test_lists_that_do_not_belong_together_are_refused() -> None:
         for wrong in (groups[:3], [*groups, "c"]):
             with pytest.raises(ValueError, match=f"{len(wrong)} documents or systems are named for 4 examples"):
                 measure(human, wrong)
-        with pytest.raises(DataError, match="some have none"):
-            measure(human, ["a", "a", None, "b"])
+        for missing in (None, float("nan")):
+            with pytest.raises(DataError, match="some have none"):
+                measure(human, ["a", "a", missing, "b"])
     numbers = [stats.agreement(pred, human, level="system", systems=systems) for systems in (["a", "a", 7, 7], groups)]
     assert numbers[0].mean == numbers[1].mean
 

@@ -53,7 +53,7 @@ Budgets = Annotated[
     typer.Option(
         "--budget",
         metavar="AMOUNT",
-        help='Spend at most so much: "500 calls", "200k tokens", "$2", "10 min". May be repeated.',
+        help='Spend at most so much: "500 calls", "200k tokens", "2 USD", "10 min". May be repeated.',
     ),
 ]
 Estimated = Annotated[

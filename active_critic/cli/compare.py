@@ -119,8 +119,8 @@ def compare(
     options = common.model_options(api_base, api_key_env, context, strict, workers)
     asking = any(map(needs_model, methods.values()))
     if not asking:
-        named = lm if common.typed(ctx, "lm") else None
-        common.refuse_model(", ".join(methods), named, options=options, journal=journal, quiet=quiet)
+        named, limit = lm if common.typed(ctx, "lm") else None, [str(budget)] if budget else None
+        common.refuse_model(", ".join(methods), named, options=options, journal=journal, budget=limit, quiet=quiet)
     data = read_examples(labels, fields=common.parse_fields(fields), scale=scale)
     how: dict[str, Any] = {
         "folds": folds,

@@ -78,8 +78,8 @@ def curve(
         raise typer.BadParameter(str(problem)) from None
     options = common.model_options(api_base, api_key_env, context, strict, workers)
     if not needs_model(factory):
-        named = lm if common.typed(ctx, "lm") else None
-        common.refuse_model(evaluator, named, options=options, journal=journal, quiet=quiet)
+        named, limit = lm if common.typed(ctx, "lm") else None, [str(budget)] if budget else None
+        common.refuse_model(evaluator, named, options=options, journal=journal, budget=limit, quiet=quiet)
     how: dict[str, Any] = {
         "sizes": _sizes(sizes),
         "test": test,

@@ -286,7 +286,9 @@ def _maker(ctx: typer.Context, name: str, settings: list[str] | None) -> _Maker:
 
     found = {OURS: CRITIC} | {n: known for n, known in EVALUATOR_NAMES.items() if not n.startswith(OURS)}
     if name not in found:
-        raise typer.BadParameter(f"--evaluator {name!r} is none of {', '.join(found)}")
+        mode = name.removeprefix(f"{OURS}-") if name in EVALUATOR_NAMES else None
+        hint = f"; write --mode {mode}" if mode else ""
+        raise typer.BadParameter(f"--evaluator {name!r} is none of {', '.join(found)}{hint}")
     known = found[name]
     given = parse_settings(settings, of=name).get(name, {})
     try:

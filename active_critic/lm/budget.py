@@ -42,7 +42,7 @@ _UNITS = {
     "hours": ("seconds", 3600.0),
     "hour": ("seconds", 3600.0),
 }
-EXAMPLES = '"500 calls", "200k tokens", "$2" or "10 min"'
+EXAMPLES = '"500 calls", "200k tokens", "2 USD" or "10 min"'
 PER_MESSAGE, PER_PROMPT = 8, 64
 """Tokens that a chat template may add to a message, and to a prompt, at most."""
 
