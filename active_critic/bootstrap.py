@@ -77,9 +77,8 @@ def cautions(documents: int, ps: int, resamples: int) -> list[str]:
     """
     said = []
     if documents < FEWEST:
-        said.append(
-            f"the texts are of {documents} document{'s' * (documents != 1)}: with fewer than {FEWEST} there are no intervals"
-        )
+        number = "1 document" if documents == 1 else f"{documents} documents"
+        said.append(f"the texts are of {number}: with fewer than {FEWEST} there are no intervals")
     elif documents < FEW:
         said.append(f"the texts are of {documents} documents: intervals over so few say little of others")
     by_chance = 2.0 ** (1 - documents)  # all documents are swapped, or none
