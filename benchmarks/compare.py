@@ -34,10 +34,16 @@ VARIANTS = {
     " (without surface)": {"use_surface": "never"},
 }
 """Behind the name of an Active-Critic: what its score is not read from."""
+SEARCHES = {
+    " (rating only, refined)": {**VARIANTS[" (rating only)"], "refinements": 2},
+    " (rating only, levels searched)": {**VARIANTS[" (rating only)"], "levels": "1-5,1-9,0-100"},
+}
+"""And what more is searched for the rating; compared where asked for."""
 METHODS = (
     *EVALUATOR_NAMES,
     *(f"{name}{variant}" for name in EVALUATOR_NAMES if name.startswith("active-critic") for variant in VARIANTS),
 )
+FURTHER = (*(f"{name}{change}" for name in EVALUATOR_NAMES if name.startswith("active-critic") for change in SEARCHES),)
 ABLATIONS: dict[str, dict[str, Any]] = {
     "fine": {},
     "without task description": {"task_description": False},
@@ -88,7 +94,7 @@ def chosen_methods(args: argparse.Namespace) -> Any:
         plain_ones = [name for name in args.methods if name in EVALUATOR_NAMES]
         made = resolve(plain_ones, _settings(args), seed=args.seed) if plain_ones else {}
         for name in args.methods:
-            for variant, change in VARIANTS.items():
+            for variant, change in {**VARIANTS, **SEARCHES}.items():
                 if name.endswith(variant):
                     plain = name.removesuffix(variant)
                     (factory,) = resolve([plain], _settings(args, plain), seed=args.seed).values()
@@ -178,7 +184,13 @@ def _tokens(usage: ac.Usage) -> str:
 
 def arguments(said: str | None = __doc__) -> argparse.Namespace:
     parser = drawing.splitting(drawing.options(said))
-    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=(*METHODS, *ABLATIONS), metavar="NAME")
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        default=list(METHODS),
+        choices=(*METHODS, *FURTHER, *ABLATIONS),
+        metavar="NAME",
+    )
     parser.add_argument("--set", action="append", metavar="NAME.PARAMETER=JSON")
     parser.add_argument("--against", help="what all are compared with; default: the best that is no Active-Critic")
     parser.add_argument("--repeats", type=int, default=1)

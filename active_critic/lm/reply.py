@@ -164,11 +164,14 @@ def tokens_from(given: Sequence[Any]) -> tuple[Token, ...]:
     stands in the token that completes it, so that the joined tokens are the text.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    begun = False  # whether the decoder holds a part of a character
     tokens: list[Token] = []
     for token in given:
-        raw = token.bytes
-        known = raw is not None and max(raw, default=0) <= 255
-        text = decoder.decode(bytes(raw) if known else _whole(token.token).encode())
+        raw, text = token.bytes, token.token
+        if begun or raw is not None or not text.isascii():
+            known = raw is not None and max(raw, default=0) <= 255
+            text = decoder.decode(bytes(raw) if known else _whole(text).encode())
+            begun = bool(decoder.getstate()[0])
         read = matters(text, not tokens)
         top = tuple((_whole(t.token), t.logprob) for t in token.top if math.isfinite(t.logprob)) if read else ()
         tokens.append(Token(text, token.logprob if math.isfinite(token.logprob) else -1e9, top))
