@@ -96,6 +96,8 @@ def read_approval(lm: LanguageModel, turns: Sequence[Turn]) -> Approval:
         )
         problem.usage = reply.usage
         raise problem
-    least = math.exp(-2 * LIMIT)  # so that neither logarithm is of 0
+    # An unlisted word is at most as probable as the least of those listed, and as all unlisted ones together.
+    shown = [math.exp(logprob) for _, logprob in top]
+    least = max(min(*shown, 1.0 - math.fsum(shown)), math.exp(-2 * LIMIT))  # no logarithm is of 0
     log_odds = math.log(max(said["yes"], least)) - math.log(max(said["no"], least))
     return Approval(max(-LIMIT, min(LIMIT, log_odds)), reply.usage)

@@ -121,8 +121,9 @@ class Calibration(Record):
             return None
         low, high = score - half, score + half
         if self.step is not None:
-            low = min(score, math.ceil(low / self.step - 1e-9) * self.step)
-            high = max(score, math.floor(high / self.step + 1e-9) * self.step)
+            lowest, highest = math.ceil(low / self.step - 1e-9), math.floor(high / self.step + 1e-9)
+            if lowest <= highest:  # else no level lies within, and it says so by ending between two
+                low, high = min(score, lowest * self.step), max(score, highest * self.step)
         return scale.rounded(low), scale.rounded(high)
 
     def widened(self, missed: Sequence[tuple[str, float]]) -> Calibration:

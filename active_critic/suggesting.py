@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,8 @@ from active_critic.data import read_examples, unread_score
 from active_critic.errors import DataError
 from active_critic.evaluators.base import Evaluator, Progress
 from active_critic.evaluators.surface import FEATURES, WITHIN, figures_of
-from active_critic.examples import example_key, group_of
+from active_critic.examples import example_key, group_of, text_key
+from active_critic.protocols import Protocol
 from active_critic.records import Example, Verdict
 
 MOST = 2_000
@@ -99,8 +100,8 @@ def suggest(
             that is given as labelled has a score.
         ModelError: The language model cannot be used.
     """
-    found = Pool.of(pool, n, labelled=labelled, shown=evaluator.fitted.shown, seed=seed).choose(evaluator, progress)
-    return list(found.chosen)
+    drawn = Pool.of(pool, n, labelled=labelled, protocol=evaluator.fitted, seed=seed)
+    return list(drawn.choose(evaluator, progress).chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,19 +125,26 @@ class Pool:
     path: str | None
 
     @classmethod
-    def of(cls, pool: Any, n: int, *, labelled: Any = (), shown: Iterable[str] = (), seed: int = 0) -> Pool:
-        """Read a pool; arguments and errors as for :func:`suggest`.
-
-        ``shown`` are the identities (see ``example_key``) of further labelled texts: the program's demonstrations.
-        """
+    def of(cls, pool: Any, n: int, *, labelled: Any = (), protocol: Protocol | None = None, seed: int = 0) -> Pool:
+        """Read a pool; arguments and errors as for :func:`suggest`. What the program was fitted on is labelled."""
         if n < 1:
             raise DataError(f"at least 1 text can be suggested, not {n}")
         items, known = read_examples(pool, scored=False), _labelled(labelled)
-        labels = {*map(example_key, known), *shown}
-        fresh = {key: e for e in reversed(items) if (key := example_key(e)) not in labels}  # of repeated rows the first
+        labels, shown = set(map(text_key, known)), frozenset[str]()
+        if protocol is not None:
+            labels |= set(protocol.provenance.fitted_on)
+            shown = protocol.shown
+
+        def is_labelled(example: Example) -> bool:
+            # A fit may have known no source.
+            here = {text_key(example), text_key(replace(example, source=""))}
+            return not here.isdisjoint(labels) or example_key(example) in shown
+
+        left = [example for example in items if not is_labelled(example)]
+        fresh = {example_key(example): example for example in reversed(left)}  # of repeated rows the first
         order = sorted(fresh)  # by content: the order of rows is to change nothing
         random.Random(seed).shuffle(order)  # noqa: S311
-        skipped = sum(example_key(example) in labels for example in items)
+        skipped = len(items) - len(left)
         found = cls(
             drawn=tuple(fresh[key] for key in order[:MOST]),
             known=known,

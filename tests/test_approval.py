@@ -44,6 +44,12 @@ def test_a_model_that_is_sure_is_sure_within_bounds(top: dict[str, float], log_o
     assert approval(answering(top), (), "s", "r").log_odds == log_odds
 
 
+def test_a_word_that_is_not_listed_is_less_probable_than_those_that_are_and_no_less_than_need_be() -> None:
+    listed = {"Yes": 0.951, "yes": 0.03, "Sure": 0.006, "It": 0.0055}
+    assert approval(answering({**listed, "No": 0.0055}), (), "s", "r").log_odds == pytest.approx(5.18, abs=0.01)
+    assert approval(answering({**listed, "I": 0.0055}), (), "s", "r").log_odds == pytest.approx(6.20, abs=0.01)
+
+
 @pytest.mark.parametrize("top", [{"The": 0.9, "yes": 0.1}, {"yesterday": 0.6, "nothing": 0.3}])
 def test_an_answer_that_is_neither_is_no_reading_and_its_cost_is_said(top: dict[str, float]) -> None:
     with pytest.raises(UnreadableReply, match="of the probability was on yes or no") as caught:

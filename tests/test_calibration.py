@@ -404,3 +404,11 @@ def test_an_interval_ends_at_a_level_and_loses_no_level_by_that() -> None:
         half = found.half_widths["90"]
         for level in range(1, 6):
             assert (low <= level <= high) == (told.score - half <= level <= told.score + half)
+
+
+def test_an_interval_in_which_no_level_lies_is_not_drawn_together() -> None:
+    found = calibrate({"rating": [0.0, 1.0, 0.0, 1.0]}, [0.0, 1.0, 0.0, 1.0], alone(4))
+    narrow = found.model_copy(update={"half_widths": {"90": 0.4}})
+    assert narrow.step == 1.0
+    assert narrow.interval(0.5, Scale(low=0, high=1)) == (0.1, 0.9)
+    assert narrow.interval(0.3, Scale(low=0, high=1)) == (0.0, 0.3)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from simulated import simulated_lm
 import active_critic
 from active_critic.errors import DataError, RequestRefused
 from active_critic.evaluators import ICE, Surface, ZeroShot
-from active_critic.examples import example_key
 from active_critic.lm import scripted_lm
 from active_critic.records import Example, Verdict
 from active_critic.suggesting import FEATURES, MOST, Places, Pool, Suggestion, farthest, per_document, suggest
@@ -178,14 +178,22 @@ def test_what_is_labelled_or_repeated_is_left_out_and_counted(surface: Surface) 
     assert (found.known, found.per_document, found.unscored) == (8, 3, {})
 
 
-def test_what_a_program_shows_is_labelled_and_never_suggested() -> None:
+def test_what_a_program_was_fitted_on_is_labelled_and_never_suggested() -> None:
     labels = scored(12, 0)
     critic = ICE(scripted_lm(lambda _: '{"rating": 3}'), journal=None).fit(labels, scale="1..5")
-    shown = critic.fitted.shown
-    assert len(shown) == 4
-    pool = [*labels, *texts(6, 500)]
-    assert Pool.of(pool, 3, shown=shown).labelled == 4
-    assert {example_key(s.example) for s in suggest(critic, pool, 14)} == {*map(example_key, pool)} - shown
+    spaced = [replace(example, response=example.response.replace(" ", "\n"), score=None) for example in labels]
+    pool = [*labels, *spaced, *texts(6, 500)]
+    assert Pool.of(pool, 3, protocol=critic.fitted).labelled == 24
+    assert {s.example.id for s in suggest(critic, pool, 6)} == {f"t{i}" for i in range(500, 506)}
+
+
+def test_the_demonstrations_of_a_program_that_does_not_say_what_it_was_fitted_on_are_labelled() -> None:
+    labels = scored(12, 0)
+    critic = ICE(scripted_lm(lambda _: '{"rating": 3}'), journal=None).fit(labels, scale="1..5")
+    silent = critic.fitted.model_copy(
+        update={"provenance": critic.fitted.provenance.model_copy(update={"fitted_on": ()})}
+    )
+    assert len(silent.shown) == Pool.of(labels, 3, protocol=silent).labelled == 4
 
 
 def test_a_large_pool_is_drawn_from_by_the_seed(surface: Surface, monkeypatch: pytest.MonkeyPatch) -> None:

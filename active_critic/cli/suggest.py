@@ -80,7 +80,7 @@ def suggest(
     if known is not None and (unread := unread_score(known)) is not None:
         raise unread
     common.show_notes([*data.notes, *(known.notes if known is not None else ())], quiet=quiet)
-    texts = Pool.of(data, n, labelled=known or (), shown=protocol.shown, seed=seed)
+    texts = Pool.of(data, n, labelled=known or (), protocol=protocol, seed=seed)
 
     from active_critic.cli._progress import Display
 
@@ -159,7 +159,7 @@ def _summary(found: Suggestions) -> dict[str, Any]:
 def _words(found: Suggestions, *, labelled: bool) -> list[str]:
     """What was looked at and what was left out."""
     left_out = [
-        (found.labelled, "labelled already, or demonstrations of the program"),
+        (found.labelled, "labelled already, or fitted on"),
         (found.repeated, "repeat the text of an earlier row"),
         (found.not_drawn, "not drawn: the pool is large"),
         *((count, f"unscored: {reason}") for reason, count in found.unscored.items()),
@@ -168,7 +168,7 @@ def _words(found: Suggestions, *, labelled: bool) -> list[str]:
     words = [f"{len(found.chosen)} of {found.pool:,} rows, at most {found.per_document} of one document{away}"]
     words += [f"left out: {count:,} {what}" for count, what in left_out if count]
     if not labelled:
-        words.append("note: what is labelled is not known; name it with --labelled, and the choice keeps away from it")
+        words.append("note: name what is labelled with --labelled, and the choice keeps away from it")
     return words
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,7 +14,7 @@ from active_critic.records import Usage
 from active_critic.stats import Agreement, Interval
 
 WORTH = 0.03
-"""A gain of the mean of the three coefficients below this is hardly worth the labels of another step."""
+"""A doubling of the labels that gains less than this, in the mean of the three coefficients, is hardly worth them."""
 
 Advice = Literal["more", "stop", "unclear"]
 """``"more"``: agreement is still rising; ``"stop"``: a gain that is worth it is excluded; ``"unclear"``: neither."""
@@ -111,16 +112,22 @@ class Curve:
 
     @property
     def advice(self) -> Advice:
-        """Whether to label more: whether the last step's interval is above 0, or below ``WORTH``.
+        """Whether to label more: whether the last step's interval is above 0, or below what the step is to bring.
 
         Unclear where a single repeat has it: what other labels would have brought is not known.
         """
         gain = self.points[-1].gain
         if gain is None or gain.interval is None or gain.repeats < 2:
             return "unclear"
-        if gain.interval[1] < WORTH:
+        if gain.interval[1] < self.worth:
             return "stop"
         return "more" if gain.interval[0] > 0 else "unclear"
+
+    @property
+    def worth(self) -> float:
+        """The gain that makes the last step worth its labels: ``WORTH``, in proportion less if it is no doubling."""
+        before, last = self.points[-2:]
+        return round(WORTH * min(1.0, math.log2(last.labels / before.labels)), 4)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -208,11 +215,11 @@ class Curve:
         if gain.interval[1] < 0:
             return f"Advice: stop labelling for this evaluator; the last {last.labels - before.labels} labels did harm."
         if self.advice == "stop":
-            return f"Advice: stop; that the last step brought {WORTH} or more is excluded."
+            return f"Advice: stop; that the last step brought {self.worth:g} or more is excluded."
         return (
             "Advice: too noisy to tell; more labels of this kind are not shown to help, nor shown not to. "
             f"{gain.n:,} tests of {gain.groups:,} documents in {gain.repeats} repeats cannot tell a gain of "
-            f"{WORTH} from none; more repeats, or more documents to test on, might."
+            f"{self.worth:g} from none; more repeats, or more documents to test on, might."
         )
 
     def to_dict(self) -> dict[str, Any]:

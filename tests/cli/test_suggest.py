@@ -22,6 +22,11 @@ def surface(run: Any, examples: Path, tmp_path: Path) -> Path:
     return path
 
 
+def other_rows(n: int) -> list[dict[str, Any]]:
+    """Rows whose texts no program was fitted on."""
+    return [{**row, "response": f"Other {row['response']}"} for row in rows(n)]
+
+
 @pytest.fixture
 def pool(tmp_path: Path) -> Path:
     """Two rows are those that the program was fitted on, one repeats another."""
@@ -62,13 +67,14 @@ def test_no_model_is_opened_for_a_program_that_needs_none(run, surface, pool) ->
     document = done.document
     assert len(document["suggestions"]) == 3
     assert (document["pool"], document["repeated"], document["known"], document["model"]) == (20, 1, 0, "none")
+    assert document["labelled"] == 2  # the program was fitted on them
     assert run("suggest", surface, pool, "-n", 3, "--json", "--seed", 1, opener=refuse).document["seed"] == 1
     assert "name it with --labelled" in run("suggest", surface, pool, "-n", 3, opener=refuse).err
     assert run("suggest", surface, pool, "-n", 3, "-q", opener=refuse).err == ""
 
 
 def test_one_file_may_hold_what_is_labelled_and_what_is_not(run, surface, tmp_path) -> None:
-    half = [row if i < 6 else {**row, "rating": None} for i, row in enumerate(rows(12))]
+    half = [row if i < 6 else {**row, "rating": None} for i, row in enumerate(other_rows(12))]
     file = write(tmp_path / "half.jsonl", half)
     fields = ("--fields", "score=rating,group=doc_id")
     done = run("suggest", surface, file, "-n", 6, "--labelled", file, *fields, "--json", opener=refuse)
@@ -78,7 +84,7 @@ def test_one_file_may_hold_what_is_labelled_and_what_is_not(run, surface, tmp_pa
 
 
 def test_a_table_has_all_columns_of_ragged_rows_and_runs_no_formula(run, surface, tmp_path) -> None:
-    ragged = [{**row, "id": f"=e{i}", f"own{i}": i} for i, row in enumerate(rows(6))]
+    ragged = [{**row, "id": f"=e{i}", f"own{i}": i} for i, row in enumerate(other_rows(6))]
     done = run("suggest", surface, write(tmp_path / "p.jsonl", ragged), "-n", 6, "-o", "next.csv", opener=refuse)
     assert done.code == 0, done.err
     with Path("next.csv").open(newline="") as file:

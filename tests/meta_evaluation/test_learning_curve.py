@@ -44,6 +44,16 @@ def test_flat_agreement_says_stop_and_extrapolates_nothing() -> None:
     assert "doubling" not in " ".join(found.words)
 
 
+def test_a_small_last_step_is_no_reason_to_stop() -> None:
+    found = drawn(FLAT)
+    last = found.points[-1]
+    gain = replace(last.gain, interval=(-0.005, 0.02))
+    *others, before = found.points[:-1]
+    assert replace(found, points=(*others, before, replace(last, gain=gain))).advice == "stop"
+    small = replace(last, gain=gain, labels=before.labels + 1)
+    assert replace(found, points=(*others, before, small)).advice == "unclear"
+
+
 def test_noisy_agreement_says_that_it_cannot_be_told() -> None:
     found = drawn(NOISY, count=40, repeats=3)
     assert found.advice == "unclear"
