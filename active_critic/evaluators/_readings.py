@@ -93,6 +93,29 @@ def further_reading(
     return lm.likelihood(weighing_turns(example), example.response)
 
 
+def take(
+    name: str, lm: LanguageModel, criteria: Sequence[Criterion], examples: Sequence[Example], progress: Progress | None
+) -> list[float | None]:
+    """Ask the model for a reading of every example; None where it cannot be had.
+
+    Raises:
+        BudgetSpent: Not all of them could be paid for.
+    """
+    order = sorted(range(len(examples)), key=lambda i: (examples[i].source, i))
+
+    def one(index: int) -> float | None:
+        if not examples[index].response.strip():
+            return None  # as it has no rating either
+        try:
+            return value_of(further_reading(name, lm, criteria, examples[index]))
+        except PER_ITEM:
+            return None
+
+    doing = f"reading the {name}"
+    values = dict(zip(order, in_parallel(lm, one, order, doing=doing, progress=progress), strict=True))
+    return [values[i] for i in range(len(examples))]
+
+
 def value_of(read: Approval | Likelihood) -> float:
     """A further reading as the number that is combined."""
     return read.log_odds if isinstance(read, Approval) else read.weakest
@@ -116,35 +139,18 @@ class Combiner:
     always: frozenset[str] = frozenset()
     further: dict[str, list[float | None]] = field(default_factory=dict)
 
-    def take(self, name: str, lm: LanguageModel, progress: Progress | None) -> str | None:
-        """Ask the model for a reading of every example.
+    def add(self, name: str, values: list[float | None]) -> str | None:
+        """Go on with what was taken of a reading.
 
         Returns:
             Why the reading is left out, where that is so: more than a tenth of the examples lack it. One that is
             always to be used is kept.
-
-        Raises:
-            BudgetSpent: Not all of them could be paid for.
         """
-        examples: list[Example] = self.search.examples
-        criteria: Sequence[Criterion] = self.search.student.protocol.criteria
-        order = sorted(range(len(examples)), key=lambda i: (examples[i].source, i))
-
-        def one(index: int) -> float | None:
-            if not examples[index].response.strip():
-                return None  # as it has no rating either
-            try:
-                return value_of(further_reading(name, lm, criteria, examples[index]))
-            except PER_ITEM:
-                return None
-
-        doing = f"reading the {name}"
-        values = dict(zip(order, in_parallel(lm, one, order, doing=doing, progress=progress), strict=True))
-        self.further[name] = [values[i] for i in range(len(examples))]
-        had = sum(value is not None for value in values.values())
-        if had < MIN_COVERAGE * len(examples) and name not in self.always:
+        had = sum(value is not None for value in values)
+        if had < MIN_COVERAGE * len(values) and name not in self.always:
             self.leave_out(name)
-            return f"the score is read without the {name}: only {had} of {len(examples)} examples have one"
+            return f"the score is read without the {name}: only {had} of {len(values)} examples have one"
+        self.further[name] = values
         return None
 
     def leave_out(self, name: str) -> None:

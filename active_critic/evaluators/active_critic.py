@@ -9,7 +9,7 @@ from active_critic.calibration import SHOWN, percent
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, demo_count
 from active_critic.errors import BudgetSpent, FitError
 from active_critic.evaluators._fitting import check_task, given_criteria
-from active_critic.evaluators._readings import Combiner, Use, readings_for, words
+from active_critic.evaluators._readings import Combiner, Use, readings_for, take, words
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, check_whole, default_reading, scale_of
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.fit_report import FitReport, make_report
@@ -18,7 +18,7 @@ from active_critic.examples import Examples
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
 from active_critic.protocols import CriticProtocol, Mode, Order, Protocol
-from active_critic.records import Criterion
+from active_critic.records import Criterion, Usage
 from active_critic.refining import refine
 from active_critic.scoring import Scorer
 
@@ -167,6 +167,20 @@ class ActiveCritic(Evaluator):
             refined = refine(protocol, data, model, rounds=self.refinements, seed=self.seed, progress=progress)
             protocol = protocol.model_copy(update={"criteria": refined.criteria})
             notes += refined.notes
+        # Before the search, which spends what a budget has left: they are cheap, and tell a small model's score most.
+        before_search = model.usage
+        usage: dict[str, Usage] = {}
+        taken: dict[str, list[float | None]] = {}
+        unpaid: list[str] = []
+        for name in ("approval", "likelihood"):
+            if name not in readings:
+                continue
+            before = model.usage
+            try:
+                taken[name] = take(name, model, protocol.criteria, list(data), progress)
+            except BudgetSpent as spent:
+                unpaid.append(f"the score is read without the {name}: {spent}")
+            usage[name] = model.usage - before
         settings = DemoSearch(
             candidates=self.candidates,
             demos=self.demos,
@@ -176,7 +190,7 @@ class ActiveCritic(Evaluator):
             seed=self.seed,
             progress=progress,
         )
-        before_search = model.usage
+        after_readings = model.usage
         compiled = settings.compile(Scorer(protocol, model), trainset=list(data))
         after_search = model.usage
         found: list[Candidate] = compiled.candidate_programs
@@ -200,22 +214,16 @@ class ActiveCritic(Evaluator):
                 f"short enough for half the context window of {model.context:,} tokens; --context asks for a larger one"
             )
         chosen = next(candidate.index for candidate in found if candidate.wins)
-        usage = {"task inference": after_inference - start, "demo search": after_search - before_search}
+        usage = {"task inference": after_inference - start, "demo search": after_search - after_readings, **usage}
         if self.refinements:
             usage["refinement"] = before_search - after_inference
         always = frozenset(name for name, use in self._uses.items() if use == "always")
         combiner = Combiner(readings, compiled.search, user_scale, always)
-        for name in ("approval", "likelihood"):
-            if name not in readings:
-                continue
-            before = model.usage
-            try:
-                left_out = combiner.take(name, model, progress)
-            except BudgetSpent as spent:
-                stopped = left_out = f"the score is read without the {name}: {spent}"
-                combiner.leave_out(name)
-            notes += [left_out] if left_out else []
-            usage[name] = model.usage - before
+        for name in set(readings) - set(taken) - {"rating", "surface"}:
+            combiner.leave_out(name)
+        left_out = [combiner.add(name, values) for name, values in taken.items()]
+        notes += [said for said in (*unpaid, *left_out) if said]
+        stopped = unpaid[-1] if unpaid else stopped
         calibration, floor = None, None
         try:
             calibration, floor = combiner.fit(chosen, range(len(data)))

@@ -30,6 +30,8 @@ from active_critic.records import Example, Record, Scale, Usage, Verdict
 
 WINDOW = 256
 """Items read ahead, so that those with the same source can be scored one after the other."""
+WITHIN_BUDGET = 16
+"""Items of which, under a budget, all is asked before the next, so that nearly all that it pays for is in verdicts."""
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is at most (0 when not known)."""
 JournalPath = str | Path | Literal["default"] | None
@@ -336,7 +338,9 @@ class Evaluator(ABC):
         with threads(max(1, self._workers)) as pool:
             while window := list(itertools.islice(stream, WINDOW)):
                 order = sorted(range(len(window)), key=lambda i: (_source(window[i]), i))
-                jobs = [(question, index) for question in judge.questions for index in order]
+                at_once = _at_once(self._model, len(judge.questions))
+                parts = [order[start : start + at_once] for start in range(0, len(order), at_once)]
+                jobs = [(question, index) for part in parts for question in judge.questions for index in part]
                 answers: dict[int, dict[str, Any]] = {index: {} for index in order}
                 asked = pool.map(lambda job: run.ask(*job), [(q, window[i], answers[i]) for q, i in jobs])
                 for count, _ in enumerate(asked, start=1):
@@ -349,6 +353,14 @@ class Evaluator(ABC):
     @property
     def _workers(self) -> int:
         return self.model.workers
+
+
+def _at_once(lm: LanguageModel | None, questions: int) -> int:
+    """Of how many items one question is asked before the next: of fewer, the sooner a budget may end."""
+    if lm is None or lm.budget is None:
+        return WINDOW
+    calls = lm.budget.calls
+    return WITHIN_BUDGET if calls is None else max(1, min(WITHIN_BUDGET, calls // (4 * questions)))
 
 
 def _items(given: Any, fields: Mapping[str, str] | None) -> Iterator[Example | BadRow]:

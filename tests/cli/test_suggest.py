@@ -69,7 +69,7 @@ def test_no_model_is_opened_for_a_program_that_needs_none(run, surface, pool) ->
     assert (document["pool"], document["repeated"], document["known"], document["model"]) == (20, 1, 0, "none")
     assert document["labelled"] == 2  # the program was fitted on them
     assert run("suggest", surface, pool, "-n", 3, "--json", "--seed", 1, opener=refuse).document["seed"] == 1
-    assert "name it with --labelled" in run("suggest", surface, pool, "-n", 3, opener=refuse).err
+    assert "with --labelled, and the choice keeps away" in run("suggest", surface, pool, "-n", 3, opener=refuse).err
     assert run("suggest", surface, pool, "-n", 3, "-q", opener=refuse).err == ""
 
 

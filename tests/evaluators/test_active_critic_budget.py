@@ -19,8 +19,12 @@ def examples(count: int = 30) -> list[Example]:
     return [Example(text, f"question {i // 2}", 1.0 + i % 5, group=f"d{i // 2}") for i, text in enumerate(texts)]
 
 
+def approves(turns) -> float:
+    return 0.2 + len(turns[-1][1]) % 60 / 100
+
+
 def spend(budget: Budget | None, **settings):
-    lm = simulated_lm(workers=4)
+    lm = simulated_lm(workers=4, approves=approves)
     lm.budget = budget
     critic = ActiveCritic(lm, journal=None, **{**SETTINGS, **settings})
     critic.fit(examples(), scale="1..5")
@@ -29,9 +33,10 @@ def spend(budget: Budget | None, **settings):
 
 @pytest.fixture(scope="module")
 def stages() -> dict[str, int]:
-    """Calls that each stage of the whole fit makes."""
+    """Calls that each stage of the whole fit makes, and of what comes before the search."""
     critic, _ = spend(None)
-    return {stage: usage.calls for stage, usage in critic.report_.usage.items()}
+    found = {stage: usage.calls for stage, usage in critic.report_.usage.items()}
+    return {**found, "before": found["task inference"] + found["approval"]}
 
 
 def test_spent_while_the_task_is_inferred_it_ends_and_what_was_paid_for_is_kept(tmp_path) -> None:
@@ -46,8 +51,8 @@ def test_spent_while_the_task_is_inferred_it_ends_and_what_was_paid_for_is_kept(
 
 
 def test_spent_in_the_first_round_the_program_has_no_demonstrations(stages) -> None:
-    critic, lm = spend(Budget(calls=stages["task inference"] + 20))
-    assert lm.usage.calls == stages["task inference"] + 20
+    critic, lm = spend(Budget(calls=stages["before"] + 20))
+    assert lm.usage.calls == stages["before"] + 20
     assert critic.fitted.demos == ()
     assert critic.report_ is None
     notes = " ".join(critic.fitted.provenance.notes)
@@ -57,21 +62,35 @@ def test_spent_in_the_first_round_the_program_has_no_demonstrations(stages) -> N
 
 
 def test_spent_while_demonstrations_are_written_the_program_has_none(stages) -> None:
-    critic, _ = spend(Budget(calls=stages["task inference"] + 1))
+    critic, _ = spend(Budget(calls=stages["before"] + 1))
     assert critic.fitted.demos == ()
     assert any("1 of 4 demonstrations were written" in note for note in critic.fitted.provenance.notes)
 
 
 def test_spent_in_a_later_round_the_leader_of_the_last_whole_one_is_returned(stages) -> None:
     # Of 30 examples, 8 are the first round for all three candidates and 16 the second, in two calls each.
-    critic, lm = spend(Budget(calls=stages["task inference"] + stages["demo search"] - 3))
+    critic, lm = spend(Budget(calls=stages["before"] + stages["demo search"] - 3))
     whole, _ = spend(None)
-    assert lm.usage.calls == stages["task inference"] + stages["demo search"] - 3
+    assert lm.usage.calls == stages["before"] + stages["demo search"] - 3
     assert any("the best candidate by 16 of 30 examples was taken" in n for n in critic.fitted.provenance.notes)
     asked = {candidate.index: candidate.asked for candidate in whole.candidates_}
     winner = next(candidate for candidate in critic.candidates_ if candidate.wins)
     assert asked[winner.index] == 30  # it went on to the second round in the whole search, too
     assert len(critic.fitted.demos) == (2 if winner.index else 0)
+
+
+def test_spent_in_the_search_the_score_is_combined_all_the_same(stages) -> None:
+    whole, _ = spend(None)
+    assert "approval" in whole.fitted.calibration.shares
+    critic, _ = spend(Budget(calls=stages["before"] + stages["demo search"] - 3))
+    assert "approval" in critic.fitted.calibration.shares
+
+
+def test_spent_before_a_reading_is_whole_the_score_is_read_without_it(stages) -> None:
+    critic, lm = spend(Budget(calls=stages["before"] - 1))
+    assert lm.usage.calls == stages["before"] - 1
+    assert any("read without the approval: the budget of" in note for note in critic.fitted.provenance.notes)
+    assert critic.fitted.calibration is None  # nor is there a rating to combine
 
 
 def test_spent_while_it_is_measured_it_is_the_whole_program_without_a_report(stages) -> None:
@@ -93,3 +112,11 @@ def test_scoring_leaves_what_is_not_paid_for_unscored_with_the_reason(stages) ->
     assert lm._account.spent.calls == 7
     assert 1 <= len(scored) <= 4
     assert all("the budget of 7 calls is spent" in (v.unscored or "") for v in verdicts if v.score is None)
+
+
+def test_a_budget_that_pays_for_a_part_of_the_items_is_spent_on_verdicts() -> None:
+    critic, lm = spend(None, report=False, use_approval="always")
+    assert critic.judge().questions == ("overall", "approval")
+    lm.budget = Budget(calls=100)
+    verdicts = list(critic.score_many(examples(200), explain=False))  # two or three calls each
+    assert sum(verdict.score is not None for verdict in verdicts) >= 30
