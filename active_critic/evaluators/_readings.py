@@ -10,6 +10,7 @@ from typing import Literal
 from active_critic.approval import Approval, approval
 from active_critic.asking import PER_ITEM
 from active_critic.calibration import SHOWN, Calibration, calibrate, percent
+from active_critic.correlation import pearson
 from active_critic.demo_search import MIN_COVERAGE, Search
 from active_critic.errors import BudgetSpent, FitError, ModelError, RequestRefused
 from active_critic.evaluators._fitting import in_parallel
@@ -31,6 +32,8 @@ LEAST = 3
 """Fewest examples that anything can be combined on: the floor without one of them needs two."""
 WORTH = 0.05
 """A reading with a smaller share of the weights is left out, unless it is to be used always."""
+SURELY_AGAINST = 0.01
+"""From this probability of chance on, a reading is said to go against people."""
 LEANS = 0.4
 """From this share of the weights on, a critic is said to lean on the surface."""
 
@@ -233,9 +236,30 @@ class Combiner:
             for i in self.usable(candidate, indices, calibration.shares)
         }
 
+    def against_people(self, candidate: int) -> list[str]:
+        """What is to be said where what the model says of texts goes against people's scores, beyond chance."""
+        for name in sorted({"rating", "approval"} & {"rating", *self.further}, reverse=True):
+            kept = self.usable(candidate, range(len(self.search.examples)), [name])
+            values = [self._rating(candidate, i) if name == "rating" else self.further[name][i] or 0.0 for i in kept]
+            r = pearson(values, [self.search.human[i] for i in kept])
+            if r is not None and r < 0 and _chance(r, len(kept)) < SURELY_AGAINST:
+                said = (
+                    f"the {name} goes against people's scores (Pearson {r:.2f}): if the lowest score is the best on "
+                    "your scale, turn it round, for a critic takes the highest for the best"
+                )
+                return [said]
+        return []
+
     def _rating(self, candidate: int, index: int) -> float:
         score: float | None = self.search.verdicts[candidate, index].score
         return 0.0 if score is None else score  # never None: see usable()
+
+
+def _chance(r: float, n: int) -> float:
+    """How often two columns of n values that have nothing in common correlate so far below 0, by Student's t."""
+    from scipy.special import stdtr
+
+    return float(stdtr(n - 2, r * math.sqrt((n - 2) / max(1e-12, 1 - r * r)))) if n > 2 else 1.0
 
 
 def _parts(examples: Sequence[Example]) -> list[list[int]]:

@@ -227,7 +227,7 @@ class ActiveCritic(Evaluator):
         calibration, floor = None, None
         try:
             calibration, floor = combiner.fit(chosen, range(len(data)))
-            notes += words(calibration, combiner.names, len(data))
+            notes += [*words(calibration, combiner.names, len(data)), *combiner.against_people(chosen)]
         except FitError as problem:
             if stopped is None:
                 raise

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -410,6 +411,15 @@ def test_a_program_that_gives_every_text_the_same_score_says_so() -> None:
     notes = critic.fitted.provenance.notes
     assert any("so every text gets their mean score" in note for note in notes)
     assert not any("combined" in note for note in notes)
+
+
+def test_ratings_that_go_against_people_are_told_of_and_the_same_scores_turned_round_are_not() -> None:
+    turned = [replace(example, score=5.0 - (example.score or 0.0)) for example in examples()]
+    for data, expected in ((turned, 1), (examples(), 0)):
+        notes = fitted(data=data).fitted.provenance.notes
+        said = [note for note in notes if note.startswith("the rating goes against people's scores (Pearson -0.")]
+        assert len(said) == expected
+        assert all("if the lowest score is the best on your scale, turn it round" in note for note in said)
 
 
 # --- the report -------------------------------------------------------------------------------------------------------
