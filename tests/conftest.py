@@ -19,12 +19,16 @@ _ENDINGS = ("_API_KEY", "_API_BASE", "_BASE_URL", "_API_TOKEN")
 
 @pytest.fixture(autouse=True)
 def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No key, proxy, address or journal of the person who runs the tests can reach one; DSPy's settings are reset."""
+    """No key, proxy, address or journal of the person who runs the tests can reach one; DSPy's settings are reset.
+
+    Waits are as long as they are at least, so that tests can tell them.
+    """
     for name in list(os.environ):
         if name.lower() in _PROXIES or name.upper().endswith(_ENDINGS):
             monkeypatch.delenv(name)
     monkeypatch.setenv("ACTIVE_CRITIC_JOURNAL", str(tmp_path / "journal.sqlite"))
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "true")
+    monkeypatch.setattr("active_critic.lm.retrying.chance", lambda: 0.0)
     yield
     import sys
 

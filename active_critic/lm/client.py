@@ -23,7 +23,7 @@ from active_critic.lm.memory import Memory as Memory
 from active_critic.lm.reply import Reply as Reply
 from active_critic.lm.reply import Token as Token
 from active_critic.lm.reply import as_response, failure_in, reply_from, text_of, usage_of
-from active_critic.lm.retrying import RETRIES, again
+from active_critic.lm.retrying import RETRIES, SPREAD, again
 from active_critic.locks import OneAtATime
 from active_critic.records import Usage
 
@@ -435,7 +435,7 @@ class LanguageModel:
                 return came, usage
 
         patience = None if account is None else lambda: account.seconds_left
-        came, usage = again(once, self._retries, self._wait, patience)
+        came, usage = again(once, self._retries, self._wait, patience, SPREAD if self.workers > 1 else 0.0)
         usage = replace(usage, calls=attempts, seconds=time.monotonic() - started)
         self._count(replace(usage, calls=0))  # attempts were counted as they were made
         return came, usage

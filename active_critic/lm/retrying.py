@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from random import random as chance
 from typing import TypeVar
 
 import tenacity
 
-from active_critic.errors import ModelError
+from active_critic.errors import ModelError, RateLimited
 
 RETRIES = 3
 """Retries after a failed attempt; a request is sent at most 1 + RETRIES times."""
+WHERE_LIMITED = 2
+"""So many times as many where the provider asks to slow down: together they outlast a limit by the minute."""
+SPREAD = 0.25
+"""And where several calls are in flight, each waits longer by up to this part, so that they do not come all at once."""
 LONGEST_WAIT = 60.0
 """Seconds; a longer Retry-After than this is waited for only this long before the next attempt."""
 
@@ -23,26 +28,37 @@ def again(
     retries: int,
     wait: Callable[[float], None],
     patience: Callable[[], float] | None = None,
+    spread: float = 0.0,
 ) -> _Came:
     """Do something, and do it again after a ``ModelError`` that is retryable.
 
-    Waits as long as the endpoint asked for, else 1, 2, 4, ... seconds.
+    Waits 1, 2, 4, ... seconds, or longer where the endpoint asked for that.
 
     Args:
         once: What is done.
-        retries: How often it is done again at most.
+        retries: How often it is done again at most; ``WHERE_LIMITED`` times as often after ``RateLimited``.
         wait: What waits so many seconds.
         patience: How many seconds may be waited at this moment; None: ``LONGEST_WAIT``, which is never exceeded.
+        spread: By up to which part a wait after ``RateLimited`` is lengthened at random.
     """
 
+    def failure(state: tenacity.RetryCallState) -> BaseException | None:
+        return state.outcome.exception() if state.outcome else None
+
+    def enough(state: tenacity.RetryCallState) -> bool:
+        most = retries * WHERE_LIMITED if isinstance(failure(state), RateLimited) else retries
+        return state.attempt_number > most
+
     def pause(state: tenacity.RetryCallState) -> float:
-        failure = state.outcome.exception() if state.outcome else None
-        asked = failure.retry_after if isinstance(failure, ModelError) else None
-        seconds = asked if asked is not None and asked >= 0 else float(2 ** (state.attempt_number - 1))
+        problem = failure(state)
+        asked = (problem.retry_after if isinstance(problem, ModelError) else None) or 0.0
+        seconds = max(asked, float(2 ** (state.attempt_number - 1)))
+        if isinstance(problem, RateLimited):
+            seconds *= 1 + spread * chance()  # noqa: S311
         return min(seconds, LONGEST_WAIT, math.inf if patience is None else patience())
 
     retrying = tenacity.Retrying(
-        stop=tenacity.stop_after_attempt(1 + retries),
+        stop=enough,
         wait=pause,
         retry=tenacity.retry_if_exception(lambda e: isinstance(e, ModelError) and e.retryable),
         sleep=wait,

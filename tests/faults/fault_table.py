@@ -77,13 +77,17 @@ def down(name: str, reply: Callable[[int], Say | Fault] | None, reason: str = DO
     return Case(name, reply, 4, reason, **{"waits": BACK_OFF, **how})
 
 
+def limited(name: str, retry_after: str | None = None, **how: Any) -> Case:
+    return Case(name, always(too_many(retry_after)), 7, "the provider asks to slow down", **how)
+
+
 def unread(name: str, reply: Callable[[int], Say | Fault], why: str, before: str = UNREAD) -> Case:
     return Case(name, reply, 2, f"{before}: {why}")
 
 
 ENDPOINT = (
-    down("429 with Retry-After", always(too_many("7")), "the provider asks to slow down", waits=(7.0, 7.0, 7.0)),
-    down("429 without Retry-After", always(too_many()), "the provider asks to slow down"),
+    limited("429 with Retry-After", "7", waits=(7.0, 7.0, 7.0, 8.0, 16.0, 32.0)),
+    limited("429 without Retry-After", waits=(*BACK_OFF, 8.0, 16.0, 32.0)),
     down("500", always(Fault(status=500))),
     down("502", always(Fault(status=502, message="bad gateway"))),
     down("connection refused", None),

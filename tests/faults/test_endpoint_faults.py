@@ -95,7 +95,7 @@ def test_a_fault_at_every_item(bench: Bench, case: Case) -> None:
         assert (done.code, done.records) == (4, [])
         assert GO_ON in done.err
     elif case.retried:
-        check_requests(bench, case, [1] * 4 + [2] * 4)
+        check_requests(bench, case, [1] * case.requests + [2] * case.requests)
         assert (done.code, done.records) == (4, [])
         assert "Stopped after 2 failures in a row" in done.err
         assert GO_ON in done.err

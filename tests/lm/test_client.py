@@ -12,7 +12,7 @@ from active_critic.errors import ModelError
 from active_critic.journal import Journal
 from active_critic.lm import Capabilities, LanguageModel, Reply, Token, open_lm, scripted_lm
 from active_critic.lm.failures import translate
-from active_critic.lm.retrying import LONGEST_WAIT, RETRIES
+from active_critic.lm.retrying import LONGEST_WAIT, RETRIES, SPREAD
 from active_critic.records import Usage
 
 KEY = "sk-very-secret-value-42"
@@ -207,11 +207,27 @@ def test_what_may_pass_is_tried_again(
     loopback.script(fault)
     with pytest.raises(error, match="openai/x"):
         lm.ask(ASK, max_tokens=5)
-    assert loopback.calls == 1 + RETRIES == 4
-    assert waits == [1.0, 2.0, 4.0]
+    assert RETRIES == 3
+    expected = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0] if error is errors.RateLimited else [1.0, 2.0, 4.0]
+    assert waits == expected
+    assert loopback.calls == 1 + len(expected)
     loopback.script(fault, fault, Say("at last"))
     assert lm.ask(ASK, max_tokens=5).text == "at last"
-    assert loopback.calls == 4 + 3
+    assert loopback.calls == 1 + len(expected) + 3
+
+
+def test_calls_that_are_limited_together_do_not_all_come_again_at_once(
+    lm: LanguageModel, loopback: Loopback, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("active_critic.lm.retrying.chance", lambda: 0.5)
+    assert lm.workers > 1
+    loopback.script(too_many("8"), Fault(status=500), Say("ok"))
+    assert lm.ask(ASK, max_tokens=5).text == "ok"
+    assert waits == [8.0 * (1 + SPREAD / 2), 2.0]
+    lm.workers = 1
+    loopback.script(too_many("8"), Say("ok"))
+    lm.ask([("user", "something else")], max_tokens=5)
+    assert waits[2:] == [8.0]
 
 
 @pytest.mark.parametrize(("fault", "error"), FINAL, ids=lambda x: str(getattr(x, "status", "")))
@@ -270,7 +286,7 @@ def test_a_final_fault_after_a_passing_one_ends_it(lm: LanguageModel, loopback: 
 
 @pytest.mark.parametrize(
     ("header", "waited"),
-    [("7", 7.0), ("0", 0.0), ("0.5", 0.5), ("500", LONGEST_WAIT), ("Wed, 21 Oct 2099 07:28:00 GMT", LONGEST_WAIT)],
+    [("7", 7.0), ("0", 1.0), ("0.5", 1.0), ("500", LONGEST_WAIT), ("Wed, 21 Oct 2099 07:28:00 GMT", LONGEST_WAIT)],
 )
 def test_retry_after_is_honoured(
     lm: LanguageModel, loopback: Loopback, waits: list[float], header: str, waited: float
@@ -437,7 +453,7 @@ def test_our_errors_come_out_of_dspy_modules(
     loopback.script(fault)
     with pytest.raises(error), lm.own_errors(), dspy.context(lm=lm.dspy, adapter=dspy.JSONAdapter()):
         dspy.Predict("question -> answer")(question="?")
-    assert loopback.calls == (4 if error.retryable else 1)
+    assert loopback.calls == ((7 if error is errors.RateLimited else 4) if error.retryable else 1)
     with pytest.raises(ZeroDivisionError), lm.own_errors():
         1 / 0  # noqa: B018
 

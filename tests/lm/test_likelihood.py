@@ -18,7 +18,7 @@ from active_critic import errors
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm, scripted_lm
 from active_critic.lm.likelihood import FLOOR, LEAST_LIKELY, Likelihood
-from active_critic.lm.retrying import RETRIES
+from active_critic.lm.retrying import RETRIES, WHERE_LIMITED
 from active_critic.records import Usage
 
 KEY = "sk-very-secret-value-42"
@@ -311,7 +311,7 @@ def test_an_endpoint_that_does_not_give_it_is_refused_at_once(
         (Fault("reset"), errors.EndpointDown, 1 + RETRIES),
         (Fault("empty"), errors.EndpointDown, 1 + RETRIES),
         (Fault("broken"), errors.EndpointDown, 1 + RETRIES),
-        (too_many(), errors.RateLimited, 1 + RETRIES),
+        (too_many(), errors.RateLimited, 1 + WHERE_LIMITED * RETRIES),
         (Fault(status=401, message=f"bad key {KEY}"), errors.AuthenticationFailed, 1),
         (Fault(status=429, message="quota", code="insufficient_quota"), errors.BillingStopped, 1),
         (Fault(status=400, message="maximum context length is 10"), errors.ContextOverflow, 1),
