@@ -18,6 +18,9 @@ PER_ITEM = (UnreadableReply, ContextOverflow, RequestRefused)
 """Failures that concern one item: it stays unscored, and the others go on."""
 UNREADABLE_AT_FIRST = 20
 """Items whose replies cannot be read, after which a run stops in which none could be read yet."""
+ROOM_TO_THINK = 4_000
+"""Tokens that a reply may have more, the second time, where the first ended before it began: the model thinks first."""
+THOUGHT = "the reply is empty: the model used the {:,} tokens it may have before it wrote anything"
 CUT = "the explanation was cut off"
 """Said of a verdict whose reply ended before its last text did."""
 
@@ -75,7 +78,7 @@ def ask(
     temperature: float = 0.0,
     sample: int = 0,
 ) -> Filled:
-    """Have a form filled in; once more, in stricter words, if the first reply cannot be read.
+    """Have a form filled in; once more if the first reply cannot be read, in stricter words or with room to think.
 
     Args:
         lm: The language model.
@@ -93,13 +96,13 @@ def ask(
     probabilities = reading.source == "probabilities" and can.probabilities
     conversation = list(turns)
     material = "\n".join(text for role, text in turns if role == "user")
-    usage = Usage()
+    usage, longest = Usage(), sheet.max_tokens
     for attempt in (1, 2):
         try:
             reply = lm.fill(
                 conversation,
                 sheet.schema,
-                max_tokens=sheet.max_tokens,
+                max_tokens=longest,
                 top_logprobs=min(can.alternatives, len(reading.levels) + 3) if probabilities else None,
                 temperature=temperature,
                 stop=sheet.stop,
@@ -107,7 +110,8 @@ def ask(
             )
             usage = usage + reply.usage
             if not reply.text.strip():
-                raise UnreadableReply("the reply is empty", reply="")
+                thought = reply.finish_reason == "length"
+                raise UnreadableReply(THOUGHT.format(longest) if thought else "the reply is empty", reply="")
             form = read_form(reply, first=next(iter(sheet.schema["properties"])), shown=material)
             if form.values == sheet.skeleton and _has_prose(sheet.skeleton):
                 raise UnreadableReply("it is the form as it was shown, not filled in", reply=reply.text)
@@ -121,6 +125,9 @@ def ask(
             if attempt == 2:
                 problem.usage, problem.asked_again = usage, True
                 raise
+            if not reply.text.strip() and reply.finish_reason == "length":
+                longest += ROOM_TO_THINK
+                continue
             demand = f"That could not be read: {quote(str(problem))}. "
             demand += "Answer with nothing but this JSON object, filled in: " + compact(sheet.skeleton)
             conversation += [("assistant", quote(reply.text[:1000]) or "(nothing)"), ("user", demand)]

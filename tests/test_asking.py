@@ -5,12 +5,15 @@ from typing import Any
 
 import pytest
 
-from active_critic.asking import ask, rating_sheet, shown_texts
+from active_critic.asking import ROOM_TO_THINK, ask, rating_sheet, shown_texts
 from active_critic.errors import EndpointDown, UnreadableReply
-from active_critic.lm import Capabilities, Turn, scripted_lm
+from active_critic.lm import Capabilities, LanguageModel, Turn, scripted_lm
+from active_critic.lm.reply import as_response
 from active_critic.protocols import Reading
+from active_critic.records import Usage
 
 LEVELS = Reading()
+TEXT = Reading(source="text")
 QUESTION: list[Turn] = [("user", "How good is it?")]
 
 
@@ -47,6 +50,27 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more_and_both_are_paid_fo
     assert filled.usage.calls == 2
     assert seen[1][-2] == ("assistant", "I like it")
     assert '{"rating": 3}' in seen[1][-1][1]
+
+
+def thinking(tokens: int, seen: list[tuple[int, int]]) -> LanguageModel:
+    """A model that thinks for so many tokens before it writes; requests are noted by turns and longest reply."""
+
+    def send(request: Any) -> Any:
+        longest = request.config.max_tokens
+        seen.append((len(request.messages), longest))
+        enough = longest > tokens
+        return as_response("m", Usage(prompt_tokens=9, completion_tokens=7), '{"rating": 2}' * enough, cut=not enough)
+
+    return LanguageModel("m", send, capabilities=Capabilities(json_schema=True, probabilities=False))
+
+
+def test_a_model_that_thought_until_it_was_cut_off_is_asked_again_with_room_to_think() -> None:
+    seen: list[tuple[int, int]] = []
+    sheet = rating_sheet(TEXT)
+    assert ask(thinking(3000, seen), QUESTION, sheet, TEXT).ratings["rating"].value == 2
+    assert seen == [(1, sheet.max_tokens), (1, sheet.max_tokens + ROOM_TO_THINK)]
+    with pytest.raises(UnreadableReply, match="the model used the 4,040 tokens it may have before it wrote anything"):
+        ask(thinking(9000, seen), QUESTION, sheet, TEXT)
 
 
 def test_what_failed_twice_says_what_it_cost() -> None:
