@@ -178,7 +178,9 @@ class Search:
         self._any_scored = False
         self.stopped: str | None = None
         self._leader, self._seen = 0, 0  # the best of the last finished round, and the examples of that
-        self.size = demo_count(trainset, settings.demos)
+        # Nothing is scored beside a demonstration of its own document: of a single one none would ever be shown.
+        self.one_document = len({*self.groups, *map(group_of, trainset)}) < 2
+        self.size = 0 if self.one_document else demo_count(trainset, settings.demos)
         self.sets = self._draw(self._that_fit(list(trainset)))
         # Every prefix of this order spans the scores, so that early rungs of the race are representative.
         self.order = _spread(self.human, random.Random(settings.seed))  # noqa: S311

@@ -39,6 +39,12 @@ UNSURE = (
     "verdicts have no interval: too few documents could be scored on the report's held-out folds to say how wide it is"
 )
 
+ONE_DOCUMENT = (
+    "no demonstrations were tried: all examples are of one document (one source, or one group), and none "
+    "is rated beside a demonstration of its own document; where every row is to stand for itself, name a column that "
+    "tells rows apart as the group (--fields group=id)"
+)
+
 
 class ActiveCritic(Evaluator):
     """The evaluator of "Large Language Models Are Active Critics in NLG Evaluation".
@@ -208,7 +214,9 @@ class ActiveCritic(Evaluator):
                 f"different sets of {compiled.search.size} demonstrations"
             )
         size = compiled.search.size
-        if self.candidates > 1 and size < (wanted := demo_count(data, self.demos)):
+        if compiled.search.one_document:
+            notes.append(ONE_DOCUMENT)
+        elif self.candidates > 1 and size < (wanted := demo_count(data, self.demos)):
             notes.append(
                 f"candidates have {size or 'no'} demonstration{'s' * (size != 1)}, not {wanted}: too few examples are "
                 f"short enough for half the context window of {model.context:,} tokens; --context asks for a larger one"

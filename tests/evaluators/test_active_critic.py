@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -450,3 +451,18 @@ def test_a_saved_ablation_scores_the_same(tmp_path: Path) -> None:
     assert verdicts(loaded) == verdicts(critic)
     assert isinstance(loaded, ActiveCritic)
     assert (loaded.overall_scoring, loaded.explanations, loaded.task_description) == (False, False, False)
+
+
+def test_where_all_examples_share_a_source_no_demonstration_is_written_and_the_remedy_is_told() -> None:
+    seen: list[list[tuple[str, str]]] = []
+    data = [Example(f"Reply {i} " + "word " * i, "the one question", float(1 + i % 5), id=str(i)) for i in range(12)]
+    critic = ActiveCritic(simulated_lm(seen=seen), candidates=4, demos=2, max_batches=1, journal=None)
+    critic.fit(data, scale="1..5")
+    assert critic.fitted.demos == ()
+    assert len(critic.candidates_) == 1
+    assert not any("Fill in the form" in turns[-1][1] for turns in seen)
+    notes = critic.fitted.provenance.notes
+    assert sum("no demonstrations were tried" in note and "group=id" in note for note in notes) == 1
+    assert not any("short enough for half the context" in note or "no more different sets" in note for note in notes)
+    apart = [replace(example, group=example.id) for example in data]
+    assert len(ActiveCritic(simulated_lm(), candidates=4, demos=2, max_batches=1).fit(apart).candidates_) == 4
