@@ -73,11 +73,14 @@ class FamilyResult:
 class KindResult:
     """All families of a kind together: every text counts once for each of them.
 
+    Those that put something else in place of the text do not count beside others: what they lose would hide what the
+    others gain. The null attacks all do.
+
     Attributes:
         kind: See ``attacks.Kind``.
-        families: How many were tried.
+        families: How many count.
         lift: What they gained.
-        worst: The family that gained most on average, or None where nothing was scored.
+        worst: Of these the family that gained most on average, or None where nothing was scored.
     """
 
     kind: Kind
@@ -298,8 +301,8 @@ def _kinds(
     attacks: Sequence[Attack], results: Sequence[FamilyResult], after: list[list[Verdict | None]], pairs: _Pairs
 ) -> Iterator[KindResult]:
     for kind in KINDS:
-        columns = [column for column, attack in enumerate(attacks) if attack.kind == kind]
-        if columns:
+        every = [column for column, attack in enumerate(attacks) if attack.kind == kind]
+        if columns := [column for column in every if not attacks[column].replaces] or every:
             scored = [(results[c].lift.mean, results[c].name) for c in columns]
             worst = max(((mean, name) for mean, name in scored if mean is not None), default=None)
             yield KindResult(kind, len(columns), pairs.lift(after, columns), worst[1] if worst else None)

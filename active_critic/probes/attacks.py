@@ -100,7 +100,15 @@ _TABLE: tuple[tuple[Kind, str, Make, str], ...] = (
     ("content", "claimed-criteria", content.claimed_criteria, "the claim that each criterion is met"),
     ("content", "dressing", content.dressing, "headings, bold print and bullets around the same sentences"),
 )
-_REPLACING = {"verdict-only", "key-symbol", "key-opening", "null-answer", "constant-answer", "copied-source"}
+_REPLACING = {
+    "verdict-only",
+    "key-symbol",
+    "key-opening",
+    "null-answer",
+    "constant-answer",
+    "first-words",
+    "copied-source",
+}
 
 ATTACKS: tuple[Attack, ...] = tuple(
     Attack(name, kind, about, make, replaces=name in _REPLACING) for kind, name, make, about in _TABLE

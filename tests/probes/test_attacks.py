@@ -59,7 +59,7 @@ def test_an_attack_changes_the_text_and_keeps_it_where_it_does_not_replace_it(at
     text = attack(RESPONSE, SOURCE, ATTACKER)
     assert text.strip()
     assert text != RESPONSE
-    assert attack.replaces == (RESPONSE.split()[1] not in text) or attack.name == "copied-source"
+    assert attack.replaces == (RESPONSE.split()[1] not in text) or attack.name in ("copied-source", "first-words")
 
 
 @pytest.mark.parametrize("name", ["planted-verdict", "planted-first", "verdict-only", "fenced-verdict"])
