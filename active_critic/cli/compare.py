@@ -65,7 +65,7 @@ def compare(
         list[str] | None,
         typer.Option("--set", metavar="NAME.PARAMETER=VALUE", help="A parameter of an evaluator. May be repeated."),
     ] = None,
-    budget: Annotated[int | None, typer.Option(metavar="CALLS", min=1, help="For each method, at most.")] = None,
+    budget: common.Limits = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Have scores explained too; they are the same, and cost more.")
     ] = False,
@@ -117,10 +117,11 @@ def compare(
     if against is not None and against not in methods:
         raise typer.BadParameter(f"--against {against!r} is none of the evaluators compared: {', '.join(methods)}")
     options = common.model_options(api_base, api_key_env, context, strict, workers)
+    requests, spend = common.limits(budget)
     asking = any(map(needs_model, methods.values()))
     if not asking:
-        named, limit = lm if common.typed(ctx, "lm") else None, [str(budget)] if budget else None
-        common.refuse_model(", ".join(methods), named, options=options, journal=journal, budget=limit, quiet=quiet)
+        named = lm if common.typed(ctx, "lm") else None
+        common.refuse_model(", ".join(methods), named, options=options, journal=journal, budget=budget, quiet=quiet)
     data = read_examples(labels, fields=common.parse_fields(fields), scale=scale)
     how: dict[str, Any] = {
         "folds": folds,
@@ -144,7 +145,7 @@ def compare(
         score_file = stack.enter_context(RecordWriter(predictions)) if predictions else None
         model = None
         if asking:
-            opened = common.opened(ctx.obj, lm, options=options, journal=journal, quiet=quiet)
+            opened = common.opened(ctx.obj, lm, options=options, journal=journal, budget=spend, quiet=quiet)
             model = stack.enter_context(opened)
         parts = "1 split" if len(splits) == 1 else f"{len(splits)} splits"
         common.say(
@@ -159,7 +160,7 @@ def compare(
                 settings=given,
                 **how,
                 against=against,
-                budget=budget,
+                budget=requests,
                 resamples=resamples,
                 journal=None,  # the model has its memory already
                 explain=explain,

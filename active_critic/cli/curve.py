@@ -42,7 +42,7 @@ def curve(
         list[str] | None,
         typer.Option("--set", metavar="PARAMETER=VALUE", help="A parameter of the evaluator. May be repeated."),
     ] = None,
-    budget: Annotated[int | None, typer.Option(metavar="CALLS", min=1, help="For the whole curve, at most.")] = None,
+    budget: common.Limits = None,
     resamples: Annotated[int, typer.Option(metavar="N", min=0, help="Of the documents, for the intervals.")] = 1000,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of splits, fits and resampling.")] = 0,
     out: Annotated[
@@ -77,9 +77,10 @@ def curve(
     except FitError as problem:
         raise typer.BadParameter(str(problem)) from None
     options = common.model_options(api_base, api_key_env, context, strict, workers)
+    requests, spend = common.limits(budget)
     if not needs_model(factory):
-        named, limit = lm if common.typed(ctx, "lm") else None, [str(budget)] if budget else None
-        common.refuse_model(evaluator, named, options=options, journal=journal, budget=limit, quiet=quiet)
+        named = lm if common.typed(ctx, "lm") else None
+        common.refuse_model(evaluator, named, options=options, journal=journal, budget=budget, quiet=quiet)
     how: dict[str, Any] = {
         "sizes": _sizes(sizes),
         "test": test,
@@ -105,7 +106,7 @@ def curve(
         picture = stack.enter_context(_text_file(plot)) if plot else None
         model = None
         if needs_model(factory):
-            opened = common.opened(ctx.obj, lm, options=options, journal=journal, quiet=quiet)
+            opened = common.opened(ctx.obj, lm, options=options, journal=journal, budget=spend, quiet=quiet)
             model = stack.enter_context(opened)
         said = f"{evaluator} fitted on {', '.join(map(str, possible))} of {len(data)} labels"
         common.say(
@@ -118,7 +119,7 @@ def curve(
                 model,
                 **how,
                 settings=given.get(evaluator),
-                budget=budget,
+                budget=requests,
                 resamples=resamples,
                 journal=None,  # the model has its memory already
                 progress=progress,

@@ -60,6 +60,7 @@ def probe(
     context: common.Context = None,
     strict: common.Strict = False,
     workers: common.Workers = None,
+    budget: common.Budgets = None,
     estimate: common.Estimated = False,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of what is done to the texts, and resampling.")] = 0,
     json_file: Annotated[
@@ -109,7 +110,7 @@ def probe(
         whole = stack.enter_context(_document(json_file)) if json_file and not estimate else None
         table = stack.enter_context(RecordWriter(csv_file)) if csv_file and not estimate else None
         options = common.model_options(api_base, api_key_env, context, strict, workers)
-        how: dict[str, Any] = {"options": options, "journal": journal, "quiet": quiet}
+        how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
         model = stack.enter_context(common.opened_for(ctx.obj, protocol.provenance, lm, **how))
         if estimate and model is not None:
             from active_critic.cli._estimate import tell

@@ -101,6 +101,18 @@ def test_a_method_that_fails_leaves_the_others_and_the_exit_code_says_so(run, la
     assert "18 of 18" in done.out
 
 
+def test_an_amount_with_a_unit_limits_what_the_whole_run_spends(run, labels) -> None:
+    done = run("compare", labels, "--evaluators", "zero-shot", "--budget", "8 calls", "--json", *QUICK)
+    assert done.code == 7, done.err
+    (method,) = done.document["methods"]
+    assert method["fit"]["calls"] + method["scoring"]["calls"] == 8
+    assert 0 < method["agreement"]["n"] < method["agreement"]["total"]
+    for wrong, said in (("0", "1 or more"), ("plenty", "--budget")):
+        failed = run("compare", labels, "--evaluators", "zero-shot", "--budget", wrong, *QUICK)
+        assert failed.code == 2
+        assert said in failed.err
+
+
 def test_a_key_that_is_wrong_stops_at_once(run, labels, tmp_path) -> None:
     def answer(turns):
         raise errors.AuthenticationFailed("the key is wrong")

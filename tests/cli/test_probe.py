@@ -92,6 +92,14 @@ def test_what_it_would_take_is_told_without_a_call(run, program, items) -> None:
     assert "note: --json: an estimate writes no file" in done.err
 
 
+def test_a_budget_holds(run, program, items) -> None:
+    done = run(
+        "probe", program, items, "--attacks", "--families", "flattery", "--budget", "6 calls", "--json", "p.json"
+    )
+    assert done.code == 7, done.err
+    assert json.loads(Path("p.json").read_text())["usage"]["calls"] == 6
+
+
 def test_limit_and_seed(run, program, items) -> None:
     command = ("probe", program, items, "--attacks", "--families", "null", "-q", "--json", "a.json", "--limit", 4)
     found = []
