@@ -198,26 +198,10 @@ class _Again:
     ) -> Iterator[tuple[Verdict, Sequence[Verdict]]]:
         """The first verdict on every item, and those of the repeats."""
         from active_critic.evaluators import from_protocol
-        from active_critic.evaluators.base import WINDOW
 
         critic = from_protocol(protocol, model, journal=None)
-        if self.times == 1 or model is None:
-            for verdict in critic.score_many(items, explain=self.explain, progress=progress):
-                yield verdict, ()
-            return
-        stream, done = iter(items), 0
-
-        def on(what: str, count: int, total: int) -> None:
-            if progress is not None:
-                progress(what, done + count, total)
-
-        while window := list(itertools.islice(stream, WINDOW)):
-            rounds = []
-            for number in range(self.times):
-                with model.repeating(number):
-                    rounds.append(list(critic.score_many(window, explain=self.explain, progress=on)))
-            done += len(window)
-            yield from ((first, others) for first, *others in zip(*rounds, strict=True))
+        for first, *others in critic.score_repeatedly(items, self.times, explain=self.explain, progress=progress):
+            yield first, others
 
 
 def _survey(path: Path, limit: int | None) -> tuple[tuple[str, ...], int]:

@@ -8,6 +8,7 @@ import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -327,28 +328,67 @@ class Evaluator(ABC):
         Raises:
             DataError: They cannot be read at all.
             ModelError: The endpoint does not answer at all, or failed five times in a row, or its first twenty replies
-                cannot be read, not one; a note says how to go on.
+                cannot be read, not one, or fifty in a row later on; a note says how to go on.
         """
-        judge = self.judge()
+        for first, *_ in self._rounds(self.judge(), _items(items, fields), 1, explain, progress):
+            yield first
+
+    def score_repeatedly(
+        self,
+        items: Iterable[Example | BadRow],
+        times: int,
+        *,
+        explain: bool = True,
+        progress: Progress | None = None,
+    ) -> Iterator[tuple[Verdict, ...]]:
+        """Score many texts so many times, each time by asking anew; as :meth:`score_many` otherwise.
+
+        All of it is one run: what was answered in one window, or round of it, counts in the next.
+
+        Args:
+            items: The texts.
+            times: How often; more than once only where a model is asked.
+            explain: See :meth:`score_many`.
+            progress: See :data:`Progress`.
+
+        Raises:
+            ModelError: As in :meth:`score_many`.
+        """
+        return self._rounds(self.judge(), iter(items), times, explain, progress)
+
+    def _rounds(
+        self,
+        judge: Judge,
+        stream: Iterator[Example | BadRow],
+        times: int,
+        explain: bool,
+        progress: Progress | None,
+    ) -> Iterator[tuple[Verdict, ...]]:
         run = Run(judge, explain, self._model)
         made = self.fitted.provenance
         other = "" if made.model == NO_MODEL else made.unlike(self.model.name, self.model.weights)
         done = 0
-        stream = _items(items, fields)
         with threads(max(1, self._workers)) as pool:
             while window := list(itertools.islice(stream, WINDOW)):
                 order = sorted(range(len(window)), key=lambda i: (_source(window[i]), i))
                 at_once = _at_once(self._model, len(judge.questions))
                 parts = [order[start : start + at_once] for start in range(0, len(order), at_once)]
                 jobs = [(question, index) for part in parts for question in judge.questions for index in part]
-                answers: dict[int, dict[str, Any]] = {index: {} for index in order}
-                asked = pool.map(lambda job: run.ask(*job), [(q, window[i], answers[i]) for q, i in jobs])
-                for count, _ in enumerate(asked, start=1):
-                    if progress is not None and count % len(judge.questions) == 0:
-                        progress("scoring", done + count // len(judge.questions), 0)
+                rounds: list[list[Verdict]] = []
+                for repeat in range(times):
+                    answers: dict[int, dict[str, Any]] = {index: {} for index in order}
+                    with self.model.repeating(repeat) if times > 1 else nullcontext():
+                        numbered = zip(jobs, run.numbers, strict=False)
+                        each = [(q, window[i], answers[i], number) for (q, i), number in numbered]
+                        asked = pool.map(lambda job: run.ask(*job), each)
+                        for count, _ in enumerate(asked, start=1):
+                            if progress is not None and count % len(judge.questions) == 0:
+                                progress("scoring", done + count // len(judge.questions), 0)
+                    run.check()
+                    verdicts = (run.verdict(entry, answers[i]) for i, entry in enumerate(window))
+                    rounds.append([_noted(verdict, other) for verdict in verdicts])
                 done += len(window)
-                run.check()
-                yield from (_noted(run.verdict(entry, answers[i]), other) for i, entry in enumerate(window))
+                yield from zip(*rounds, strict=True)
 
     @property
     def _workers(self) -> int:

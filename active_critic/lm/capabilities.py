@@ -1,8 +1,13 @@
-"""What an endpoint was found to do."""
+"""What an endpoint was found to do, and finding it out once for all threads."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from active_critic.errors import ModelError
 
 MOST, FEW = 20, 5
 """Alternatives to a token: as many as are ever asked for, and as many as some endpoints give at most."""
@@ -25,3 +30,30 @@ class Capabilities:
     temperature: bool = True
     alternatives: int = MOST
     notes: tuple[str, ...] = field(default_factory=tuple)
+
+
+class Probing:
+    """Lets one thread at a time find something out; those that waited for one that failed fail with it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._failed = 0
+        self._failure: ModelError | None = None
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Have the turn for the length of a ``with`` block.
+
+        Raises:
+            ModelError: Whoever had the turn while this one waited for it failed, with this.
+        """
+        before = self._failed
+        with self._lock:
+            if self._failure is not None and self._failed > before:
+                raise self._failure
+            try:
+                yield
+                self._failure = None
+            except ModelError as failure:
+                self._failed, self._failure = self._failed + 1, failure
+                raise

@@ -16,6 +16,7 @@ from active_critic.lm import memory as memories
 from active_critic.lm import stopping
 from active_critic.lm.budget import Account, Budget, at_most, prompt_tokens_at_most
 from active_critic.lm.capabilities import Capabilities as Capabilities
+from active_critic.lm.capabilities import Probing
 from active_critic.lm.deadline import finished
 from active_critic.lm.failures import translate
 from active_critic.lm.likelihood import Likelihood, Weigh, refusal
@@ -115,7 +116,7 @@ class LanguageModel:
         self._usage = Usage()
         self._account: Account | None = None
         self._lock = threading.Lock()
-        self._probing = threading.Lock()
+        self._probing, self._weighing = Probing(), Probing()
         self._repeat = 0
         self._asking = OneAtATime()
         self._message = lru_cache(MESSAGES)(_message)  # instructions and demonstrations come again with every item
@@ -179,7 +180,7 @@ class LanguageModel:
         Raises:
             ModelError: The endpoint cannot be used at all.
         """
-        with self._probing:
+        with self._probing():
             if self._capabilities is None:
                 from active_critic.lm.check import probe
 
@@ -203,7 +204,7 @@ class LanguageModel:
         Raises:
             ModelError: The endpoint cannot be used at all.
         """
-        with self._probing:
+        with self._weighing():
             if self._weighs is None:
                 from active_critic.lm.check import weighs
 
@@ -328,7 +329,8 @@ class LanguageModel:
             try:
                 weighed, usage = self._attempt(lambda: weigh(turns, text), lambda found: found.usage, most)
             except errors.RequestRefused as refused:
-                raise errors.RequestRefused(refusal(str(refused))) from None
+                refused.args = (refusal(str(refused)),)
+                raise
             return replace(weighed, usage=usage)
 
         messages = [list(turn) for turn in turns]

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -127,6 +130,25 @@ def test_a_failure_is_not_remembered(loopback: Loopback) -> None:
         _ = lm.capabilities
     loopback.answer = endpoint()
     assert lm.capabilities.probabilities
+
+
+@pytest.mark.parametrize("what", ["capabilities", "gives_likelihood"])
+def test_whoever_waited_for_a_probe_that_failed_gets_its_failure_and_the_next_one_asks(
+    loopback: Loopback, what: str
+) -> None:
+    lm, asked = opened(loopback), threading.Event()
+    lm._wait = lambda _: (asked.set(), time.sleep(0.1))
+    loopback.script(Fault(status=503))
+    loopback.complete = lambda _: Fault(status=503)
+    with ThreadPoolExecutor(8) as pool:
+        first = pool.submit(getattr, lm, what)
+        asked.wait(20)
+        others = [pool.submit(getattr, lm, what) for _ in range(7)]
+    assert {str(job.exception()) for job in (first, *others)} == {str(first.exception())}
+    assert isinstance(first.exception(), errors.EndpointDown)
+    assert loopback.calls == 4
+    loopback.answer, loopback.complete = endpoint(), echoing(lambda _: -1.0)
+    assert getattr(lm, what)
 
 
 def test_check_measures(loopback: Loopback) -> None:
