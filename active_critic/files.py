@@ -297,7 +297,7 @@ def no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
         name = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
-        raise ValueError(f"the field {name!r} is there twice")
+        raise ValueError(f"the field {name[:40]!r} is there twice")
     return record
 
 

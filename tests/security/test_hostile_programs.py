@@ -57,6 +57,17 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "a field that Python knows": lambda: text(__class__="os", __init__={"__globals__": 1}),
     "a criterion of another kind": lambda: text(criteria=[{"name": {"$ref": "file:///etc/passwd"}, "definition": "x"}]),
     "a path where a criterion's text belongs": lambda: text(criteria="/etc/passwd"),
+    "100,000 criteria": lambda: text(criteria=[{"name": f"c {n}", "definition": "x"} for n in range(100_000)]),
+    "100,000 empty criteria": lambda: text(criteria=[{}] * 100_000),
+    "100,000 empty lists": lambda: text(surface={"a": [[[]] * 1000] * 100}),
+    "100,000 fields": lambda: text(**{f"field {n}": 1 for n in range(100_000)}),
+    "a field whose name is long": lambda: text(**{"x" * 2_000_000: 1}),
+    "a field whose name is long, twice": lambda: text(**{"y" * 2_000_000: 1}).replace(
+        "{", "{" + f'"{"y" * 2_000_000}":2,', 1
+    ),
+    "4,000 criteria that repeat": lambda: text(
+        criteria=[{"name": f"{n // 2:060}", "definition": "x"} for n in range(4_000)]
+    ),
     "a YAML tag": lambda: "!!python/object/apply:os.system ['touch owned']",
     "a pickle": lambda: "cos\nsystem\n(S'touch owned'\ntR.",
 }
@@ -102,7 +113,7 @@ def test_a_string_of_100_mb_is_refused_by_its_size_unread(
     monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("it was read"))
     code, said = run("show", "p.json", capfd=capfd)
     assert code == 5
-    assert "larger than 64 MiB; that is no program" in said
+    assert "larger than 16 MiB; that is no program" in said
 
 
 @pytest.mark.parametrize(
