@@ -139,7 +139,7 @@ class _Columns:
 
 
 def _heading(text: str) -> Text:
-    return Text(text, style="bold")
+    return Text(plain(text), style="bold")
 
 
 def _listed(lines: Iterable[str]) -> Table:
@@ -186,7 +186,7 @@ def agreement_table(
     if first["mean_interval"]:
         basis += (
             f"; in brackets {first['confidence']:.0%} bootstrap intervals over {first['groups']:,} documents "
-            f"({first['resamples']:,} resamples, seed {first['seed']})"
+            f"({first['resamples']:,} resamples, seed {plain(first['seed'])})"
         )
     return Group(table, Text(f"{basis}.", style="dim"))
 
@@ -371,7 +371,7 @@ def _critic_account(protocol: CriticProtocol) -> list[RenderableType]:
         score = _given(protocol.scale.from_percent(demo.score))
         demos.add_row(score, Text(shorten(demo.source, 120)), Text(shorten(demo.response, 120)))
     parts.append(demos if protocol.demos else Text("none"))
-    return [*parts, Text(""), _heading("How scores are read"), Text(reading_words(protocol)), Text("")]
+    return [*parts, Text(""), _heading("How scores are read"), Text(plain(reading_words(protocol))), Text("")]
 
 
 # --- endpoints ---------------------------------------------------------------------------------------------------
@@ -420,7 +420,7 @@ def findings_table(found: Findings) -> RenderableType:
     table.add_row("prefix cache", said(found.prefix_cache), cache)
     table.add_row("reading", f"{found.prompt_tokens_per_second:,.0f} tokens/s", "speed of reading prompts, from here")
     table.add_row("writing", f"{found.completion_tokens_per_second:,.0f} tokens/s", "explanations take most of a call")
-    parts: list[RenderableType] = [_heading(plain(found.model)), table]
+    parts: list[RenderableType] = [_heading(found.model), table]
     if found.notes:
         parts += [Text(""), _heading("What was refused"), _listed(found.notes)]
     return Group(*parts)

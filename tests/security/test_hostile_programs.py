@@ -176,3 +176,43 @@ def test_what_a_harmless_program_says_stays_words(capfd: pytest.CaptureFixture[s
     assert not {"\x1b", "\x07", "\u202e"} & set(said)
     kept = store.load("p.json", CriticProtocol)
     assert kept.task_description == words["task_description"]
+
+
+FIGURES = {"pearson": 0.5, "spearman": 0.5, "kendall": 0.5, "mean": 0.5}
+SPENT = {"calls": 1, "replayed": 0, "prompt_tokens": 1, "cached_tokens": 0, "completion_tokens": 1, "seconds": 1}
+AGREEMENT = FIGURES | {f"{name}_interval": [0.1, 0.9] for name in FIGURES} | {"n": 9, "total": 9, "level": "dataset"}
+REPORT: dict[str, Any] = {
+    "critic": AGREEMENT | {"confidence": 0.95, "groups": 9, "resamples": 10, "seed": EVIL},
+    "held_out": 9,
+    "examples": 9,
+    "words": [EVIL],
+    "notes": [EVIL],
+    "usage": {EVIL: SPENT | {"cost": None}},
+}
+ORIGIN = {"model": EVIL, "weights": EVIL, "n_train": 9, "data_sha256": EVIL, "versions": {EVIL: EVIL}}
+ORIGIN |= {"settings": {EVIL: {EVIL: EVIL}}, "notes": [EVIL], "report": REPORT}
+CRITERION = {"name": EVIL, "definition": EVIL}
+WEIGHED = CRITERION | {"layer": 1, "mean": 1, "spread": 1, "weight": 1, "importance": 1}
+PART = {"name": EVIL, "mean": 1, "spread": 1, "weight": 1}
+EVERYWHERE: dict[str, dict[str, Any]] = {
+    "active-critic": {
+        "criteria": [CRITERION],
+        "calibration": {"parts": [PART], "intercept": 1, "n": 9},
+        "demos": [{"source": EVIL, "response": EVIL, "score": 1, "example_id": EVIL}],
+    },
+    "g-eval": {"criteria": [CRITERION], "steps": {EVIL: [EVIL]}, "reading": {}},
+    "auto-calibrate": {"aspects": [EVIL], "criteria": {EVIL: EVIL}},
+    "hd-eval": {"criteria": [WEIGHED], "intercept": 1, "alpha": 1},
+}
+
+
+@pytest.mark.parametrize("evaluator", EVERYWHERE)
+def test_nothing_in_a_program_that_is_shown_drives_the_terminal(
+    evaluator: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    told = {"format_version": 1, "evaluator": evaluator, "scale": {"low": 1, "high": 5}, "provenance": ORIGIN}
+    Path("p.json").write_text(json.dumps(told | {"task_description": EVIL} | EVERYWHERE[evaluator]))
+    code, said = run("show", "p.json", capfd=capfd)
+    assert code == 0, said
+    assert said.count("owned") > 10
+    assert not {"\x1b", "\x07", "\u202e"} & set(said)
