@@ -6,7 +6,6 @@ No boxes are drawn, so the same text is fine in a narrow terminal, in a pipe and
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from active_critic.protocols import CriticProtocol
+from active_critic.writing import UNSAFE
 
 if TYPE_CHECKING:
     from active_critic.lm.check import Findings
@@ -29,8 +29,6 @@ LONGEST_NAME = 24
 SHORT = 160
 """Characters of a text that stand in a table."""
 
-# Control characters, and those that change the direction of what follows.
-_UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _RIVALS = {"critic": "this critic", "zero_shot": "zero-shot", "surface": "surface floor"}
 _COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall", "mean": "mean of 3"}
 
@@ -45,7 +43,7 @@ def plain(text: object, *, lines: bool = False) -> str:
     said = str(text).replace("\t", " ").replace("\r\n", "\n")
     if not lines:
         said = " ".join(said.split())
-    return _UNSAFE.sub(lambda found: found.group().encode("unicode_escape").decode(), said)
+    return UNSAFE.sub(lambda found: found.group().encode("unicode_escape").decode(), said)
 
 
 def shorten(text: object, longest: int = SHORT) -> str:
