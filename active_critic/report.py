@@ -16,6 +16,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from active_critic.errors import ProtocolError
 from active_critic.protocols import CriticProtocol
 from active_critic.writing import UNSAFE
 
@@ -326,7 +327,11 @@ def _combination(protocol: CriticProtocol) -> str:
 
 
 def program_account(protocol: Protocol) -> RenderableType:
-    """A readable account of a program: what it rates by, how, where it came from, and the report of its fit."""
+    """A readable account of a program: what it rates by, how, where it came from, and the report of its fit.
+
+    Raises:
+        ProtocolError: The report is not as a fit writes it.
+    """
     parts: list[RenderableType] = []
     if isinstance(protocol, CriticProtocol):
         parts += _critic_account(protocol)
@@ -346,10 +351,19 @@ def program_account(protocol: Protocol) -> RenderableType:
     for name, value in facts.items():
         table.add_row(name, Text(plain(value)))
     parts += [_heading("Where it came from"), table]
+    try:
+        return Group(*parts, *_report_account(protocol))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        what = f"{problem} is missing" if isinstance(problem, KeyError) else str(problem)
+        raise ProtocolError(f"the report in the program is none of a fit: {what[:200]}; fit it again") from problem
+
+
+def _report_account(protocol: Protocol) -> list[RenderableType]:
+    origin, parts = protocol.provenance, list[RenderableType]()
     if origin.report or isinstance(protocol, CriticProtocol):
         parts += [Text(""), _heading("Report of the fit")]
         parts.append(fit_report(origin.report) if origin.report else Text("none was made"))
-    return Group(*parts, *fit_notes(origin))
+    return [*parts, *fit_notes(origin)]
 
 
 def fit_notes(origin: Provenance, said: Container[str] = ()) -> list[RenderableType]:

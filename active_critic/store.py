@@ -24,6 +24,8 @@ LARGEST = 16 * 2**20
 MOST = 5_000
 """Parts of a list or an object; what has more is not a program, nor is what has 20 times as many in all. The keys of
 the texts that it was fitted on do not count."""
+FURTHEST = 1e100
+"""No number in a program is further from 0; one that is makes sums of it infinite, or cannot be formatted."""
 _FITTED = {"fitted_on", "fitted_documents"}
 
 
@@ -129,7 +131,7 @@ def parse(document: Any, kind: type[_Document], where: str = "the program") -> _
 
 
 def _check_size(document: Any, where: str) -> None:
-    """Refuse what would take long to check."""
+    """Refuse what would take long to check, and what cannot be reckoned with."""
     left, parts = 20 * MOST, [document]
     while parts:
         part = parts.pop()
@@ -141,6 +143,8 @@ def _check_size(document: Any, where: str) -> None:
                 most = f"{MOST:,} parts in a list or an object, or {20 * MOST:,} in all"
                 raise ProtocolError(f"{where}: more in it than in any program (over {most}); {EXPECTED}")
             parts += part
+        elif isinstance(part, int | float) and abs(part) > FURTHEST:
+            raise ProtocolError(f"{where}: a number in it is beyond {FURTHEST:g}, as none in a program; {EXPECTED}")
 
 
 def _are_texts(value: Any) -> bool:

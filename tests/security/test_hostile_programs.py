@@ -40,11 +40,23 @@ def put(name: str, literal: str) -> str:
     return text(**{name: "@@"}).replace('"@@"', literal)
 
 
+def tree(layers: int) -> str:
+    """A program of HD-Eval in which each criterion is part of the one before."""
+    figures = {"definition": "x", "mean": 1, "spread": 1, "weight": 1, "importance": 1}
+    chain = [
+        figures | {"name": f"c{n}", "layer": n, "parent": f"c{n - 1}" if n > 1 else None} for n in range(1, layers + 1)
+    ]
+    told = {"format_version": 1, "evaluator": "hd-eval", "scale": {"low": 1, "high": 5}, "provenance": {"model": "x"}}
+    return json.dumps(told | {"task_description": "Judge.", "criteria": chain, "intercept": 1, "alpha": 1})
+
+
 HOSTILE: dict[str, Callable[[], str]] = {
     "an evaluator outside the folder": lambda: text(evaluator="../../../../etc/passwd"),
     "an evaluator that is code": lambda: text(evaluator="__import__('os').system('touch owned')"),
     "a huge number": lambda: put("scale", '{"low": 1, "high": 1e999}'),
     "a number of ten thousand digits": lambda: put("scale", '{"low": 1, "high": ' + "9" * 10_000 + "}"),
+    "a number of 400 digits": lambda: text(surface={"intercept": 10**400}),
+    "a number that makes sums infinite": lambda: text(provenance={"model": "x", "report": {"held_out": -1e300}}),
     "a version of ten thousand digits": lambda: put("format_version", "9" * 10_000),
     "a version from the future": lambda: text(format_version=10**12),
     "a version that is no number": lambda: text(format_version=EVIL),
@@ -68,6 +80,7 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "4,000 criteria that repeat": lambda: text(
         criteria=[{"name": f"{n // 2:060}", "definition": "x"} for n in range(4_000)]
     ),
+    "a tree of 2,000 layers": lambda: tree(2_000),
     "a YAML tag": lambda: "!!python/object/apply:os.system ['touch owned']",
     "a pickle": lambda: "cos\nsystem\n(S'touch owned'\ntR.",
 }
@@ -101,6 +114,25 @@ def test_a_hostile_program_is_refused(name: str, capfd: pytest.CaptureFixture[st
         assert not {"\x1b", "\x07", "\u202e"} & set(said)
         assert len(said) < 5000
     assert sorted(path.name for path in Path().iterdir()) == ["items.jsonl", "p.json"]
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        {"a": 1},
+        {"held_out": [], "examples": 1},
+        {"critic": "good"},
+        {"critic": {"level": "universe"}},
+        {"held_out": 1, "examples": 1, "words": [], "usage": {"all": {"calls": "none"}}},
+        {"held_out": 1, "examples": 1, "words": [], "usage": {}, "notes": [{}]},
+    ],
+)
+def test_a_report_that_is_none_is_said_to_be_damaged(report: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
+    Path("p.json").write_text(text(provenance=GOOD.provenance.model_dump(mode="json") | {"report": report}))
+    code, said = run("show", "p.json", capfd=capfd)
+    assert code == 5
+    assert "error: the report in the program is none of a fit: " in said
+    assert "Traceback" not in said
 
 
 def test_a_string_of_100_mb_is_refused_by_its_size_unread(
