@@ -356,6 +356,12 @@ SECURITY = (
         "security/test_hostile_programs.py::test_a_program_cannot_have_another_file_opened_as_its_model",
     ),
     Local(
+        "an item's row nested more than 100 deep",
+        "the item is unscored with this reason; the others are scored",
+        "7",
+        "test_files.py::test_a_damaged_row_comes_in_its_place_and_the_rest_follows",
+    ),
+    Local(
         "a formula in what a model says, in CSV or TSV",
         "gets an apostrophe, at the beginning and behind what a spreadsheet of another language takes for a "
         "separator; the item's own columns are written as they were read, so a formula in them stays one",
