@@ -31,6 +31,9 @@ SEPARATORS = {",", ";", "\t", "|"}
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _SHOWN = 5
 """Repeated columns that an error names at most."""
+DEEPEST = 100
+"""Lists and objects in one another; what is nested deeper cannot be relied on to be written again."""
+_DEEP = f"holds lists or objects that are nested more than {DEEPEST} deep; flatten or remove them"
 _QUOTE = "quote cells that contain the separator"
 _WRAPPERS = ("data", "examples", "items")
 
@@ -297,7 +300,7 @@ def no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
         name = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
-        raise ValueError(f"the field {name!r} is there twice")
+        raise ValueError(f"the field {name[:40]!r} is there twice")
     return record
 
 
@@ -314,6 +317,16 @@ def _parsed(text: str) -> tuple[Any, str | None]:
         return None, str(error)
 
 
+def _too_deep(record: dict[str, Any]) -> bool:
+    level: list[Any] = [record]
+    for _ in range(DEEPEST):
+        inner = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [part for parts in inner for part in parts if isinstance(part, dict | list)]
+        if not level:
+            return False
+    return True
+
+
 def _json_lines(text: Iterable[str]) -> Iterator[Row | BadRow]:
     for number, line in enumerate(text, 1):
         if line.isspace():
@@ -324,7 +337,9 @@ def _json_lines(text: Iterable[str]) -> Iterator[Row | BadRow]:
         if problem:
             yield BadRow(number, f"line {number} is broken JSON: {problem}; correct or remove the line")
         elif isinstance(value, dict):
-            yield number, value
+            # As many brackets as it takes are seldom there, and quickly counted.
+            deep = line.count("[") + line.count("{") > DEEPEST and _too_deep(value)
+            yield BadRow(number, f"line {number} {_DEEP}") if deep else (number, value)
         else:
             yield BadRow(number, f"line {number} is not a JSON object with named fields")
 
@@ -342,7 +357,7 @@ def _json_array(text: str, path: Path) -> Iterator[Row | BadRow]:
         raise DataError('expected an array of objects, or {"data": [...]}', path=str(path))
     for row, item in enumerate(value, 1):
         if isinstance(item, dict):
-            yield row, item
+            yield BadRow(row, f"entry {row} {_DEEP}") if _too_deep(item) else (row, item)
         else:
             yield BadRow(row, f"entry {row} is not a JSON object with named fields")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, Literal
@@ -204,8 +205,8 @@ class CriticProtocol(Protocol):
     @field_validator("criteria")
     @classmethod
     def _unique(cls, criteria: tuple[Criterion, ...]) -> tuple[Criterion, ...]:
-        names = [criterion.name.casefold() for criterion in criteria]
-        repeated = sorted({name for name in names if names.count(name) > 1})
+        found = Counter(criterion.name.casefold() for criterion in criteria)
+        repeated = sorted(name for name, times in found.items() if times > 1)
         if repeated:
             raise ValueError(f"criteria names must be unique; repeated: {', '.join(repeated)}")
         return criteria

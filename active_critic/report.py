@@ -6,7 +6,6 @@ No boxes are drawn, so the same text is fine in a narrow terminal, in a pipe and
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,9 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from active_critic.errors import ProtocolError
 from active_critic.protocols import CriticProtocol
+from active_critic.writing import UNSAFE
 
 if TYPE_CHECKING:
     from active_critic.lm.check import Findings
@@ -29,8 +30,6 @@ LONGEST_NAME = 24
 SHORT = 160
 """Characters of a text that stand in a table."""
 
-# Control characters, and those that change the direction of what follows.
-_UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _RIVALS = {"critic": "this critic", "zero_shot": "zero-shot", "surface": "surface floor"}
 _COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall", "mean": "mean of 3"}
 
@@ -45,7 +44,7 @@ def plain(text: object, *, lines: bool = False) -> str:
     said = str(text).replace("\t", " ").replace("\r\n", "\n")
     if not lines:
         said = " ".join(said.split())
-    return _UNSAFE.sub(lambda found: found.group().encode("unicode_escape").decode(), said)
+    return UNSAFE.sub(lambda found: found.group().encode("unicode_escape").decode(), said)
 
 
 def shorten(text: object, longest: int = SHORT) -> str:
@@ -139,7 +138,7 @@ class _Columns:
 
 
 def _heading(text: str) -> Text:
-    return Text(text, style="bold")
+    return Text(plain(text), style="bold")
 
 
 def _listed(lines: Iterable[str]) -> Table:
@@ -186,7 +185,7 @@ def agreement_table(
     if first["mean_interval"]:
         basis += (
             f"; in brackets {first['confidence']:.0%} bootstrap intervals over {first['groups']:,} documents "
-            f"({first['resamples']:,} resamples, seed {first['seed']})"
+            f"({first['resamples']:,} resamples, seed {plain(first['seed'])})"
         )
     return Group(table, Text(f"{basis}.", style="dim"))
 
@@ -328,7 +327,11 @@ def _combination(protocol: CriticProtocol) -> str:
 
 
 def program_account(protocol: Protocol) -> RenderableType:
-    """A readable account of a program: what it rates by, how, where it came from, and the report of its fit."""
+    """A readable account of a program: what it rates by, how, where it came from, and the report of its fit.
+
+    Raises:
+        ProtocolError: The report is not as a fit writes it.
+    """
     parts: list[RenderableType] = []
     if isinstance(protocol, CriticProtocol):
         parts += _critic_account(protocol)
@@ -348,10 +351,19 @@ def program_account(protocol: Protocol) -> RenderableType:
     for name, value in facts.items():
         table.add_row(name, Text(plain(value)))
     parts += [_heading("Where it came from"), table]
+    try:
+        return Group(*parts, *_report_account(protocol))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        what = f"{problem} is missing" if isinstance(problem, KeyError) else str(problem)
+        raise ProtocolError(f"the report in the program is none of a fit: {what[:200]}; fit it again") from problem
+
+
+def _report_account(protocol: Protocol) -> list[RenderableType]:
+    origin, parts = protocol.provenance, list[RenderableType]()
     if origin.report or isinstance(protocol, CriticProtocol):
         parts += [Text(""), _heading("Report of the fit")]
         parts.append(fit_report(origin.report) if origin.report else Text("none was made"))
-    return Group(*parts, *fit_notes(origin))
+    return [*parts, *fit_notes(origin)]
 
 
 def fit_notes(origin: Provenance, said: Container[str] = ()) -> list[RenderableType]:
@@ -371,7 +383,7 @@ def _critic_account(protocol: CriticProtocol) -> list[RenderableType]:
         score = _given(protocol.scale.from_percent(demo.score))
         demos.add_row(score, Text(shorten(demo.source, 120)), Text(shorten(demo.response, 120)))
     parts.append(demos if protocol.demos else Text("none"))
-    return [*parts, Text(""), _heading("How scores are read"), Text(reading_words(protocol)), Text("")]
+    return [*parts, Text(""), _heading("How scores are read"), Text(plain(reading_words(protocol))), Text("")]
 
 
 # --- endpoints ---------------------------------------------------------------------------------------------------
@@ -420,7 +432,7 @@ def findings_table(found: Findings) -> RenderableType:
     table.add_row("prefix cache", said(found.prefix_cache), cache)
     table.add_row("reading", f"{found.prompt_tokens_per_second:,.0f} tokens/s", "speed of reading prompts, from here")
     table.add_row("writing", f"{found.completion_tokens_per_second:,.0f} tokens/s", "explanations take most of a call")
-    parts: list[RenderableType] = [_heading(plain(found.model)), table]
+    parts: list[RenderableType] = [_heading(found.model), table]
     if found.notes:
         parts += [Text(""), _heading("What was refused"), _listed(found.notes)]
     return Group(*parts)

@@ -19,8 +19,14 @@ from active_critic.protocols import FORMAT_VERSION, Protocol
 _Document = TypeVar("_Document", bound=Protocol)
 
 EXPECTED = "give what active-critic fit saved; on the command line the program comes before the items"
-LARGEST = 64 * 2**20
+LARGEST = 16 * 2**20
 """Bytes; a larger file is not a program."""
+MOST = 5_000
+"""Parts of a list or an object; what has more is not a program, nor is what has 20 times as many in all. The keys of
+the texts that it was fitted on do not count."""
+FURTHEST = 1e100
+"""No number in a program is further from 0; one that is makes sums of it infinite, or cannot be formatted."""
+_FITTED = {"fitted_on", "fitted_documents"}
 
 
 def save(protocol: Protocol, path: str | Path) -> Path:
@@ -62,7 +68,7 @@ def load(path: str | Path, document: type[_Document]) -> _Document:
 
     Raises:
         ProtocolError: The file is missing, damaged, no such program, of a newer format version, or has an unknown
-            field.
+            field, or more in it than any program.
     """
     return parse(read(path), document, str(path))
 
@@ -112,15 +118,37 @@ def parse(document: Any, kind: type[_Document], where: str = "the program") -> _
     Raises:
         ProtocolError: As for :func:`load`.
     """
+    _check_size(check_header(document, where), where)
     try:
-        return kind.model_validate(check_header(document, where))
+        return kind.model_validate(document)
     except ValidationError as problem:
-        first = problem.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
+        first = problem.errors(include_url=False, include_context=False, include_input=False)[0]
+        field = ".".join(str(part)[:40] for part in first["loc"])
         raise ProtocolError(
-            f"{where}: not a valid program: field {field!r}: {first['msg']} "
+            f"{where}: not a valid program: field {field!r}: {first['msg'][:400]} "
             f"({problem.error_count()} such problem{'s' if problem.error_count() > 1 else ''} in all)"
         ) from None
+
+
+def _check_size(document: Any, where: str) -> None:
+    """Refuse what would take long to check, and what cannot be reckoned with."""
+    left, parts = 20 * MOST, [document]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            part = [value for name, value in part.items() if not (name in _FITTED and _are_texts(value))]
+        if isinstance(part, list):
+            left -= len(part)
+            if len(part) > MOST or left < 0:
+                most = f"{MOST:,} parts in a list or an object, or {20 * MOST:,} in all"
+                raise ProtocolError(f"{where}: more in it than in any program (over {most}); {EXPECTED}")
+            parts += part
+        elif isinstance(part, int | float) and abs(part) > FURTHEST:
+            raise ProtocolError(f"{where}: a number in it is beyond {FURTHEST:g}, as none in a program; {EXPECTED}")
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def _no_number(name: str) -> float:

@@ -23,6 +23,8 @@ from active_critic.locks import try_lock
 
 WRITABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 
+UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What may drive a terminal: control characters, and those that change the direction of what follows."""
 _FORMULA = frozenset("=+-@\t\r＝＋－＠")
 """What a text that a spreadsheet runs begins with; in some languages the full-width signs do, too."""
 _LATER = r'(?<=[{}])(?="*[=+\-@＝＋－＠])|(?<=[\r\n])(?="*(?:[=@＝＠]|[+\-＋－](?! )))'
@@ -206,6 +208,11 @@ def json_text(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
     except ValueError:
         return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=str)
+
+
+def json_line(value: Any) -> bytes:
+    """A record as one line of JSON, in UTF-8, that cannot drive a terminal: what could is written as an escape."""
+    return UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", json_text(value)).encode() + b"\n"
 
 
 def _finite(value: Any) -> Any:

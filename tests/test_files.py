@@ -209,6 +209,12 @@ def test_missing_files_and_folders_are_told_at_once(tmp_path: Path) -> None:
         ("x.jsonl", b"[1, 2]", "line 2 is not a JSON object", None),
         ("x.jsonl", b'{"a": 1, "a": 2}', "'a' is there twice", None),
         ("x.jsonl", b"[" * 100_000, "line 2 is broken JSON", None),
+        (
+            "x.jsonl",
+            b'{"a": [NaN, ' + b"[" * 900 + b"]" * 901 + b"}",
+            "line 2 holds .* nested more than 100 deep",
+            None,
+        ),
         ("x.jsonl", b'{"a": ' + b"9" * 5000 + b"}", "line 2 is broken JSON", None),
     ],
 )
@@ -253,6 +259,17 @@ def test_a_json_entry_that_is_no_object_is_named(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text('[{"a": 1}, 7]')
     assert bad(path) == [BadRow(2, "entry 2 is not a JSON object with named fields")]
+
+
+def test_what_is_nested_as_deep_as_may_be_is_written_again_and_an_entry_that_is_deeper_is_named(tmp_path: Path) -> None:
+    deepest = '{"a": [NaN, ' + "[" * 98 + "]" * 98 + "]}"
+    (tmp_path / "x.json").write_text(f'[{deepest}, {{"a": [{deepest}]}}]')
+    first, deeper = iter_records(tmp_path / "x.json")
+    assert isinstance(deeper, BadRow)
+    assert deeper.reason.startswith("entry 2 holds lists or objects that are nested more than 100 deep")
+    with RecordWriter(tmp_path / "y.jsonl") as writer:
+        writer.write(first[1])
+    assert (tmp_path / "y.jsonl").read_text() == deepest.replace("NaN", "null") + "\n"
 
 
 def test_large_files_are_read_in_constant_memory(tmp_path: Path) -> None:

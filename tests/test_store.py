@@ -236,7 +236,27 @@ def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     with path.open("wb") as file:
         file.truncate(store.LARGEST + 1)
-    refuse(path, "larger than 64 MiB")
+    refuse(path, "larger than 16 MiB")
+
+
+@pytest.mark.parametrize("place", [(), ("scale",), ("provenance", "report"), ("provenance", "versions")])
+def test_more_fields_than_any_program_has_are_refused_unchecked(tmp_path: Path, place: tuple[str, ...]) -> None:
+    damaged = inner = document()
+    for step in place:
+        inner = inner[step]
+    inner |= {f"field {n}": 1 for n in range(store.MOST + 1)}
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps(damaged))
+    refuse(path, "more in it than in any program")
+
+
+def test_what_a_program_was_fitted_on_may_be_much(tmp_path: Path) -> None:
+    keys = tuple(f"{n:016x}" for n in range(200_000))
+    provenance = program().provenance.model_copy(update={"fitted_on": keys, "fitted_documents": keys[:9]})
+    path = store.save(program().model_copy(update={"provenance": provenance}), tmp_path / "p.json")
+    assert store.load(path, CriticProtocol).provenance == provenance
+    path.write_text(path.read_text().replace('"0000000000000000"', "0", 1))
+    refuse(path, "more in it than in any program")
 
 
 def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:

@@ -205,10 +205,10 @@ def at_home(path: Path | None) -> Path | None:
 
 def print_json(document: Any) -> None:
     """Print one JSON document on standard output, in UTF-8 whatever the terminal's encoding."""
-    from active_critic.writing import json_text
+    from active_critic.writing import json_line
 
     sys.stdout.flush()
-    sys.stdout.buffer.write(f"{json_text(document)}\n".encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.write(json_line(document))
     sys.stdout.buffer.flush()
 
 

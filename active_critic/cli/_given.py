@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,8 +66,8 @@ def read_criteria(given: str | None) -> tuple[Criterion, ...] | None:
         first = problem.errors()[0]
         field = ".".join(map(str, first["loc"])) or "entry"
         raise DataError(f"a criterion cannot be used: {field}: {first['msg']}; {form}", path=given) from None
-    names = [criterion.name.casefold() for criterion in found]
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    times = Counter(criterion.name.casefold() for criterion in found)
+    repeated = sorted(name for name in times if times[name] > 1)
     if repeated:
         raise DataError(f"criteria need different names; repeated: {', '.join(repeated)}", path=given)
     return found

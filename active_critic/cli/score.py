@@ -274,11 +274,8 @@ class _Lines(_Sink):
     """JSON Lines on standard output, each out as soon as it is known."""
 
     def put(self, entry: Example | BadRow, verdict: Verdict, record: dict[str, Any]) -> None:
-        from active_critic.writing import json_text
-
         del entry, verdict
-        sys.stdout.buffer.write(f"{json_text(record)}\n".encode("utf-8", "backslashreplace"))
-        sys.stdout.buffer.flush()
+        common.print_json(record)
 
 
 class _Table(_Sink):

@@ -11,6 +11,9 @@ from active_critic.evaluators._fitting import check_names
 from active_critic.protocols import Protocol, Reading
 from active_critic.records import Criterion, Record
 
+LAYERS = 100
+"""More than these no tree has: a fit makes three."""
+
 
 class TreeCriterion(Criterion):
     """A criterion of the tree, and what its rating counts for.
@@ -81,6 +84,8 @@ class HDEvalProtocol(Protocol):
         layer_of = {c.name: c.layer for c in criteria}
         if set(layer_of.values()) != set(range(1, max(layer_of.values()) + 1)):
             raise ValueError("the layers must be numbered from 1 without gaps")
+        if max(layer_of.values()) > LAYERS:
+            raise ValueError(f"there are more than {LAYERS} layers")
         for criterion in criteria:
             above = 0 if criterion.parent is None else layer_of.get(criterion.parent)
             if above != criterion.layer - 1:

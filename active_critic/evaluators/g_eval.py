@@ -66,9 +66,8 @@ class GEvalProtocol(Protocol):
     @model_validator(mode="after")
     def _names(self) -> Self:
         check_names(self.criteria)
-        for name in self.steps:
-            if name not in {criterion.name for criterion in self.criteria}:
-                raise ValueError(f"there are steps for {name!r}, which is no criterion")
+        for name in sorted(self.steps.keys() - {criterion.name for criterion in self.criteria}):
+            raise ValueError(f"there are steps for {name[:40]!r}, which is no criterion")
         return self
 
     @property

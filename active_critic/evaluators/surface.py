@@ -147,7 +147,7 @@ class SurfaceFloor:
         try:
             names = list(document["features"])
             if names != list(FEATURES):
-                other = ", ".join(sorted(set(map(str, names)) ^ set(FEATURES))) or "their order"
+                other = ", ".join(sorted(set(map(str, names)) ^ set(FEATURES)))[:200] or "their order"
                 raise ProtocolError(f"this surface floor was fitted on other figures ({other}); fit it again")
             alpha, scale = document["alpha"], document["scale"]
             floor = cls(None if alpha is None else _number(alpha))
@@ -160,9 +160,9 @@ class SurfaceFloor:
                 if values.shape != (len(FEATURES),):
                     raise ValueError(f"{name} has {len(values)} numbers, not {len(FEATURES)}")
                 setattr(floor, f"{name}_", values)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             what = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
-            raise ProtocolError(f"the saved surface floor is damaged: {what}; fit it again") from error
+            raise ProtocolError(f"the saved surface floor is damaged: {what[:200]}; fit it again") from error
         return floor
 
     def _standardised(self, figures: Floats) -> Floats:
@@ -183,7 +183,7 @@ def _mean_and_spread(figures: Floats) -> tuple[Floats, Floats]:
 
 def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{value!r} is not a number")
+        raise ValueError(f"{value!r:.40} is not a number")
     return float(value)
 
 

@@ -26,8 +26,10 @@ _CLIENTS = frozenset(
 """Settings of a ``dspy.LM`` that it sees to itself: they say how it asks, not what."""
 _CLOUDS = ("aws_", "vertex_", "azure_")
 """What the names of settings begin with that say how a model in a cloud is reached."""
-_SECRET = re.compile("key|token(?!s)|secret|password|credential|authorization|cookie|^sig", re.IGNORECASE)
-"""What the name of a credential says; ``max_tokens`` and its like are none."""
+_SECRET = re.compile(
+    "key|token(?!s)|secret|passw(or)?d|passphrase|pwd|credential|auth(?!or(?!i[sz]))|bearer|cookie|^sig", re.IGNORECASE
+)
+"""What the name of a credential says; ``max_tokens``, ``author`` and their like are none."""
 
 _VARIABLE = re.compile("(KEY|TOKEN|SECRET|PASSW(OR)?D|PASSPHRASE|CREDENTIAL)S?(?![A-Z])")
 """What the name of a variable with a key says; ``TOKENIZERS_PARALLELISM`` and ``KEYBOARD`` do not."""
@@ -74,6 +76,7 @@ def identity(
     if version := given.get("api_version"):
         known["api_version"] = str(version)
     told = [*_told(given.get("headers")), *_told(given.get("extra_headers")), *_told(given.get("extra_query"))]
+    told += [(name, dumps(rest, sort_keys=True)) for name, rest in _bare(_within_reach(given)).items()]
     if told := sorted([*told, *_told(dict(parse_qsl(urlsplit(address or "").query)))]):
         known["told"] = sha256(dumps(told).encode()).hexdigest()[:16]
     return known
@@ -100,18 +103,45 @@ def own_settings(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, An
         given: All its settings.
 
     Returns:
-        What belongs to what is asked; and what is sent as well but says only how the model is reached, credentials
-        among it. What no request can hold is in neither.
+        What belongs to what is asked; and what is sent as well but says only how the model is reached, and whatever
+        else has credentials anywhere in it. What no request can hold is in neither.
     """
     told = {name: value for name, value in given.items() if name not in _OURS | _CLIENTS}
     body = told.pop("extra_body", None) or {}
     told = {name: value for name, value in {**told, **body}.items() if value is not None and _is_json(value)}
-    reached = {name: value for name, value in told.items() if _is_of_connection(name, value)}
+    reached = {
+        name: value for name, value in told.items() if name.startswith(_CLOUDS) or _holds_credential(name, value)
+    }
     return {name: value for name, value in told.items() if name not in reached}, reached
 
 
-def _is_of_connection(name: str, value: Any) -> bool:
-    return name.startswith(_CLOUDS) or (isinstance(value, str | Mapping) and _SECRET.search(name) is not None)
+def _within_reach(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that are not part of what is asked because there are credentials in them."""
+    return {name: value for name, value in own_settings(given)[1].items() if not name.startswith(_CLOUDS)}
+
+
+def _holds_credential(name: str, value: Any) -> bool:
+    """Whether a setting is a credential, or has one anywhere in it."""
+    return dumps(_bare({name: value})) != dumps({name: value})
+
+
+def _bare(value: Any) -> Any:
+    """What is left of a setting without the credentials in it."""
+    if isinstance(value, Mapping):
+        return {name: _bare(part) for name, part in value.items() if not _is_credential(str(name), part)}
+    return [_bare(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _is_credential(name: str, value: Any) -> bool:
+    if name in {"api_base", "base_url"}:
+        return isinstance(value, str) and ("@" in value or "?" in value)
+    return _has_text(value) and (name in {"headers", "extra_headers"} or _SECRET.search(name) is not None)
+
+
+def _has_text(value: Any) -> bool:
+    if isinstance(value, Mapping | list | tuple):
+        return any(map(_has_text, value.values() if isinstance(value, Mapping) else value))
+    return isinstance(value, str)
 
 
 def _is_json(value: Any) -> bool:
@@ -133,6 +163,9 @@ def credentials(settings: Mapping[str, Any]) -> Iterator[str]:
             yield from credentials(dict(parse_qsl(parts.query)))
         elif isinstance(value, Mapping):
             yield from credentials(value)
+        elif isinstance(value, list | tuple):
+            for part in value:
+                yield from credentials({name: part})
         elif isinstance(value, str) and _SECRET.search(name):
             yield value
             yield from credentials(_object(value))

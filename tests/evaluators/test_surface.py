@@ -221,6 +221,8 @@ def test_a_strength_that_is_no_number_above_0_is_refused(alpha: Any) -> None:
         ({"coefficients": ["x"] * 20}, "'x' is not a number"),
         ({"intercept": float("nan")}, "nan is not a number"),
         ({"intercept": None}, "None is not a number"),
+        ({"intercept": 10**400}, "too large"),
+        ({"alpha": "x" * 1_000}, "damaged: 'x{39} is not a number; fit it again$"),
         ({"clip": [1.0]}, "damaged"),
         ({"scale": [5, 1]}, "from low to high"),
         ({"features": [*FEATURES[1:], "smell"]}, r"other figures \(log_words, smell\)"),

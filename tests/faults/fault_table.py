@@ -341,8 +341,14 @@ SECURITY = (
         "security/test_secrets.py::test_the_headers_of_a_model_of_ones_own_are_in_nothing",
     ),
     Local(
-        "a program with names that are paths or code, huge numbers, deep nesting, another version, commands or escape "
-        "sequences in field names, YAML tags, a pickle",
+        "credentials anywhere within the settings of a `dspy.LM`",
+        "sent, but in no journal and no message",
+        "",
+        "lm/test_connection.py::test_credentials_within_settings_of_a_dspy_lm_are_sent_and_kept_nowhere",
+    ),
+    Local(
+        "a program with names that are paths or code, huge numbers, deep nesting, 100,000 criteria or fields, another "
+        "version, commands or escape sequences in field names, YAML tags, a pickle",
         "refused with what is wrong, in bounded time",
         "5",
         "security/test_hostile_programs.py::test_a_hostile_program_is_refused",
@@ -354,10 +360,22 @@ SECURITY = (
         "security/test_hostile_programs.py::test_a_string_of_100_mb_is_refused_by_its_size_unread",
     ),
     Local(
+        "a program with a report that no fit wrote, in `show`",
+        "refused with what is wrong",
+        "5",
+        "security/test_hostile_programs.py::test_a_report_that_is_none_is_said_to_be_damaged",
+    ),
+    Local(
         "a program whose model is another file",
         "refused, the file is not shown",
         "4",
         "security/test_hostile_programs.py::test_a_program_cannot_have_another_file_opened_as_its_model",
+    ),
+    Local(
+        "an item's row nested more than 100 deep",
+        "the item is unscored with this reason; the others are scored",
+        "7",
+        "test_files.py::test_a_damaged_row_comes_in_its_place_and_the_rest_follows",
     ),
     Local(
         "a formula in what a model says, in CSV or TSV",
@@ -377,5 +395,17 @@ SECURITY = (
         "shown as `\\x1b`, never sent to the terminal",
         "",
         "security/test_outputs.py::test_a_message_cannot_drive_the_terminal",
+    ),
+    Local(
+        "the same in a program that is shown",
+        "shown as `\\x1b`, never sent to the terminal",
+        "",
+        "security/test_hostile_programs.py::test_nothing_in_a_program_that_is_shown_drives_the_terminal",
+    ),
+    Local(
+        "the same, and other characters that drive a terminal, in JSON on standard output",
+        "escaped as `\\u009b`: the value is the same",
+        "",
+        "security/test_outputs.py::test_json_that_is_printed_cannot_drive_the_terminal_and_says_the_same",
     ),
 )

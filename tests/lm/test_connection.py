@@ -56,6 +56,53 @@ def test_credentials_of_a_dspy_lm_are_blanked_in_messages(loopback: Loopback) ->
     assert "in eu-central-1" in str(caught.value)
 
 
+def test_credentials_within_settings_of_a_dspy_lm_are_sent_and_kept_nowhere(loopback: Loopback, tmp_path: Path) -> None:
+    import dspy
+
+    def settings(n: int) -> dict[str, Any]:
+        fallback = {"model": "azure/y", "api_key": f"canary-{n}1", "extra_headers": {"X-Gate": f"canary-{n}2"}}
+        fallback["api_base"] = f"https://me:canary-{n}3@example.com/v1"
+        provider = {"order": ["a", "b"], "oauth": {"value": f"canary-{n}4"}, "pwd": [f"canary-{n}5"]}
+        return {"fallbacks": [fallback], "extra_body": {"provider": provider, "auth": f"canary-{n}6"}}
+
+    said = ", ".join(f"canary-1{n} canary-2{n}" for n in range(1, 7) if n != 4)
+    with Journal(tmp_path / "j.sqlite") as journal:
+        for n in (1, 2):  # keys that were renewed pay nothing twice
+            lm = open_lm(dspy.LM("openai/x", api_base=loopback.api_base, api_key="none", **settings(n)))
+            lm.memory = journal
+            assert ask(lm) == "hello"
+        assert "canary" not in str(lm.identity)
+        loopback.script(Fault(status=400, message=said))
+        lm.memory = None
+        with pytest.raises(errors.RequestRefused) as caught:
+            ask(lm)
+    assert "canary-1" in str(caught.value)  # the first model's
+    assert "canary-2" not in str(caught.value)
+    sent = loopback.asked[0].body
+    assert sent["provider"] == settings(1)["extra_body"]["provider"]
+    assert sent["fallbacks"] == settings(1)["fallbacks"]
+    assert len(loopback.asked) == 2
+    assert b"canary" not in (tmp_path / "j.sqlite").read_bytes()
+
+
+def test_what_else_stands_beside_a_credential_tells_models_apart() -> None:
+    import dspy
+
+    def known(model: str, key: str) -> dict[str, str]:
+        fallbacks = [{"model": model, "api_key": key}]
+        return open_lm(dspy.LM("openai/x", api_base="http://127.0.0.1:9/v1", api_key="k", fallbacks=fallbacks)).identity
+
+    assert known("openai/y", "canary-1") == known("openai/y", "canary-2") != known("openai/z", "canary-1")
+
+
+def test_what_only_sounds_like_a_credential_is_part_of_what_is_asked() -> None:
+    plain = {"author": "me", "authors": ["me"], "top_k": 3, "stop_tokens": ["a"], "metadata": {"authority": "x"}}
+    plain |= {"token_ids": [1, 2], "provider": {"order": ["a", "b"], "base_url": "https://example.com/v1"}}
+    assert connection.own_settings(plain) == (plain, {})
+    secret = dict.fromkeys(("authorization", "X-Authorisation", "auth", "bearer", "pwd", "passwd"), "canary")
+    assert connection.own_settings(secret) == ({}, secret)
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")  # LiteLLM's own
 def test_a_dspy_lm_that_fetches_its_own_token_can_be_asked(loopback: Loopback) -> None:
     import dspy

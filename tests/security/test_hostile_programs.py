@@ -40,11 +40,23 @@ def put(name: str, literal: str) -> str:
     return text(**{name: "@@"}).replace('"@@"', literal)
 
 
+def tree(layers: int) -> str:
+    """A program of HD-Eval in which each criterion is part of the one before."""
+    figures = {"definition": "x", "mean": 1, "spread": 1, "weight": 1, "importance": 1}
+    chain = [
+        figures | {"name": f"c{n}", "layer": n, "parent": f"c{n - 1}" if n > 1 else None} for n in range(1, layers + 1)
+    ]
+    told = {"format_version": 1, "evaluator": "hd-eval", "scale": {"low": 1, "high": 5}, "provenance": {"model": "x"}}
+    return json.dumps(told | {"task_description": "Judge.", "criteria": chain, "intercept": 1, "alpha": 1})
+
+
 HOSTILE: dict[str, Callable[[], str]] = {
     "an evaluator outside the folder": lambda: text(evaluator="../../../../etc/passwd"),
     "an evaluator that is code": lambda: text(evaluator="__import__('os').system('touch owned')"),
     "a huge number": lambda: put("scale", '{"low": 1, "high": 1e999}'),
     "a number of ten thousand digits": lambda: put("scale", '{"low": 1, "high": ' + "9" * 10_000 + "}"),
+    "a number of 400 digits": lambda: text(surface={"intercept": 10**400}),
+    "a number that makes sums infinite": lambda: text(provenance={"model": "x", "report": {"held_out": -1e300}}),
     "a version of ten thousand digits": lambda: put("format_version", "9" * 10_000),
     "a version from the future": lambda: text(format_version=10**12),
     "a version that is no number": lambda: text(format_version=EVIL),
@@ -57,6 +69,18 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "a field that Python knows": lambda: text(__class__="os", __init__={"__globals__": 1}),
     "a criterion of another kind": lambda: text(criteria=[{"name": {"$ref": "file:///etc/passwd"}, "definition": "x"}]),
     "a path where a criterion's text belongs": lambda: text(criteria="/etc/passwd"),
+    "100,000 criteria": lambda: text(criteria=[{"name": f"c {n}", "definition": "x"} for n in range(100_000)]),
+    "100,000 empty criteria": lambda: text(criteria=[{}] * 100_000),
+    "100,000 empty lists": lambda: text(surface={"a": [[[]] * 1000] * 100}),
+    "100,000 fields": lambda: text(**{f"field {n}": 1 for n in range(100_000)}),
+    "a field whose name is long": lambda: text(**{"x" * 2_000_000: 1}),
+    "a field whose name is long, twice": lambda: text(**{"y" * 2_000_000: 1}).replace(
+        "{", "{" + f'"{"y" * 2_000_000}":2,', 1
+    ),
+    "4,000 criteria that repeat": lambda: text(
+        criteria=[{"name": f"{n // 2:060}", "definition": "x"} for n in range(4_000)]
+    ),
+    "a tree of 2,000 layers": lambda: tree(2_000),
     "a YAML tag": lambda: "!!python/object/apply:os.system ['touch owned']",
     "a pickle": lambda: "cos\nsystem\n(S'touch owned'\ntR.",
 }
@@ -92,6 +116,25 @@ def test_a_hostile_program_is_refused(name: str, capfd: pytest.CaptureFixture[st
     assert sorted(path.name for path in Path().iterdir()) == ["items.jsonl", "p.json"]
 
 
+@pytest.mark.parametrize(
+    "report",
+    [
+        {"a": 1},
+        {"held_out": [], "examples": 1},
+        {"critic": "good"},
+        {"critic": {"level": "universe"}},
+        {"held_out": 1, "examples": 1, "words": [], "usage": {"all": {"calls": "none"}}},
+        {"held_out": 1, "examples": 1, "words": [], "usage": {}, "notes": [{}]},
+    ],
+)
+def test_a_report_that_is_none_is_said_to_be_damaged(report: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
+    Path("p.json").write_text(text(provenance=GOOD.provenance.model_dump(mode="json") | {"report": report}))
+    code, said = run("show", "p.json", capfd=capfd)
+    assert code == 5
+    assert "error: the report in the program is none of a fit: " in said
+    assert "Traceback" not in said
+
+
 def test_a_string_of_100_mb_is_refused_by_its_size_unread(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,7 +145,7 @@ def test_a_string_of_100_mb_is_refused_by_its_size_unread(
     monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("it was read"))
     code, said = run("show", "p.json", capfd=capfd)
     assert code == 5
-    assert "larger than 64 MiB; that is no program" in said
+    assert "larger than 16 MiB; that is no program" in said
 
 
 @pytest.mark.parametrize(
@@ -165,3 +208,43 @@ def test_what_a_harmless_program_says_stays_words(capfd: pytest.CaptureFixture[s
     assert not {"\x1b", "\x07", "\u202e"} & set(said)
     kept = store.load("p.json", CriticProtocol)
     assert kept.task_description == words["task_description"]
+
+
+FIGURES = {"pearson": 0.5, "spearman": 0.5, "kendall": 0.5, "mean": 0.5}
+SPENT = {"calls": 1, "replayed": 0, "prompt_tokens": 1, "cached_tokens": 0, "completion_tokens": 1, "seconds": 1}
+AGREEMENT = FIGURES | {f"{name}_interval": [0.1, 0.9] for name in FIGURES} | {"n": 9, "total": 9, "level": "dataset"}
+REPORT: dict[str, Any] = {
+    "critic": AGREEMENT | {"confidence": 0.95, "groups": 9, "resamples": 10, "seed": EVIL},
+    "held_out": 9,
+    "examples": 9,
+    "words": [EVIL],
+    "notes": [EVIL],
+    "usage": {EVIL: SPENT | {"cost": None}},
+}
+ORIGIN = {"model": EVIL, "weights": EVIL, "n_train": 9, "data_sha256": EVIL, "versions": {EVIL: EVIL}}
+ORIGIN |= {"settings": {EVIL: {EVIL: EVIL}}, "notes": [EVIL], "report": REPORT}
+CRITERION = {"name": EVIL, "definition": EVIL}
+WEIGHED = CRITERION | {"layer": 1, "mean": 1, "spread": 1, "weight": 1, "importance": 1}
+PART = {"name": EVIL, "mean": 1, "spread": 1, "weight": 1}
+EVERYWHERE: dict[str, dict[str, Any]] = {
+    "active-critic": {
+        "criteria": [CRITERION],
+        "calibration": {"parts": [PART], "intercept": 1, "n": 9},
+        "demos": [{"source": EVIL, "response": EVIL, "score": 1, "example_id": EVIL}],
+    },
+    "g-eval": {"criteria": [CRITERION], "steps": {EVIL: [EVIL]}, "reading": {}},
+    "auto-calibrate": {"aspects": [EVIL], "criteria": {EVIL: EVIL}},
+    "hd-eval": {"criteria": [WEIGHED], "intercept": 1, "alpha": 1},
+}
+
+
+@pytest.mark.parametrize("evaluator", EVERYWHERE)
+def test_nothing_in_a_program_that_is_shown_drives_the_terminal(
+    evaluator: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    told = {"format_version": 1, "evaluator": evaluator, "scale": {"low": 1, "high": 5}, "provenance": ORIGIN}
+    Path("p.json").write_text(json.dumps(told | {"task_description": EVIL} | EVERYWHERE[evaluator]))
+    code, said = run("show", "p.json", capfd=capfd)
+    assert code == 0, said
+    assert said.count("owned") > 10
+    assert not {"\x1b", "\x07", "\u202e"} & set(said)

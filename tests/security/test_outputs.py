@@ -123,6 +123,38 @@ def test_a_comparison_cannot_drive_the_terminal(capfd: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     "command",
     [
+        ("score", "p.json", "examples.jsonl"),
+        ("score", "p.json", "examples.jsonl", "--out", "s.jsonl", "--json"),
+        ("suggest", "p.json", "examples.jsonl", "-n", "2", "--json"),
+        ("compare", "examples.jsonl", "--evaluators", "zero-shot,surface", "--scale", "1..5", "--json"),
+        ("agreement", "examples.jsonl", "--human", "score", "--predicted", "score \x9b", "--json"),
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_json_that_is_printed_cannot_drive_the_terminal_and_says_the_same(
+    command: tuple[str, ...], capfd: pytest.CaptureFixture[str]
+) -> None:
+    drives = f"\x9b31m\x7f\u2028\u2067{DRIVES}"
+    store.save(PROGRAM, "p.json")
+    rows = [row | {"system": drives, "score \x9b": 9 - row["score"]} for row in scored_rows()]
+    Path("examples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    refusal = errors.RequestRefused(f"openai/x: the endpoint refused the request ({drives})")
+
+    def answer(turns: list[Any]) -> str:
+        if "suggest" not in command:
+            raise refusal
+        return json.dumps({"overall": 4, "justification": "x", "advice": "x"})
+
+    main(list(command), opener=lambda *_, **__: scripted_lm(answer))
+    out = capfd.readouterr().out
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202e\u2067]", out)
+    said = [json.loads(line) for line in out.removesuffix("\n").split("\n")]
+    assert "\x9b" in json.dumps(said, ensure_ascii=False)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
         ("datasets", "describe", DRIVES),
         ("datasets", "get", DRIVES),
         ("datasets", "get", "sfres", "--from", f"no/{DRIVES}.json"),
