@@ -16,6 +16,7 @@ from typing import Any
 from active_critic.cells import aspects_in, cell_at, name_in, number_in, rated, text_in
 from active_critic.errors import DataError
 from active_critic.examples import (
+    SHOWN,
     Examples,
     check_examples,
     data_sha256,
@@ -143,6 +144,8 @@ def read_examples(
                 reason = f"{number:g} lies outside the scale {known}; correct it, or pass --scale LOW..HIGH"
                 raise DataError(reason, path=path, row=row, column=name)
         notes.extend(repeated_rows(examples))
+    if not isinstance(source, Examples):
+        notes.extend(reader.seen.blank_sources())
     comma = source.decimal_comma if isinstance(source, Examples) else stream.decimal_comma
     told = given is not None or (isinstance(source, Examples) and source.scale_given)
     return Examples(tuple(examples), known, inferred, tuple(notes), MappingProxyType(chosen), path, comma, told)
@@ -182,13 +185,13 @@ class Items(Iterator["Example | BadRow"]):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know of the items; some of it is known when all have been read."""
-        said = [*self._notes, *self._source.notes]
-        unread = self._reader.unread
+        seen = self._reader.seen
+        said = [*self._notes, *self._source.notes, *seen.blank_sources()]
         if self._ended:
             said += [f"no row has a column {column!r} to take the {name} from" for name, column in self._unseen.items()]
-            if unread.count:
-                rows = f"{unread.count:,} rows have" if unread.count > 1 else "1 row has"
-                said.append(f"{rows} a score that is not read and counts as none; the first: {unread.first}")
+        if seen.unread:
+            rows = f"{seen.unread:,} rows have" if seen.unread > 1 else "1 row has"
+            said.append(f"{rows} a score that is not read and counts as none; the first: {seen.first_unread}")
         return tuple(said)
 
 
@@ -220,11 +223,38 @@ def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> It
 
 
 @dataclass(slots=True)
-class _Unread:
-    """Scores that are no numbers: how many rows have them, and what is wrong with the first."""
+class _Seen:
+    """What a reader came across.
 
-    count: int = 0
-    first: str = ""
+    Attributes:
+        unread: How many rows have a score that is no number and was passed over.
+        first_unread: What is wrong with the first of them.
+        sources: How many rows have a source.
+        blank: The first rows that have none.
+        blanks: How many have none.
+    """
+
+    unread: int = 0
+    first_unread: str = ""
+    sources: int = 0
+    blank: list[int] = field(default_factory=list)
+    blanks: int = 0
+
+    def source(self, row: int, text: str | None) -> None:
+        """Count the source of a row."""
+        if text is not None:
+            self.sources += 1
+            return
+        self.blanks += 1
+        if self.blanks <= SHOWN:
+            self.blank.append(row)
+
+    def blank_sources(self) -> list[str]:
+        """A note where some rows have a source and others have none."""
+        if not (self.sources and self.blanks):
+            return []
+        where = f"no source in {describe_rows(self.blank, self.blanks)}, where other rows have one"
+        return [f"{where}; merged cells of a spreadsheet leave it to their first row: fill it in if that is why"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,13 +265,13 @@ class _Reader:
         fields: Column by field.
         scored: Whether a row cannot be used where its score is none.
         decimal_comma: Whether ``3,5`` is a number.
-        unread: The scores that could not be read and were passed over.
+        seen: What it came across.
     """
 
     fields: Mapping[str, str]
     scored: bool
     decimal_comma: bool
-    unread: _Unread = field(default_factory=_Unread)
+    seen: _Seen = field(default_factory=_Seen)
 
     def example(self, row: int, given: Given) -> Example | BadRow:
         """The example that a row holds, or why it holds none."""
@@ -264,14 +294,15 @@ class _Reader:
             except ValueError as problem:
                 if self.scored:
                     return BadRow(row, str(problem), kept, column)
-                self.unread.first = self.unread.first or f"row {row}, column {column!r}: {problem}"
-                self.unread.count += 1
+                self.seen.first_unread = self.seen.first_unread or f"row {row}, column {column!r}: {problem}"
+                self.seen.unread += 1
                 numbers.clear()
                 break
             numbers += [] if number is None else [number]
         values["score"] = math.fsum(numbers) / len(numbers) if numbers else None
         if not (values["response"] or "").strip():
             return BadRow(row, _EMPTY, kept, self.fields.get("response", "response"))
+        self.seen.source(row, values["source"])
         values["source"] = values["source"] or ""
         aspects = made.aspects if made else aspects_in(kept, decimal_comma=self.decimal_comma)
         return Example(**values, aspects=aspects, record=kept, row=row)

@@ -221,3 +221,37 @@ def test_a_name_with_a_comma_is_read_back_from_a_file_with_semicolons(tmp_path: 
         writer.write(record)
     (example,) = read(tmp_path / "x.csv")
     assert (dict(example.record), example.score) == (record, 2.5)
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.jsonl"])
+def test_sources_that_only_some_rows_have_are_said(tmp_path: Path, name: str) -> None:
+    rows = [{"question": f"q{i}" if i % 2 else "", "answer": f"a{i}", "score": 1 + i % 5} for i in range(1, 251)]
+    with RecordWriter(tmp_path / name) as writer:
+        for row in rows:
+            writer.write(row)
+    said = (
+        "no source in rows 2, 4, 6, 8, 10 and 120 more, where other rows have one; merged cells of a spreadsheet leave "
+        "it to their first row: fill it in if that is why"
+    )
+    assert said in read_examples(tmp_path / name).notes
+    assert said in read_examples(tmp_path / name, scored=False).notes
+    items = iter_examples(tmp_path / name)
+    assert not any("no source" in note for note in items.notes)
+    assert len(list(items)) == 250
+    assert said in items.notes
+    one = read_examples([{**rows[0], "question": "q"}, rows[1], {**rows[2], "question": "q"}])
+    assert any(note.startswith("no source in row 2, where") for note in one.notes)
+
+
+def test_a_first_part_of_a_stream_says_what_it_lacks() -> None:
+    rows = [{"question": "", "answer": "a", "score": "x"}, {"question": "q", "answer": "b"}] * 200
+    items = iter_examples(rows)
+    assert [next(items).row for _ in range(5)] == [1, 2, 3, 4, 5]
+    assert any(note.startswith("no source in rows 1, 3 and 5, where") for note in items.notes)
+    assert any(note.startswith("3 rows have a score that is not read") for note in items.notes)
+
+
+@pytest.mark.parametrize("source", ["", "q"])
+def test_sources_that_all_rows_have_or_lack_are_not_said(source: str) -> None:
+    rows = [{"question": source, "answer": f"a{i}", "score": 1 + i} for i in range(5)]
+    assert not any("no source" in note for note in read_examples(rows).notes)
