@@ -19,6 +19,8 @@ NO_NAME = frozenset({"nan", "n/a", "<na>", "null", "none"})
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "none"})
 """What stands where there is no number."""
 _YES_OR_NO = frozenset({"true", "false", "yes", "no", "y", "n", "pass", "passed", "fail", "failed"})
+_PLACE = re.compile(r"0|-?[1-9][0-9]{0,8}", re.ASCII)
+"""A place in a list: the first is 0, the last -1."""
 _DECIMAL_COMMA = re.compile(r"\s*([+-]?\d+),(\d+)\s*", re.ASCII)
 _NUMBER_AND_MORE = re.compile(r"\s*([+-]?[0-9]+(?:[.,][0-9]+)?)(?:\s*[%★⭐/(:]|\s+[^\W\d_]).*", re.DOTALL)
 """``4/5``, ``80%``, ``4 stars``."""
@@ -169,11 +171,29 @@ def decoded(cell: Any) -> Any:
     return cell
 
 
+class _Places(Mapping[str, Any]):
+    """What is in a list, by place; ``-1`` is the last one's, too, but stands for nothing more."""
+
+    def __init__(self, cells: Sequence[Any]) -> None:
+        self._cells = cells
+
+    def __getitem__(self, place: str) -> Any:
+        if not _PLACE.fullmatch(place) or not -len(self) <= int(place) < len(self):
+            raise KeyError(place)
+        return self._cells[int(place)]
+
+    def __iter__(self) -> Iterator[str]:
+        return map(str, range(len(self)))
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+
 def inside(cell: Any) -> Mapping[str, Any] | None:
     """What is in an object or a list, by name or place; also where a text holds one as JSON."""
     cell = decoded(cell)
     if isinstance(cell, list | tuple):
-        return {str(place): value for place, value in enumerate(cell)}
+        return _Places(cell)
     return cell if isinstance(cell, Mapping) else None
 
 

@@ -73,8 +73,8 @@ def read_examples(
         source: A path (``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.ndjson``, each also ``.gz``, or ``.parquet``), a
             pandas DataFrame, a Hugging Face ``Dataset``, or an iterable of mappings or ``Example``.
         fields: Column by field (``{"score": "overall"}``); other fields are found by ``COLUMNS``. A dotted name leads
-            into objects and lists (``chat.completion``); one with a star (``rater_*``) makes the score the mean of the
-            columns that it stands for.
+            into objects and lists (``chat.completion``, ``messages.-1.content``); one with a star (``rater_*``) makes
+            the score the mean of the columns that it stands for.
         scale: The scale of the scores (``"1..5"``, or its two ends). Without it, a column ``scale`` counts where all
             rows that name one name the same, else the narrowest of ``USUAL_SCALES`` that contains every score; the
             notes say which.
