@@ -37,7 +37,8 @@ def plain_value(value: Any, *, missing: bool = False) -> Any:
 def conversation(cell: Any) -> str | None:
     """The text of a list of messages, as chat APIs write them, or of one message; None where it is none.
 
-    A text that holds them as JSON, as a CSV file has them, is such a list, too, if every one of them has a role.
+    A text that holds them as JSON, as a CSV file has them, is such a list, too, if every one of them has a role. Turns
+    without a text, such as calls of tools, are left out.
     """
     given, cell = cell, decoded(cell)
     if isinstance(cell, dict) and {"role", "content"} <= cell.keys():
@@ -49,14 +50,26 @@ def conversation(cell: Any) -> str | None:
     said = []
     for message in cell:
         content = message.get("content") if isinstance(message, Mapping) else None
+        if content is None and isinstance(message, Mapping) and message.keys() & {"content", "tool_calls"}:
+            content = message.get("refusal")
+            if content is None:
+                continue
         if isinstance(content, list):  # in parts, of which pictures and the like say nothing here
             content = "\n".join(str(part["text"]) for part in content if isinstance(part, Mapping) and "text" in part)
         if not isinstance(content, str):
             return None
         said.append((str(message.get("role") or "").strip(), content))
-    if len(said) == 1:
-        return said[0][1]
+    if len(cell) == 1:
+        return said[0][1] if said else ""
     return "\n\n".join(f"{role}: {content}" if role else content for role, content in said)
+
+
+def _messages(cell: Any) -> bool:
+    """Whether this is, or was meant to be, one message or a list of them."""
+    cell = [cell] if isinstance(cell, Mapping) else cell
+    if not isinstance(cell, list) or not all(isinstance(one, Mapping) and "role" in one for one in cell):
+        return False
+    return any("content" in one for one in cell)
 
 
 def _check_readable(cell: Any) -> None:
@@ -72,6 +85,8 @@ def text_in(cell: Any) -> str | None:
     """
     _check_readable(cell)
     said = conversation(cell)
+    if said is None and isinstance(cell, str) and _messages(held := decoded(cell)):
+        cell = held
     cell = cell if said is None else said
     if isinstance(cell, Decimal | date | UUID):  # names as databases have them; a datetime is a date, too
         cell = str(cell) if cell == cell else None
