@@ -202,8 +202,7 @@ def check_columns(columns: Iterable[str], path: str | None) -> None:
     repeated = sorted(name for name, times in Counter(columns).items() if times > 1)
     if repeated:
         listed = ", ".join(repr(name[:40]) for name in repeated[:_SHOWN]) + " and more" * (len(repeated) > _SHOWN)
-        title = "; a title row above the header may be the cause: remove it" if "" in repeated else ""
-        raise DataError(f"the header names {listed} more than once; give every column its own name{title}", path=path)
+        raise DataError(f"the header names {listed} more than once; give every column its own name", path=path)
 
 
 def _first_line(text: io.TextIOWrapper, delimiter: str) -> tuple[str, str, int]:
@@ -234,11 +233,13 @@ def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str, found: Record
         problem = "there is a NUL byte in it; is the file UTF-16?" if "\0" in name else _undecodable(name)
         if problem:
             raise DataError(f"the header cannot be used: {problem}", path=str(path))
-    check_columns(header, str(path))
+    columns = _named(header)
+    check_columns((name for name in columns if name is not None), str(path))
     if len(header) == 1 and (other := max(SEPARATORS - {delimiter}, key=header[0].count)) in header[0]:
         shown, expected = (repr(one) if one != "\t" else "a tab" for one in (other, delimiter))
         remedy = f"save it with {expected} as the separator" + (", or name it .tsv" if other == "\t" else "")
         raise DataError(f"the header is one cell, {header[0]!r}, with {shown} in it; {remedy}", path=str(path))
+    titled = None in columns and (columns[0] is None or len(columns) - columns.count(None) == 1)
     row = 0
     while True:
         begins = before + reader.line_num + 1
@@ -262,16 +263,31 @@ def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str, found: Record
             continue
         row += 1
         if any(map(str.strip, cells)):
-            yield _cells(row, header, cells)
+            item = _cells(row, columns, cells)
+            if titled and isinstance(item, BadRow):
+                raise DataError(f"{item.reason}, or remove a title above it", path=str(path), row=row)
+            titled = False
+            yield item
         else:
             found.leave_out(row)
 
 
-def _cells(row: int, header: list[str], cells: list[str]) -> Row | BadRow:
-    record = dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False))
+def _named(header: list[str]) -> list[str | None]:
+    """The names of the columns; None for those without one, where it is not a single one, as that of an index."""
+    nameless = sum(not name.strip() for name in header)
+    return [name if nameless < 2 or name.strip() else None for name in header]
+
+
+def _cells(row: int, header: list[str | None], cells: list[str]) -> Row | BadRow:
+    filled = zip(header, cells + [""] * (len(header) - len(cells)), strict=False)
+    record = {name: cell for name, cell in filled if name is not None}
+    places = enumerate(itertools.zip_longest(header, cells))
+    stray = next((place for place, (name, cell) in places if name is None and cell and cell.strip()), None)
     whole = "".join(cells)
     problem, column = None, None
-    if len(cells) > len(header):
+    if stray is not None and stray < len(header):
+        problem = f"has {cells[stray][:40]!r} in column {stray + 1}, which has no name; give it one in the header"
+    elif stray is not None:
         title = "remove a title above the header, or " if len(header) == 1 else ""
         problem = f"has {len(cells)} cells where the header has {len(header)}; {title}{_QUOTE}"
     elif "\0" in whole or _undecodable(whole):

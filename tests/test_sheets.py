@@ -12,8 +12,10 @@ from active_critic.columns import Table
 from active_critic.data import BadRow, Examples, RecordWriter, iter_examples, read_examples, unread_score
 from active_critic.errors import DataError
 from active_critic.files import iter_records
+from active_critic.records import Example
 
 SEMICOLONS = "cells are separated by semicolons in this file; a score of 3,5 is read as 3.5"
+TITLE = "row [12]: has '{}' in column {}, which has no name; give it one in the header, or remove a title above it"
 GERMAN = "Antwort;score;aspect_tone\r\nGut, danke.;3,5;2,5\r\nAch;4;1\r\nNaja;1.5;\r\n"
 
 
@@ -100,8 +102,10 @@ def test_what_is_written_is_separated_by_commas_and_keeps_the_cells(tmp_path: Pa
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("Spring,,\nresponse,score,more\na,3,x\n", "names '' more than once.*a title row above the header may be the"),
-        ("Spring;;\nresponse;score;more\na;3;x\n", "names '' more than once.*a title row above the header may be the"),
+        ("Spring,,\nresponse,score,more\na,3,x\n", TITLE.format("score", 2)),
+        ("Spring;;\nresponse;score;more\na;3;x\n", TITLE.format("score", 2)),
+        ("Spring;;\n;;\nresponse;score;more\na;3;x\n", TITLE.format("score", 2)),
+        (";;Spring;May\nresponse;score;more;x\na;3;x;\n", TITLE.format("response", 1)),
         (
             "Spring\nresponse,score\na,3\n",
             "has 2 cells where the header has 1; remove a title above the header, or quote",
@@ -111,6 +115,37 @@ def test_what_is_written_is_separated_by_commas_and_keeps_the_cells(tmp_path: Pa
 def test_a_title_above_the_header_is_told_from_other_faults(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(DataError, match=says):
         read_examples(write(tmp_path / "x.csv", text))
+
+
+def test_a_stream_is_refused_at_once_where_a_title_is_above_the_header(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=TITLE.format("score", 2)):
+        iter_examples(write(tmp_path / "x.csv", "Spring;;\nresponse;score;more\na;3;x\n"))
+
+
+@pytest.mark.parametrize(("separator", "name"), [(",", "x.csv"), (";", "x.csv"), ("\t", "x.tsv")])
+@pytest.mark.parametrize("header", ["response;score;;;", "response;score; ;;", "response;;score;;", "response;score"])
+def test_empty_columns_without_a_name_are_no_columns(tmp_path: Path, separator: str, name: str, header: str) -> None:
+    rows = ["Gut;;4;;", "Ach;;2; ;"] if ";;score" in header else ["Gut;4;;;", "Ach;2; ;;"]
+    path = write(tmp_path / name, "\r\n".join([header, *rows, ""]).replace(";", separator))
+    examples = read_examples(path, scale="1..5")
+    assert [dict(example.record) for example in examples] == [
+        {"response": "Gut", "score": "4"},
+        {"response": "Ach", "score": "2"},
+    ]
+
+
+def test_a_cell_in_a_column_without_a_name_is_named_with_its_row(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", "response;score;;\nGut;4;;\nAch;2;;why?\n")
+    with pytest.raises(
+        DataError, match=r"row 2: has 'why\?' in column 4, which has no name; give it one in the header$"
+    ):
+        read_examples(path)
+    assert [type(item) for item in iter_examples(path)] == [Example, BadRow]
+
+
+def test_an_index_without_a_name_is_a_column(tmp_path: Path) -> None:
+    pandas.DataFrame({"response": ["a", "b"], "score": [1, 2]}).to_csv(tmp_path / "x.csv")
+    assert [example.record[""] for example in read_examples(tmp_path / "x.csv")] == ["0", "1"]
 
 
 def test_names_that_are_repeated_are_no_sign_of_a_title(tmp_path: Path) -> None:
