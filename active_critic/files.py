@@ -5,6 +5,7 @@ A record is one row as it stands in the file, a mapping from column to value. Wh
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import io
@@ -32,6 +33,8 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _SHOWN = 5
 """Repeated columns that an error names at most."""
 _QUOTE = "quote cells that contain the separator"
+_PEEK = 200
+"""Lines that tell the separator."""
 _WRAPPERS = ("data", "examples", "items")
 
 
@@ -205,24 +208,43 @@ def check_columns(columns: Iterable[str], path: str | None) -> None:
         raise DataError(f"the header names {listed} more than once; give every column its own name", path=path)
 
 
-def _first_line(text: io.TextIOWrapper, delimiter: str) -> tuple[str, str, int]:
-    """The first line that is not blank, what separates its cells, and how many lines were read before it.
+def _opened(text: io.TextIOWrapper, delimiter: str) -> tuple[Iterator[str], str, int]:
+    """The lines, what separates the cells in them, and how many lines were read before them."""
+    head = list(itertools.islice(text, _PEEK))
+    if head and (hint := _HINT.fullmatch(head[0])):
+        return itertools.chain(head[1:], text), hint[1], 1
+    return itertools.chain(head, text), _separator(head) if delimiter == "," else delimiter, 0
 
-    Where the system's language writes decimals with a comma, Excel separates the cells of a CSV by semicolons.
+
+def _separator(lines: list[str]) -> str:
+    """Comma or semicolon, as Excel has it where the system's language writes decimals with a comma.
+
+    It is the one that gives the header several cells, and most of the first rows as many; of equals the one that gives
+    more. Where neither parts the header, it is the comma, or the semicolon that parts all rows below a title alike.
     """
-    line, before = text.readline(), 0
-    if hint := _HINT.fullmatch(line):
-        return text.readline(), hint[1], 1
-    while line.isspace():
-        line, before = text.readline(), before + 1
-    found = SEPARATORS & set(re.sub(r'"[^"]*"', "", line))
-    return line, ";" if delimiter == "," and found == {";"} else delimiter, before
+    found = {}
+    for separator in ",;":
+        header, *rows = _sizes(lines, separator) or [0]
+        alike = rows.count(header)
+        titled = separator == ";" and header == 1 and len(rows) > 1 and min(rows) == max(rows) > 2
+        found[separator] = (header > 1, alike if header > 1 else titled, header)
+    return max(found, key=lambda separator: found[separator])
+
+
+def _sizes(lines: list[str], separator: str) -> list[int]:
+    """How many cells there are in each record that is not blank, as far as they can be read."""
+    sizes = list[int]()
+    with contextlib.suppress(csv.Error):
+        for cells in csv.reader(lines, delimiter=separator, strict=True):
+            if any(map(str.strip, cells)):
+                sizes.append(len(cells))
+    return sizes
 
 
 def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str, found: Records) -> Iterator[Row | BadRow]:
     csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))  # the library refuses cells over 128 kB otherwise
-    first, delimiter, before = _first_line(text, delimiter)
-    reader = csv.reader(itertools.chain([first], text), delimiter=delimiter, strict=True)
+    lines, delimiter, before = _opened(text, delimiter)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
         header = next((cells for cells in reader if any(map(str.strip, cells))), [])
     except csv.Error as error:
@@ -237,9 +259,10 @@ def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str, found: Record
     check_columns((name for name in columns if name is not None), str(path))
     if len(header) == 1 and (other := max(SEPARATORS - {delimiter}, key=header[0].count)) in header[0]:
         shown, expected = (repr(one) if one != "\t" else "a tab" for one in (other, delimiter))
-        remedy = f"save it with {expected} as the separator" + (", or name it .tsv" if other == "\t" else "")
+        other_way = "name it .tsv" if other == "\t" else f"write sep={other} in a line above it"
+        remedy = f"{other_way}, or save it with {expected} as the separator"
         raise DataError(f"the header is one cell, {header[0]!r}, with {shown} in it; {remedy}", path=str(path))
-    titled = None in columns and (columns[0] is None or len(columns) - columns.count(None) == 1)
+    titled = _titled(columns) and (None in columns or delimiter == ";")
     row = 0
     while True:
         begins = before + reader.line_num + 1
@@ -265,7 +288,7 @@ def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str, found: Record
         if any(map(str.strip, cells)):
             item = _cells(row, columns, cells)
             if titled and isinstance(item, BadRow):
-                raise DataError(f"{item.reason}, or remove a title above it", path=str(path), row=row)
+                raise item.error(str(path))
             titled = False
             yield item
         else:
@@ -278,6 +301,11 @@ def _named(header: list[str]) -> list[str | None]:
     return [name if nameless < 2 or name.strip() else None for name in header]
 
 
+def _titled(header: list[str | None]) -> bool:
+    """Whether this may be a title that stands above the header: its first column has no name, or only one has."""
+    return header[:1] == [None] or len(header) - header.count(None) == 1
+
+
 def _cells(row: int, header: list[str | None], cells: list[str]) -> Row | BadRow:
     filled = zip(header, cells + [""] * (len(header) - len(cells)), strict=False)
     record = {name: cell for name, cell in filled if name is not None}
@@ -286,7 +314,10 @@ def _cells(row: int, header: list[str | None], cells: list[str]) -> Row | BadRow
     whole = "".join(cells)
     problem, column = None, None
     if stray is not None and stray < len(header):
-        problem = f"has {cells[stray][:40]!r} in column {stray + 1}, which has no name; give it one in the header"
+        title = ", or remove a title above it" if _titled(header) else ""
+        problem = (
+            f"has {cells[stray][:40]!r} in column {stray + 1}, which has no name; give it one in the header{title}"
+        )
     elif stray is not None:
         title = "remove a title above the header, or " if len(header) == 1 else ""
         problem = f"has {len(cells)} cells where the header has {len(header)}; {title}{_QUOTE}"
