@@ -146,9 +146,10 @@ def read_examples(
         notes.extend(repeated_rows(examples))
     if not isinstance(source, Examples):
         notes.extend(reader.seen.blank_sources())
-    comma = source.decimal_comma if isinstance(source, Examples) else stream.decimal_comma
+    written = source if isinstance(source, Examples) else stream
+    comma, bom = written.decimal_comma, written.bom
     told = given is not None or (isinstance(source, Examples) and source.scale_given)
-    return Examples(tuple(examples), known, inferred, tuple(notes), MappingProxyType(chosen), path, comma, told)
+    return Examples(tuple(examples), known, inferred, tuple(notes), MappingProxyType(chosen), path, comma, told, bom)
 
 
 class Items(Iterator["Example | BadRow"]):
@@ -156,7 +157,7 @@ class Items(Iterator["Example | BadRow"]):
 
     Attributes:
         fields: The column of every field that has one.
-        decimal_comma: As for ``Examples``.
+        decimal_comma, bom: As for ``Examples``.
     """
 
     def __init__(
@@ -164,7 +165,7 @@ class Items(Iterator["Example | BadRow"]):
     ) -> None:
         self._rows, self._reader, self._source = rows, reader, source
         self.fields = MappingProxyType(dict(reader.fields))
-        self.decimal_comma = source.decimal_comma
+        self.decimal_comma, self.bom = source.decimal_comma, source.bom
         self._unseen = {name: reader.fields[name] for name in asked}
         self._ended = False
         self._notes = tuple(notes)

@@ -32,6 +32,7 @@ class Examples(Sequence[Example]):
         path: The file they came from, or None.
         decimal_comma: Whether ``3,5`` is a number in their rows, as where semicolons separate the cells of the file.
         scale_given: Whether the user said the scale; neither guessed nor read from a column ``scale``.
+        bom: Whether their file began with a byte order mark, by which Excel knows UTF-8.
     """
 
     items: tuple[Example, ...]
@@ -42,6 +43,7 @@ class Examples(Sequence[Example]):
     path: str | None = None
     decimal_comma: bool = False
     scale_given: bool = False
+    bom: bool = False
 
     def __len__(self) -> int:
         return len(self.items)

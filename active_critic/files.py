@@ -13,6 +13,7 @@ import itertools
 import json
 import re
 import zlib
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -101,12 +102,14 @@ class Records(Iterator[Row | BadRow]):
     Attributes:
         kind: The format, by its suffix.
         decimal_comma: Whether ``3,5`` is a number, as where semicolons separate cells; known from the first row on.
+        bom: Whether the file began with a byte order mark, by which Excel knows UTF-8; known from the first row on.
         empty: The first row that was left out because all its cells are blank, and how many were; or None.
     """
 
     def __init__(self, path: Path, kind: str, gzipped: bool) -> None:
         self.kind = kind
         self.decimal_comma = False
+        self.bom = False
         self.empty: tuple[int, int] | None = None
         self._said: list[str] = []
         self._ended = False
@@ -156,6 +159,7 @@ class Records(Iterator[Row | BadRow]):
                 raise DataError("this is UTF-16 text; save it as UTF-8", path=str(path))
             if start[:2] == b"\x1f\x8b":
                 raise DataError("this is gzip data; let its name end in .gz", path=str(path))
+            self.bom = start.startswith(BOM_UTF8)
             # Undecodable bytes pass through as surrogates, so that they are reported with the row they are in.
             newline = "" if kind in DELIMITERS else "\n"
             with io.TextIOWrapper(cast(BinaryIO, raw), "utf-8-sig", errors="surrogateescape", newline=newline) as text:

@@ -323,3 +323,39 @@ def test_a_first_part_of_a_stream_says_what_it_lacks() -> None:
 def test_sources_that_all_rows_have_or_lack_are_not_said(source: str) -> None:
     rows = [{"question": source, "answer": f"a{i}", "score": 1 + i} for i in range(5)]
     assert not any("no source" in note for note in read_examples(rows).notes)
+
+
+@pytest.mark.parametrize(("name", "separator"), [("x.csv", ";"), ("x.tsv", "\t"), ("x.csv.gz", ";")])
+def test_numbers_are_written_as_the_user_writes_them_but_for_those_in_json(
+    tmp_path: Path, name: str, separator: str
+) -> None:
+    record = {
+        "score": 2.5,
+        "more": -0.125,
+        "tiny": 1.5e-7,
+        "count": 3,
+        "sure": True,
+        "interval": [1.5, 2.5],
+        "note": "v1.2",
+    }
+    with RecordWriter(tmp_path / name, decimal_comma=True, bom=True) as writer:
+        writer.write(record)
+        writer.write({**record, "score": None})
+    data = (tmp_path / name).read_bytes()
+    head, *lines = (gzip.decompress(data) if name.endswith("gz") else data).decode().splitlines()
+    assert head == "\ufeff" + separator.join(record)
+    rest = ["-0,125", "1,5e-07", "3", "true", "[1.5, 2.5]", "v1.2"]
+    assert lines == [separator.join(["2,5", *rest]), separator.join(["", *rest])]
+    table = Table(tmp_path / name, ["score", "more", "tiny", "interval"]) if separator == ";" else None
+    assert table is None or (table.human("more"), table.human("tiny")) == ((-0.125,) * 2, (1.5e-7,) * 2)
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_whether_a_file_began_with_a_byte_order_mark_is_known(tmp_path: Path, mark: str) -> None:
+    path = write(tmp_path / "x.csv", mark + GERMAN)
+    examples = read(path)
+    assert examples.bom == read_examples(examples).bom == examples[:1].bom == bool(mark)
+    assert iter_examples(path, fields={"response": "Antwort"}).bom == bool(mark)
+    with RecordWriter(tmp_path / "y.jsonl", bom=True) as writer:
+        writer.write({"a": 1})
+    assert (tmp_path / "y.jsonl").read_text() == '{"a": 1}\n'
