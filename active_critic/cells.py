@@ -152,6 +152,8 @@ def as_number(cell: str) -> str:
         return f"write it with a point, {decimal[1]}.{decimal[2]}"
     if number := _NUMBER_AND_MORE.fullmatch(cell):
         return f"write the number alone, {number[1].replace(',', '.')}"
+    if not is_missing(cell) and any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell)):
+        return "write a number in place of every such name (1 for the lowest, 2 for the next, ...)"
     return "correct it or drop the row"
 
 

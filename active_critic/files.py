@@ -28,14 +28,17 @@ NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 
 _HINT = re.compile(r'"?sep=([,;\t|])"?\s*', re.IGNORECASE)
 """A first line that tells Excel the separator."""
+_COMMA = re.compile(r"\s*[+-]?\d+,(\d{1,2}|\d{4,})\s*", re.ASCII)
+_POINT = re.compile(r"\s*[+-]?\d*\.\d+\s*", re.ASCII)
 SEPARATORS = {",", ";", "\t", "|"}
 """What cells are separated by in files that pass for CSV."""
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_SHEETS = frozenset({".xlsx", ".xls", ".xlsm", ".ods"})
 _SHOWN = 5
 """Repeated columns that an error names at most."""
 _QUOTE = "quote cells that contain the separator"
 _PEEK = 200
-"""Lines that tell the separator."""
+"""Lines that tell the separator and decimal commas."""
 _WRAPPERS = ("data", "examples", "items")
 
 
@@ -89,10 +92,10 @@ def file_kind(path: Path, known: tuple[str, ...]) -> tuple[str, bool]:
     kind = suffixes[-2 if gzipped else -1 :][:1]
     if not kind or kind[0] not in known or (gzipped and kind[0] == ".parquet"):
         listed = ", ".join(known)
-        raise DataError(
-            f"the format of a file is told by its name, which must end in {listed} (text formats also with .gz)",
-            path=str(path),
-        )
+        sheet = known == READABLE and not _SHEETS.isdisjoint(kind)
+        remedy = "; save a sheet as one of these (in Excel: Save As, CSV UTF-8)" if sheet else ""
+        reason = f"the format of a file is told by its name, which must end in {listed} (text formats also with .gz)"
+        raise DataError(f"{reason}{remedy}", path=str(path))
     return kind[0], gzipped
 
 
@@ -101,7 +104,8 @@ class Records(Iterator[Row | BadRow]):
 
     Attributes:
         kind: The format, by its suffix.
-        decimal_comma: Whether ``3,5`` is a number, as where semicolons separate cells; known from the first row on.
+        decimal_comma: Whether ``3,5`` is a number, as where semicolons separate cells, or where neither commas do and
+            the first rows have more such numbers than with a point; known from the first row on.
         bom: Whether the file began with a byte order mark, by which Excel knows UTF-8; known from the first row on.
         empty: The first row that was left out because all its cells are blank, and how many were; or None.
     """
@@ -133,10 +137,11 @@ class Records(Iterator[Row | BadRow]):
         """Count a row in which all cells are blank."""
         self.empty = (row, 1) if self.empty is None else (self.empty[0], self.empty[1] + 1)
 
-    def separated_by_semicolons(self) -> None:
-        """Say so, and what follows from it."""
+    def decimal_commas(self, separator: str) -> None:
+        """Read them, and say so."""
         self.decimal_comma = True
-        self._said.append("cells are separated by semicolons in this file; a score of 3,5 is read as 3.5")
+        why = "cells are separated by semicolons" if separator == ";" else "numbers have decimal commas"
+        self._said.append(f"{why} in this file; a score of 3,5 is read as 3.5")
 
     def _guarded(self, path: Path, kind: str, gzipped: bool) -> Iterator[Row | BadRow]:
         rows = 0
@@ -212,12 +217,14 @@ def check_columns(columns: Iterable[str], path: str | None) -> None:
         raise DataError(f"the header names {listed} more than once; give every column its own name", path=path)
 
 
-def _opened(text: io.TextIOWrapper, delimiter: str) -> tuple[Iterator[str], str, int]:
-    """The lines, what separates the cells in them, and how many lines were read before them."""
+def _opened(text: io.TextIOWrapper, delimiter: str) -> tuple[Iterator[str], str, int, bool]:
+    """The lines, what separates the cells, how many lines were read before, and whether numbers have decimal commas."""
     head = list(itertools.islice(text, _PEEK))
-    if head and (hint := _HINT.fullmatch(head[0])):
-        return itertools.chain(head[1:], text), hint[1], 1
-    return itertools.chain(head, text), _separator(head) if delimiter == "," else delimiter, 0
+    hint = _HINT.fullmatch(head[0]) if head else None
+    before, lines = (1, head[1:]) if hint else (0, head)
+    separator = hint[1] if hint else _separator(lines) if delimiter == "," else delimiter
+    comma = separator == ";" or (separator != "," and _has_decimal_commas(lines, separator))
+    return itertools.chain(lines, text), separator, before, comma
 
 
 def _separator(lines: list[str]) -> str:
@@ -228,33 +235,37 @@ def _separator(lines: list[str]) -> str:
     """
     found = {}
     for separator in ",;":
-        header, *rows = _sizes(lines, separator) or [0]
+        header, *rows = list(map(len, _records(lines, separator))) or [0]
         alike = rows.count(header)
         titled = separator == ";" and header == 1 and len(rows) > 1 and min(rows) == max(rows) > 2
         found[separator] = (header > 1, alike if header > 1 else titled, header)
     return max(found, key=lambda separator: found[separator])
 
 
-def _sizes(lines: list[str], separator: str) -> list[int]:
-    """How many cells there are in each record that is not blank, as far as they can be read."""
-    sizes = list[int]()
+def _has_decimal_commas(lines: list[str], separator: str) -> bool:
+    """Whether more cells are numbers with a decimal comma than with a point; ``1,000`` may be either, and is none."""
+    cells = [cell for cells in _records(lines, separator) for cell in cells]
+    return sum(map(bool, map(_COMMA.fullmatch, cells))) > sum(map(bool, map(_POINT.fullmatch, cells)))
+
+
+def _records(lines: list[str], separator: str) -> Iterator[list[str]]:
+    """The records that are not blank, as far as they can be read."""
     with contextlib.suppress(csv.Error):
-        for cells in csv.reader(lines, delimiter=separator, strict=True):
-            if any(map(str.strip, cells)):
-                sizes.append(len(cells))
-    return sizes
+        yield from (
+            cells for cells in csv.reader(lines, delimiter=separator, strict=True) if any(map(str.strip, cells))
+        )
 
 
 def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str, found: Records) -> Iterator[Row | BadRow]:
     csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))  # the library refuses cells over 128 kB otherwise
-    lines, delimiter, before = _opened(text, delimiter)
+    lines, delimiter, before, comma = _opened(text, delimiter)
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
         header = next((cells for cells in reader if any(map(str.strip, cells))), [])
     except csv.Error as error:
         raise DataError(f"the header is broken ({error})", path=str(path)) from error
-    if delimiter == ";":
-        found.separated_by_semicolons()
+    if comma:
+        found.decimal_commas(delimiter)
     for name in header:
         problem = "there is a NUL byte in it; is the file UTF-16?" if "\0" in name else _undecodable(name)
         if problem:

@@ -123,6 +123,24 @@ def test_decimal_commas_are_numbers_in_columns_of_such_files_only(tmp_path: Path
         table.human("a")
 
 
+@pytest.mark.parametrize(("name", "separator", "start"), [("x.tsv", "\t", ""), ("x.csv", "|", "sep=|\n")])
+def test_decimal_commas_are_read_wherever_commas_separate_nothing(
+    tmp_path: Path, name: str, separator: str, start: str
+) -> None:
+    examples = read(write(tmp_path / name, start + GERMAN.replace(";", separator)))
+    assert [example.score for example in examples] == [3.5, 4, 1.5]
+    assert examples.decimal_comma
+    assert "numbers have decimal commas in this file; a score of 3,5 is read as 3.5" in examples.notes
+
+
+@pytest.mark.parametrize("cells", [("1,000", "2,500"), ("3", "2"), ("3,5", "2.5"), ("3.5", "2.5"), ("a,5", "1,2,3")])
+def test_commas_that_may_be_others_are_no_decimal_commas(tmp_path: Path, cells: tuple[str, str]) -> None:
+    path = write(tmp_path / "x.tsv", "response\tscore\na\t{}\nb\t{}\n".format(*cells))
+    examples = read_examples(path, scored=False)
+    assert not examples.decimal_comma
+    assert not any("decimal" in note for note in examples.notes)
+
+
 def test_what_is_written_is_separated_by_commas_and_keeps_the_cells(tmp_path: Path) -> None:
     with RecordWriter(tmp_path / "out.csv") as writer:
         for example in read(write(tmp_path / "x.csv", GERMAN)):
@@ -234,7 +252,9 @@ def test_all_rows_with_an_empty_response_are_named(tmp_path: Path) -> None:
         ("80%", "write the number alone, 80"),
         ("4,5 stars", "write the number alone, 4.5"),
         ("4,5", "write it with a point, 4.5"),
-        ("good", "correct it or drop the row"),
+        ("good", "write a number in place of every such name (1 for the lowest, 2 for the next, ...)"),
+        ("?", "correct it or drop the row"),
+        ("n/a", "correct it or drop the row"),
         ("2024-01-05", "correct it or drop the row"),
     ],
 )
@@ -346,8 +366,8 @@ def test_numbers_are_written_as_the_user_writes_them_but_for_those_in_json(
     assert head == "\ufeff" + separator.join(record)
     rest = ["-0,125", "1,5e-07", "3", "true", "[1.5, 2.5]", "v1.2"]
     assert lines == [separator.join(["2,5", *rest]), separator.join(["", *rest])]
-    table = Table(tmp_path / name, ["score", "more", "tiny", "interval"]) if separator == ";" else None
-    assert table is None or (table.human("more"), table.human("tiny")) == ((-0.125,) * 2, (1.5e-7,) * 2)
+    table = Table(tmp_path / name, ["score", "more", "tiny", "interval"])
+    assert (table.human("more"), table.human("tiny")) == ((-0.125,) * 2, (1.5e-7,) * 2)
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
