@@ -115,18 +115,19 @@ def name_in(cell: Any) -> str | None:
     return None if text is None or text.strip().casefold() in NO_NAME else text
 
 
-def number_in(cell: Any, *, decimal_comma: bool = False) -> float | None:
+def number_in(cell: Any, *, decimal_comma: bool = False, needed: bool = True) -> float | None:
     """A cell as a score, None when missing.
 
     Args:
         cell: What stands there.
         decimal_comma: Whether ``3,5`` is a number, too.
+        needed: Whether a score must be there; else a cell that says that there is none (NaN, n/a) is none.
 
     Raises:
         ValueError: It is not a finite number, or could not be read.
     """
     _check_readable(cell)
-    if cell is None or (isinstance(cell, str) and not cell.strip()):
+    if cell is None or (isinstance(cell, str) and not cell.strip()) or (not needed and is_missing(cell)):
         return None
     given = cell
     if decimal_comma and isinstance(cell, str):

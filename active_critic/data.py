@@ -291,7 +291,7 @@ class _Reader:
         numbers = list[float]()
         for column, cell in scores.items():
             try:
-                number = number_in(cell, decimal_comma=self.decimal_comma)
+                number = number_in(cell, decimal_comma=self.decimal_comma, needed=self.scored)
             except ValueError as problem:
                 if self.scored:
                     return BadRow(row, str(problem), kept, column)
@@ -327,7 +327,7 @@ def unread_score(examples: Examples) -> DataError | None:
         cells = rated(example.record, examples.fields.get("score", "score")) if example.score is None else {}
         for column, cell in cells.items():
             try:
-                number_in(cell, decimal_comma=examples.decimal_comma)
+                number_in(cell, decimal_comma=examples.decimal_comma, needed=False)
             except ValueError as problem:
                 return DataError(str(problem), path=examples.path, row=example.row, column=column)
     return None

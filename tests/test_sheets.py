@@ -285,6 +285,19 @@ def test_of_json_lines_it_is_said_at_the_end_that_no_row_had_the_column() -> Non
     assert not any("no row" in note for note in found.notes)
 
 
+@pytest.mark.parametrize("nothing", ["n/a", "NA", "NaN", " none", "null", "", None, float("nan")])
+def test_what_says_that_there_is_no_score_is_none_where_none_is_needed(nothing: object) -> None:
+    rows = [{"response": "a", "score": 3}, {"response": "b", "score": nothing}]
+    examples = read_examples(rows, scored=False)
+    assert [example.score for example in examples] == [3, None]
+    assert unread_score(examples) is None
+    items = iter_examples(rows)
+    assert [item.score for item in items if not isinstance(item, BadRow)] == [3, None]
+    assert not any("not read" in note for note in items.notes)
+    with pytest.raises(DataError, match=r"row 2"):
+        read_examples(rows)
+
+
 def test_scores_that_are_passed_over_are_counted() -> None:
     rows = [{"response": f"answer {i}", "score": score} for i, score in enumerate(["3", "4/5", "", None, "2 stars"])]
     items = iter_examples(rows)
