@@ -19,6 +19,8 @@ NO_NAME = frozenset({"nan", "n/a", "<na>", "null", "none"})
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "none"})
 """What stands where there is no number."""
 _YES_OR_NO = frozenset({"true", "false", "yes", "no", "y", "n", "pass", "passed", "fail", "failed"})
+_PLACE = re.compile(r"0|-?[1-9][0-9]{0,8}", re.ASCII)
+"""A place in a list: the first is 0, the last -1."""
 _DECIMAL_COMMA = re.compile(r"\s*([+-]?\d+),(\d+)\s*", re.ASCII)
 _NUMBER_AND_MORE = re.compile(r"\s*([+-]?[0-9]+(?:[.,][0-9]+)?)(?:\s*[%★⭐/(:]|\s+[^\W\d_]).*", re.DOTALL)
 """``4/5``, ``80%``, ``4 stars``."""
@@ -35,7 +37,8 @@ def plain_value(value: Any, *, missing: bool = False) -> Any:
 def conversation(cell: Any) -> str | None:
     """The text of a list of messages, as chat APIs write them, or of one message; None where it is none.
 
-    A text that holds them as JSON, as a CSV file has them, is such a list, too, if every one of them has a role.
+    A text that holds them as JSON, as a CSV file has them, is such a list, too, if every one of them has a role. Turns
+    without a text, such as calls of tools, are left out.
     """
     given, cell = cell, decoded(cell)
     if isinstance(cell, dict) and {"role", "content"} <= cell.keys():
@@ -47,14 +50,26 @@ def conversation(cell: Any) -> str | None:
     said = []
     for message in cell:
         content = message.get("content") if isinstance(message, Mapping) else None
+        if content is None and isinstance(message, Mapping) and message.keys() & {"content", "tool_calls"}:
+            content = message.get("refusal")
+            if content is None:
+                continue
         if isinstance(content, list):  # in parts, of which pictures and the like say nothing here
             content = "\n".join(str(part["text"]) for part in content if isinstance(part, Mapping) and "text" in part)
         if not isinstance(content, str):
             return None
         said.append((str(message.get("role") or "").strip(), content))
-    if len(said) == 1:
-        return said[0][1]
+    if len(cell) == 1:
+        return said[0][1] if said else ""
     return "\n\n".join(f"{role}: {content}" if role else content for role, content in said)
+
+
+def _messages(cell: Any) -> bool:
+    """Whether this is, or was meant to be, one message or a list of them."""
+    cell = [cell] if isinstance(cell, Mapping) else cell
+    if not isinstance(cell, list) or not all(isinstance(one, Mapping) and "role" in one for one in cell):
+        return False
+    return any("content" in one for one in cell)
 
 
 def _check_readable(cell: Any) -> None:
@@ -70,6 +85,8 @@ def text_in(cell: Any) -> str | None:
     """
     _check_readable(cell)
     said = conversation(cell)
+    if said is None and isinstance(cell, str) and _messages(held := decoded(cell)):
+        cell = held
     cell = cell if said is None else said
     if isinstance(cell, Decimal | date | UUID):  # names as databases have them; a datetime is a date, too
         cell = str(cell) if cell == cell else None
@@ -98,18 +115,19 @@ def name_in(cell: Any) -> str | None:
     return None if text is None or text.strip().casefold() in NO_NAME else text
 
 
-def number_in(cell: Any, *, decimal_comma: bool = False) -> float | None:
+def number_in(cell: Any, *, decimal_comma: bool = False, needed: bool = True) -> float | None:
     """A cell as a score, None when missing.
 
     Args:
         cell: What stands there.
         decimal_comma: Whether ``3,5`` is a number, too.
+        needed: Whether a score must be there; else a cell that says that there is none (NaN, n/a) is none.
 
     Raises:
         ValueError: It is not a finite number, or could not be read.
     """
     _check_readable(cell)
-    if cell is None or (isinstance(cell, str) and not cell.strip()):
+    if cell is None or (isinstance(cell, str) and not cell.strip()) or (not needed and is_missing(cell)):
         return None
     given = cell
     if decimal_comma and isinstance(cell, str):
@@ -135,6 +153,8 @@ def as_number(cell: str) -> str:
         return f"write it with a point, {decimal[1]}.{decimal[2]}"
     if number := _NUMBER_AND_MORE.fullmatch(cell):
         return f"write the number alone, {number[1].replace(',', '.')}"
+    if not is_missing(cell) and any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell)):
+        return "write a number in place of every such name (1 for the lowest, 2 for the next, ...)"
     return "correct it or drop the row"
 
 
@@ -169,11 +189,29 @@ def decoded(cell: Any) -> Any:
     return cell
 
 
+class _Places(Mapping[str, Any]):
+    """What is in a list, by place; ``-1`` is the last one's, too, but stands for nothing more."""
+
+    def __init__(self, cells: Sequence[Any]) -> None:
+        self._cells = cells
+
+    def __getitem__(self, place: str) -> Any:
+        if not _PLACE.fullmatch(place) or not -len(self) <= int(place) < len(self):
+            raise KeyError(place)
+        return self._cells[int(place)]
+
+    def __iter__(self) -> Iterator[str]:
+        return map(str, range(len(self)))
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+
 def inside(cell: Any) -> Mapping[str, Any] | None:
     """What is in an object or a list, by name or place; also where a text holds one as JSON."""
     cell = decoded(cell)
     if isinstance(cell, list | tuple):
-        return {str(place): value for place, value in enumerate(cell)}
+        return _Places(cell)
     return cell if isinstance(cell, Mapping) else None
 
 

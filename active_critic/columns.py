@@ -43,8 +43,8 @@ class Table:
     Args:
         path: The file.
         wanted: Names of columns. A dotted name leads into JSON objects (``scores.fluency``) and lists (``ratings.0``
-            is the first place), also where a CSV cell holds one; a column whose own name has the dots comes first.
-            One star stands for every name at its place (see ``matching``).
+            is the first place, ``ratings.-1`` the last), also where a CSV cell holds one; a column whose own name has
+            the dots comes first. One star stands for every name at its place (see ``matching``).
         usual: Further columns that are kept where they are there, also under a name that only looks alike.
 
     Raises:

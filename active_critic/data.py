@@ -16,6 +16,7 @@ from typing import Any
 from active_critic.cells import aspects_in, cell_at, name_in, number_in, rated, text_in
 from active_critic.errors import DataError
 from active_critic.examples import (
+    SHOWN,
     Examples,
     check_examples,
     data_sha256,
@@ -72,8 +73,8 @@ def read_examples(
         source: A path (``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.ndjson``, each also ``.gz``, or ``.parquet``), a
             pandas DataFrame, a Hugging Face ``Dataset``, or an iterable of mappings or ``Example``.
         fields: Column by field (``{"score": "overall"}``); other fields are found by ``COLUMNS``. A dotted name leads
-            into objects and lists (``chat.completion``); one with a star (``rater_*``) makes the score the mean of the
-            columns that it stands for.
+            into objects and lists (``chat.completion``, ``messages.-1.content``); one with a star (``rater_*``) makes
+            the score the mean of the columns that it stands for.
         scale: The scale of the scores (``"1..5"``, or its two ends). Without it, a column ``scale`` counts where all
             rows that name one name the same, else the narrowest of ``USUAL_SCALES`` that contains every score; the
             notes say which.
@@ -143,9 +144,12 @@ def read_examples(
                 reason = f"{number:g} lies outside the scale {known}; correct it, or pass --scale LOW..HIGH"
                 raise DataError(reason, path=path, row=row, column=name)
         notes.extend(repeated_rows(examples))
-    comma = source.decimal_comma if isinstance(source, Examples) else stream.decimal_comma
+    if not isinstance(source, Examples):
+        notes.extend(reader.seen.blank_sources())
+    written = source if isinstance(source, Examples) else stream
+    comma, bom = written.decimal_comma, written.bom
     told = given is not None or (isinstance(source, Examples) and source.scale_given)
-    return Examples(tuple(examples), known, inferred, tuple(notes), MappingProxyType(chosen), path, comma, told)
+    return Examples(tuple(examples), known, inferred, tuple(notes), MappingProxyType(chosen), path, comma, told, bom)
 
 
 class Items(Iterator["Example | BadRow"]):
@@ -153,7 +157,7 @@ class Items(Iterator["Example | BadRow"]):
 
     Attributes:
         fields: The column of every field that has one.
-        decimal_comma: As for ``Examples``.
+        decimal_comma, bom: As for ``Examples``.
     """
 
     def __init__(
@@ -161,7 +165,7 @@ class Items(Iterator["Example | BadRow"]):
     ) -> None:
         self._rows, self._reader, self._source = rows, reader, source
         self.fields = MappingProxyType(dict(reader.fields))
-        self.decimal_comma = source.decimal_comma
+        self.decimal_comma, self.bom = source.decimal_comma, source.bom
         self._unseen = {name: reader.fields[name] for name in asked}
         self._ended = False
         self._notes = tuple(notes)
@@ -182,13 +186,13 @@ class Items(Iterator["Example | BadRow"]):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know of the items; some of it is known when all have been read."""
-        said = [*self._notes, *self._source.notes]
-        unread = self._reader.unread
+        seen = self._reader.seen
+        said = [*self._notes, *self._source.notes, *seen.blank_sources()]
         if self._ended:
             said += [f"no row has a column {column!r} to take the {name} from" for name, column in self._unseen.items()]
-            if unread.count:
-                rows = f"{unread.count:,} rows have" if unread.count > 1 else "1 row has"
-                said.append(f"{rows} a score that is not read and counts as none; the first: {unread.first}")
+        if seen.unread:
+            rows = f"{seen.unread:,} rows have" if seen.unread > 1 else "1 row has"
+            said.append(f"{rows} a score that is not read and counts as none; the first: {seen.first_unread}")
         return tuple(said)
 
 
@@ -220,11 +224,38 @@ def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> It
 
 
 @dataclass(slots=True)
-class _Unread:
-    """Scores that are no numbers: how many rows have them, and what is wrong with the first."""
+class _Seen:
+    """What a reader came across.
 
-    count: int = 0
-    first: str = ""
+    Attributes:
+        unread: How many rows have a score that is no number and was passed over.
+        first_unread: What is wrong with the first of them.
+        sources: How many rows have a source.
+        blank: The first rows that have none.
+        blanks: How many have none.
+    """
+
+    unread: int = 0
+    first_unread: str = ""
+    sources: int = 0
+    blank: list[int] = field(default_factory=list)
+    blanks: int = 0
+
+    def source(self, row: int, text: str | None) -> None:
+        """Count the source of a row."""
+        if text is not None:
+            self.sources += 1
+            return
+        self.blanks += 1
+        if self.blanks <= SHOWN:
+            self.blank.append(row)
+
+    def blank_sources(self) -> list[str]:
+        """A note where some rows have a source and others have none."""
+        if not (self.sources and self.blanks):
+            return []
+        where = f"no source in {describe_rows(self.blank, self.blanks)}, where other rows have one"
+        return [f"{where}; merged cells of a spreadsheet leave it to their first row: fill it in if that is why"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,13 +266,13 @@ class _Reader:
         fields: Column by field.
         scored: Whether a row cannot be used where its score is none.
         decimal_comma: Whether ``3,5`` is a number.
-        unread: The scores that could not be read and were passed over.
+        seen: What it came across.
     """
 
     fields: Mapping[str, str]
     scored: bool
     decimal_comma: bool
-    unread: _Unread = field(default_factory=_Unread)
+    seen: _Seen = field(default_factory=_Seen)
 
     def example(self, row: int, given: Given) -> Example | BadRow:
         """The example that a row holds, or why it holds none."""
@@ -260,18 +291,19 @@ class _Reader:
         numbers = list[float]()
         for column, cell in scores.items():
             try:
-                number = number_in(cell, decimal_comma=self.decimal_comma)
+                number = number_in(cell, decimal_comma=self.decimal_comma, needed=self.scored)
             except ValueError as problem:
                 if self.scored:
                     return BadRow(row, str(problem), kept, column)
-                self.unread.first = self.unread.first or f"row {row}, column {column!r}: {problem}"
-                self.unread.count += 1
+                self.seen.first_unread = self.seen.first_unread or f"row {row}, column {column!r}: {problem}"
+                self.seen.unread += 1
                 numbers.clear()
                 break
             numbers += [] if number is None else [number]
         values["score"] = math.fsum(numbers) / len(numbers) if numbers else None
         if not (values["response"] or "").strip():
             return BadRow(row, _EMPTY, kept, self.fields.get("response", "response"))
+        self.seen.source(row, values["source"])
         values["source"] = values["source"] or ""
         aspects = made.aspects if made else aspects_in(kept, decimal_comma=self.decimal_comma)
         return Example(**values, aspects=aspects, record=kept, row=row)
@@ -295,7 +327,7 @@ def unread_score(examples: Examples) -> DataError | None:
         cells = rated(example.record, examples.fields.get("score", "score")) if example.score is None else {}
         for column, cell in cells.items():
             try:
-                number_in(cell, decimal_comma=examples.decimal_comma)
+                number_in(cell, decimal_comma=examples.decimal_comma, needed=False)
             except ValueError as problem:
                 return DataError(str(problem), path=examples.path, row=example.row, column=column)
     return None

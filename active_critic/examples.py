@@ -14,7 +14,8 @@ from active_critic.records import Example, Scale
 MIN_EXAMPLES = 5
 """Fewest scored examples a fit accepts."""
 
-_SHOWN = 5
+SHOWN = 5
+"""Rows, or sets of rows, that a message names at most."""
 _WINDOW = 32
 
 
@@ -31,6 +32,7 @@ class Examples(Sequence[Example]):
         path: The file they came from, or None.
         decimal_comma: Whether ``3,5`` is a number in their rows, as where semicolons separate the cells of the file.
         scale_given: Whether the user said the scale; neither guessed nor read from a column ``scale``.
+        bom: Whether their file began with a byte order mark, by which Excel knows UTF-8.
     """
 
     items: tuple[Example, ...]
@@ -41,6 +43,7 @@ class Examples(Sequence[Example]):
     path: str | None = None
     decimal_comma: bool = False
     scale_given: bool = False
+    bom: bool = False
 
     def __len__(self) -> int:
         return len(self.items)
@@ -131,13 +134,19 @@ def human_score(example: Example) -> float:
     return example.score
 
 
-def describe_rows(rows: Sequence[int]) -> str:
-    """``row 3``, or ``rows 3, 4 and 7``, or ``rows 1, 2, 3, 4, 5 and 12 more``."""
-    shown = [str(row) for row in rows[:_SHOWN]]
-    if len(rows) == 1:
+def describe_rows(rows: Sequence[int], count: int | None = None) -> str:
+    """``row 3``, or ``rows 3, 4 and 7``, or ``rows 1, 2, 3, 4, 5 and 12 more``.
+
+    Args:
+        rows: The rows, or the first ``SHOWN`` of them.
+        count: How many there are; None: these.
+    """
+    count = len(rows) if count is None else count
+    shown = [str(row) for row in rows[:SHOWN]]
+    if count == 1:
         return f"row {shown[0]}"
-    if len(rows) > _SHOWN:
-        return f"rows {', '.join(shown)} and {len(rows) - _SHOWN} more"
+    if count > SHOWN:
+        return f"rows {', '.join(shown)} and {count - SHOWN:,} more"
     return f"rows {', '.join(shown[:-1])} and {shown[-1]}"
 
 
@@ -150,11 +159,11 @@ def repeated_rows(examples: Sequence[Example]) -> tuple[str, ...]:
     if not sets:
         return ()
     told = []
-    for indices in sets[:_SHOWN]:
+    for indices in sets[:SHOWN]:
         scores = list(dict.fromkeys(f"{s:g}" for i in indices if (s := examples[i].score) is not None))
         conflict = f" with different scores ({', '.join(scores)})" if len(scores) > 1 else ""
         told.append(describe_rows([examples[i].row or i + 1 for i in indices]) + conflict)
-    more = f"; and {len(sets) - _SHOWN} more such sets" if len(sets) > _SHOWN else ""
+    more = f"; and {len(sets) - SHOWN} more such sets" if len(sets) > SHOWN else ""
     remedy = "; average scores of the same text into one row" if any("different" in each for each in told) else ""
     return (f"the same source and response occur more than once: {'; '.join(told)}{more}{remedy}",)
 

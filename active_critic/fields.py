@@ -37,6 +37,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 _NAMES = ("group", "id", "system")
 """Fields whose values are names."""
+_NO_ASSISTANTS = {"user", "system", "developer", "tool", "function"}
+"""Roles in conversations whose messages no model wrote."""
 
 
 def listed(names: Iterable[str]) -> str:
@@ -159,6 +161,7 @@ def resolve(
     if "*" in pattern and pattern not in columns:
         notes.extend(_mean_note(pattern, records, whole=whole))
     notes.extend(_conversation_note(chosen["response"], rows))
+    notes.extend(_speaker_note(chosen["response"], rows, whole=whole))
     chosen = {name: chosen[name] for name in COLUMNS if name in chosen}
     used = ", ".join(f"{name}={column}" for name, column in chosen.items())
     return chosen, [f"columns used: {used}", *sorted(notes)]
@@ -222,9 +225,26 @@ def _conversation_note(column: str, rows: Sequence[tuple[int, Given]]) -> list[s
             continue
         *before, last = (str(message.get("role") or "").strip().casefold() for message in cell)
         if last == "assistant" and "user" in before:
-            turn = f"{column}.{len(cell) - 1}.content"
             said = (
                 f"the response is read from {column!r}, which holds whole conversations (row {row}), and all is judged"
             )
-            return [f"{said}, the user's turns included; --fields response={turn} takes one turn alone"]
+            turn = f"{column}.-1.content"
+            return [f"{said}, the user's turns included; --fields response={turn} takes the last turn alone"]
     return []
+
+
+def _speaker_note(column: str, rows: Sequence[tuple[int, Given]], *, whole: bool) -> list[str]:
+    """A note where the response is one message, and in some rows that is not the assistant's."""
+    way = column.removesuffix(".content")
+    roles = dict[int, str]()
+    for row, record in rows:
+        message = None if isinstance(record, Example) else decoded(cell_at(record, way))
+        role = str(message.get("role") or "") if isinstance(message, Mapping) else ""
+        roles |= {row: role} if role.strip().casefold() in _NO_ASSISTANTS else {}
+    if not roles:
+        return []
+    of = f"{'' if whole else 'the first '}{len(rows)} rows (the first: row {min(roles)})"
+    said = f"the response is read from {column!r}, whose role is {listed(dict.fromkeys(roles.values()))} in"
+    talk, _, place = way.rpartition(".")
+    remedy = f"; {talk}.-1.content is the last turn" if place.isdecimal() else ""
+    return [f"{said} {len(roles)} of {of}{remedy}"]

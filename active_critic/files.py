@@ -5,6 +5,7 @@ A record is one row as it stands in the file, a mapping from column to value. Wh
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import io
@@ -12,6 +13,7 @@ import itertools
 import json
 import re
 import zlib
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,15 +28,20 @@ NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 
 _HINT = re.compile(r'"?sep=([,;\t|])"?\s*', re.IGNORECASE)
 """A first line that tells Excel the separator."""
+_COMMA = re.compile(r"\s*[+-]?\d+,(\d{1,2}|\d{4,})\s*", re.ASCII)
+_POINT = re.compile(r"\s*[+-]?\d*\.\d+\s*", re.ASCII)
 SEPARATORS = {",", ";", "\t", "|"}
 """What cells are separated by in files that pass for CSV."""
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_SHEETS = frozenset({".xlsx", ".xls", ".xlsm", ".ods"})
 _SHOWN = 5
 """Repeated columns that an error names at most."""
 DEEPEST = 100
 """Lists and objects in one another; what is nested deeper cannot be relied on to be written again."""
 _DEEP = f"holds lists or objects that are nested more than {DEEPEST} deep; flatten or remove them"
 _QUOTE = "quote cells that contain the separator"
+_PEEK = 200
+"""Lines that tell the separator and decimal commas."""
 _WRAPPERS = ("data", "examples", "items")
 
 
@@ -88,10 +95,10 @@ def file_kind(path: Path, known: tuple[str, ...]) -> tuple[str, bool]:
     kind = suffixes[-2 if gzipped else -1 :][:1]
     if not kind or kind[0] not in known or (gzipped and kind[0] == ".parquet"):
         listed = ", ".join(known)
-        raise DataError(
-            f"the format of a file is told by its name, which must end in {listed} (text formats also with .gz)",
-            path=str(path),
-        )
+        sheet = known == READABLE and not _SHEETS.isdisjoint(kind)
+        remedy = "; save a sheet as one of these (in Excel: Save As, CSV UTF-8)" if sheet else ""
+        reason = f"the format of a file is told by its name, which must end in {listed} (text formats also with .gz)"
+        raise DataError(f"{reason}{remedy}", path=str(path))
     return kind[0], gzipped
 
 
@@ -100,13 +107,16 @@ class Records(Iterator[Row | BadRow]):
 
     Attributes:
         kind: The format, by its suffix.
-        decimal_comma: Whether ``3,5`` is a number, as where semicolons separate cells; known from the first row on.
+        decimal_comma: Whether ``3,5`` is a number, as where semicolons separate cells, or where neither commas do and
+            the first rows have more such numbers than with a point; known from the first row on.
+        bom: Whether the file began with a byte order mark, by which Excel knows UTF-8; known from the first row on.
         empty: The first row that was left out because all its cells are blank, and how many were; or None.
     """
 
     def __init__(self, path: Path, kind: str, gzipped: bool) -> None:
         self.kind = kind
         self.decimal_comma = False
+        self.bom = False
         self.empty: tuple[int, int] | None = None
         self._said: list[str] = []
         self._ended = False
@@ -130,10 +140,11 @@ class Records(Iterator[Row | BadRow]):
         """Count a row in which all cells are blank."""
         self.empty = (row, 1) if self.empty is None else (self.empty[0], self.empty[1] + 1)
 
-    def separated_by_semicolons(self) -> None:
-        """Say so, and what follows from it."""
+    def decimal_commas(self, separator: str) -> None:
+        """Read them, and say so."""
         self.decimal_comma = True
-        self._said.append("cells are separated by semicolons in this file; a score of 3,5 is read as 3.5")
+        why = "cells are separated by semicolons" if separator == ";" else "numbers have decimal commas"
+        self._said.append(f"{why} in this file; a score of 3,5 is read as 3.5")
 
     def _guarded(self, path: Path, kind: str, gzipped: bool) -> Iterator[Row | BadRow]:
         rows = 0
@@ -156,6 +167,7 @@ class Records(Iterator[Row | BadRow]):
                 raise DataError("this is UTF-16 text; save it as UTF-8", path=str(path))
             if start[:2] == b"\x1f\x8b":
                 raise DataError("this is gzip data; let its name end in .gz", path=str(path))
+            self.bom = start.startswith(BOM_UTF8)
             # Undecodable bytes pass through as surrogates, so that they are reported with the row they are in.
             newline = "" if kind in DELIMITERS else "\n"
             with io.TextIOWrapper(cast(BinaryIO, raw), "utf-8-sig", errors="surrogateescape", newline=newline) as text:
@@ -205,43 +217,70 @@ def check_columns(columns: Iterable[str], path: str | None) -> None:
     repeated = sorted(name for name, times in Counter(columns).items() if times > 1)
     if repeated:
         listed = ", ".join(repr(name[:40]) for name in repeated[:_SHOWN]) + " and more" * (len(repeated) > _SHOWN)
-        title = "; a title row above the header may be the cause: remove it" if "" in repeated else ""
-        raise DataError(f"the header names {listed} more than once; give every column its own name{title}", path=path)
+        raise DataError(f"the header names {listed} more than once; give every column its own name", path=path)
 
 
-def _first_line(text: io.TextIOWrapper, delimiter: str) -> tuple[str, str, int]:
-    """The first line that is not blank, what separates its cells, and how many lines were read before it.
+def _opened(text: io.TextIOWrapper, delimiter: str) -> tuple[Iterator[str], str, int, bool]:
+    """The lines, what separates the cells, how many lines were read before, and whether numbers have decimal commas."""
+    head = list(itertools.islice(text, _PEEK))
+    hint = _HINT.fullmatch(head[0]) if head else None
+    before, lines = (1, head[1:]) if hint else (0, head)
+    separator = hint[1] if hint else _separator(lines) if delimiter == "," else delimiter
+    comma = separator == ";" or (separator != "," and _has_decimal_commas(lines, separator))
+    return itertools.chain(lines, text), separator, before, comma
 
-    Where the system's language writes decimals with a comma, Excel separates the cells of a CSV by semicolons.
+
+def _separator(lines: list[str]) -> str:
+    """Comma or semicolon, as Excel has it where the system's language writes decimals with a comma.
+
+    It is the one that gives the header several cells, and most of the first rows as many; of equals the one that gives
+    more. Where neither parts the header, it is the comma, or the semicolon that parts all rows below a title alike.
     """
-    line, before = text.readline(), 0
-    if hint := _HINT.fullmatch(line):
-        return text.readline(), hint[1], 1
-    while line.isspace():
-        line, before = text.readline(), before + 1
-    found = SEPARATORS & set(re.sub(r'"[^"]*"', "", line))
-    return line, ";" if delimiter == "," and found == {";"} else delimiter, before
+    found = {}
+    for separator in ",;":
+        header, *rows = list(map(len, _records(lines, separator))) or [0]
+        alike = rows.count(header)
+        titled = separator == ";" and header == 1 and len(rows) > 1 and min(rows) == max(rows) > 2
+        found[separator] = (header > 1, alike if header > 1 else titled, header)
+    return max(found, key=lambda separator: found[separator])
+
+
+def _has_decimal_commas(lines: list[str], separator: str) -> bool:
+    """Whether more cells are numbers with a decimal comma than with a point; ``1,000`` may be either, and is none."""
+    cells = [cell for cells in _records(lines, separator) for cell in cells]
+    return sum(map(bool, map(_COMMA.fullmatch, cells))) > sum(map(bool, map(_POINT.fullmatch, cells)))
+
+
+def _records(lines: list[str], separator: str) -> Iterator[list[str]]:
+    """The records that are not blank, as far as they can be read."""
+    with contextlib.suppress(csv.Error):
+        yield from (
+            cells for cells in csv.reader(lines, delimiter=separator, strict=True) if any(map(str.strip, cells))
+        )
 
 
 def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str, found: Records) -> Iterator[Row | BadRow]:
     csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))  # the library refuses cells over 128 kB otherwise
-    first, delimiter, before = _first_line(text, delimiter)
-    reader = csv.reader(itertools.chain([first], text), delimiter=delimiter, strict=True)
+    lines, delimiter, before, comma = _opened(text, delimiter)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
         header = next((cells for cells in reader if any(map(str.strip, cells))), [])
     except csv.Error as error:
         raise DataError(f"the header is broken ({error})", path=str(path)) from error
-    if delimiter == ";":
-        found.separated_by_semicolons()
+    if comma:
+        found.decimal_commas(delimiter)
     for name in header:
         problem = "there is a NUL byte in it; is the file UTF-16?" if "\0" in name else _undecodable(name)
         if problem:
             raise DataError(f"the header cannot be used: {problem}", path=str(path))
-    check_columns(header, str(path))
+    columns = _named(header)
+    check_columns((name for name in columns if name is not None), str(path))
     if len(header) == 1 and (other := max(SEPARATORS - {delimiter}, key=header[0].count)) in header[0]:
         shown, expected = (repr(one) if one != "\t" else "a tab" for one in (other, delimiter))
-        remedy = f"save it with {expected} as the separator" + (", or name it .tsv" if other == "\t" else "")
+        other_way = "name it .tsv" if other == "\t" else f"write sep={other} in a line above it"
+        remedy = f"{other_way}, or save it with {expected} as the separator"
         raise DataError(f"the header is one cell, {header[0]!r}, with {shown} in it; {remedy}", path=str(path))
+    titled = _titled(columns) and (None in columns or delimiter == ";")
     row = 0
     while True:
         begins = before + reader.line_num + 1
@@ -265,16 +304,39 @@ def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str, found: Record
             continue
         row += 1
         if any(map(str.strip, cells)):
-            yield _cells(row, header, cells)
+            item = _cells(row, columns, cells)
+            if titled and isinstance(item, BadRow):
+                raise item.error(str(path))
+            titled = False
+            yield item
         else:
             found.leave_out(row)
 
 
-def _cells(row: int, header: list[str], cells: list[str]) -> Row | BadRow:
-    record = dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False))
+def _named(header: list[str]) -> list[str | None]:
+    """The names of the columns; None for those without one, where it is not a single one, as that of an index."""
+    nameless = sum(not name.strip() for name in header)
+    return [name if nameless < 2 or name.strip() else None for name in header]
+
+
+def _titled(header: list[str | None]) -> bool:
+    """Whether this may be a title that stands above the header: its first column has no name, or only one has."""
+    return header[:1] == [None] or len(header) - header.count(None) == 1
+
+
+def _cells(row: int, header: list[str | None], cells: list[str]) -> Row | BadRow:
+    filled = zip(header, cells + [""] * (len(header) - len(cells)), strict=False)
+    record = {name: cell for name, cell in filled if name is not None}
+    places = enumerate(itertools.zip_longest(header, cells))
+    stray = next((place for place, (name, cell) in places if name is None and cell and cell.strip()), None)
     whole = "".join(cells)
     problem, column = None, None
-    if len(cells) > len(header):
+    if stray is not None and stray < len(header):
+        title = ", or remove a title above it" if _titled(header) else ""
+        problem = (
+            f"has {cells[stray][:40]!r} in column {stray + 1}, which has no name; give it one in the header{title}"
+        )
+    elif stray is not None:
         title = "remove a title above the header, or " if len(header) == 1 else ""
         problem = f"has {len(cells)} cells where the header has {len(header)}; {title}{_QUOTE}"
     elif "\0" in whole or _undecodable(whole):

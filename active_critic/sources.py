@@ -44,6 +44,11 @@ class Source(Iterator[Item]):
         return self._file is not None and self._file.decimal_comma
 
     @property
+    def bom(self) -> bool:
+        """Whether the rows come from a file that began with a byte order mark; known from the first row on."""
+        return self._file is not None and self._file.bom
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know of the rows, as far as they were read."""
         return (*self._said, *(self._file.notes if self._file is not None else ()))

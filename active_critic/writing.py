@@ -59,7 +59,9 @@ class RecordWriter:
         path: Where the finished file shall be.
         guarded: The only columns in which texts are kept from running as formulas; None: all. What is in other columns
             is written as it is, so that it can be read back.
-        decimal_comma: Whether cells of a CSV are separated by semicolons, since numbers of the user's have commas.
+        decimal_comma: Whether numbers of the user's have commas: then so have those of CSV and TSV, and semicolons
+            separate the cells of a CSV. Numbers inside of JSON text keep their points.
+        bom: Whether CSV and TSV begin with a byte order mark, by which Excel knows UTF-8.
 
     Raises:
         OutputError: The suffix is not one of the above, the file cannot be written, another run is writing it, or a
@@ -67,11 +69,16 @@ class RecordWriter:
     """
 
     def __init__(
-        self, path: str | Path, *, guarded: Collection[str] | None = None, decimal_comma: bool = False
+        self,
+        path: str | Path,
+        *,
+        guarded: Collection[str] | None = None,
+        decimal_comma: bool = False,
+        bom: bool = False,
     ) -> None:
         self.path = Path(path)
         self.guarded = guarded
-        self.decimal_comma = decimal_comma
+        self.decimal_comma, self.bom = decimal_comma, bom
         self._end = self.path.resolve()  # behind a link, the file that it names
         self.partial = self._end.with_name(self._end.name + ".partial")
         try:
@@ -127,6 +134,7 @@ class RecordWriter:
         writer = csv.writer(lines, delimiter=delimiter, lineterminator="\r\n")
         if not self.count:
             self._columns = list(record)
+            lines.write("\ufeff" * self.bom)
             # A comma or the like in a name would pass for what separates the names.
             odd = delimiter == ";" and bool(SEPARATORS & set("".join(self._columns)))
             names = csv.writer(
@@ -146,6 +154,8 @@ class RecordWriter:
 
     def _cell(self, column: str, value: Any) -> str:
         text = _cell(value)
+        if isinstance(value, float) and self.decimal_comma:
+            return text.replace(".", ",")
         if isinstance(value, bool | int | float) or (self.guarded is not None and column not in self.guarded):
             return text
         runs = text[:1] in _FORMULA and not NUMBER.fullmatch(text)

@@ -130,3 +130,11 @@ def test_a_name_that_cannot_be_read_is_none_and_a_number_neither(tmp_path) -> No
     assert (table.predictions("doc").missing, table.predictions("doc").not_numeric) == (0, 2)
     with pytest.raises(DataError, match="row 2, column 'doc': a value of type string cannot be read"):
         table.names("doc")
+
+
+def test_the_last_place_of_a_list_is_that_of_each_row(tmp_path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text('ratings\n"[1, 2]"\n"[3, 4, 5]"\n[]\n')
+    table = Table(path, ["ratings.-1", "ratings.*"])
+    assert table.predictions("ratings.-1").values == (2.0, 5.0, None)
+    assert table.matching("ratings.*") == ("0", "1", "2")

@@ -113,7 +113,9 @@ def test_unrecognised_columns_are_listed_with_the_remedy(tmp_path: Path) -> None
         read_examples([{"response": "r"}])
 
 
-@pytest.mark.parametrize(("separator", "says"), [("\t", "a tab in it.*name it .tsv"), ("|", r"'\|' in")])
+@pytest.mark.parametrize(
+    ("separator", "says"), [("\t", "a tab in it; name it .tsv"), ("|", r"'\|' in it; write sep=\|")]
+)
 def test_another_separator_is_named(tmp_path: Path, separator: str, says: str) -> None:
     path = tmp_path / "x.csv"
     path.write_text("id;response;score\n1;r, and more;3\n".replace(";", separator))
@@ -121,7 +123,7 @@ def test_another_separator_is_named(tmp_path: Path, separator: str, says: str) -
         read_examples(path)
     commas = tmp_path / "x.tsv"
     commas.write_text("id,response,score\n1,r,3\n")
-    with pytest.raises(DataError, match="save it with a tab as the separator"):
+    with pytest.raises(DataError, match="write sep=, in a line above it, or save it with a tab as the separator"):
         read_examples(commas)
 
 
@@ -472,6 +474,7 @@ def test_aspects_that_fill_next_to_nothing_of_the_given_scale_have_one_of_their_
 # --- conversations, and what is no name -------------------------------------------------------------------------------
 
 CHAT = [{"role": "user", "content": "Where is it?"}, {"role": "assistant", "content": "Here."}]
+CALL = {"role": "assistant", "content": None, "tool_calls": [{"id": "x", "type": "function"}]}
 
 
 @pytest.mark.parametrize(
@@ -487,6 +490,16 @@ CHAT = [{"role": "user", "content": "Where is it?"}, {"role": "assistant", "cont
         ('{"role": "user"}', '{"role": "user"}'),
         ("[1, 2]", "[1, 2]"),
         ('[{"role": "user", "content": "cut', '[{"role": "user", "content": "cut'),
+        ([CHAT[0], CALL, CHAT[1]], "user: Where is it?\n\nassistant: Here."),
+        (
+            json.dumps([CHAT[0], {"role": "assistant", "tool_calls": []}, CHAT[1]]),
+            "user: Where is it?\n\nassistant: Here.",
+        ),
+        ([CHAT[0], CALL], "user: Where is it?"),
+        ([CHAT[0], {**CALL, "refusal": "No."}], "user: Where is it?\n\nassistant: No."),
+        ([CALL], ""),
+        (json.dumps(CALL), ""),
+        ('[{"role": "admin", "name": "a"}]', '[{"role": "admin", "name": "a"}]'),
     ],
 )
 def test_a_list_of_messages_is_read_as_a_text(cell: Any, text: str) -> None:
@@ -503,6 +516,18 @@ def test_conversations_are_the_same_texts_from_a_csv_file(tmp_path: Path) -> Non
                 writer.write(row)
     texts = [[(e.source, e.response) for e in read_examples(tmp_path / name)] for name in ("a.csv", "a.jsonl")]
     assert texts[0] == texts[1] == [("Where is it?", "Here.")] * 6
+
+
+@pytest.mark.parametrize("wrong", [4, {"a": 1}, True])
+def test_messages_that_cannot_be_read_are_no_text_in_a_csv_file_either(tmp_path: Path, wrong: Any) -> None:
+    talk = [*CHAT, {"role": "user", "content": wrong}]
+    for name in ("a.csv", "a.jsonl"):
+        with RecordWriter(tmp_path / name) as writer:
+            writer.write({"response": CHAT, "score": 1})
+            writer.write({"response": talk, "score": 2})
+        with pytest.raises(DataError, match=r"row 2, column 'response': expected a text, not list .*role and content"):
+            read_examples(tmp_path / name)
+        assert [type(item) for item in iter_examples(tmp_path / name)] == [Example, BadRow]
 
 
 @pytest.mark.parametrize("cell", [[1, 10], [{"role": "user"}], [{"content": 4}], {"role": "user"}, ["a"]])

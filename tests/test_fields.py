@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from active_critic.cli._common import parse_fields
-from active_critic.data import BadRow, iter_examples, read_examples, unread_score
+from active_critic.data import BadRow, RecordWriter, iter_examples, read_examples, unread_score
 from active_critic.errors import DataError
 
 MEAN = {"score": "rater_*"}
@@ -170,10 +170,51 @@ def test_whole_conversations_in_the_place_of_the_response_are_noted_with_the_way
     whole = read_examples(rows, fields={"response": "messages"})
     (note,) = [note for note in whole.notes if "conversations" in note]
     assert "'messages', which holds whole conversations (row 1), and all is judged" in note
-    assert "--fields response=messages.1.content" in note
+    assert "--fields response=messages.-1.content" in note
     reply = read_examples(rows, fields={"response": "messages.1.content", "source": "messages.0.content"})
     assert (reply[0].source, reply[0].response) == ("so says the user", "so says the assistant")
     assert not any("conversations" in note for note in reply.notes)
+
+
+def test_a_place_in_a_list_may_be_counted_from_its_end(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"messages": turns(*["user", "assistant"] * i), "score": i} for i in range(1, 6)]
+    for row in rows:
+        row["messages"][-1]["content"] = f"answer {row['score']}"
+    with RecordWriter(tmp_path / "x.csv") as writer:
+        for row in rows:
+            writer.write(row)
+    for given in (rows, tmp_path / "x.csv"):
+        examples = read_examples(given, fields={"response": "messages.-1.content", "source": "messages.-2.content"})
+        assert [example.response for example in examples] == [f"answer {i}" for i in range(1, 6)]
+        assert {example.source for example in examples} == {"so says the user"}
+        assert not any("role" in note for note in examples.notes)
+    with pytest.raises(DataError, match=r"row 1, column 'messages\.-4\.content': the text to be judged is empty"):
+        read_examples(rows, fields={"response": "messages.-4.content"})
+
+
+def test_a_place_from_the_end_is_no_further_rating() -> None:
+    assert read_examples([{"response": "r", "ratings": [1, 2, 6]}], fields={"score": "ratings.*"})[0].score == 3
+    assert read_examples([{"response": "r", "ratings": [1, 2, 6]}], fields={"score": "ratings.-1"})[0].score == 6
+
+
+@pytest.mark.parametrize("place", ["-0", "01", "+1", "3", "-4", "1.0", "9" * 5000, "²"])
+def test_what_is_no_place_of_a_list_leads_nowhere(place: str) -> None:
+    with pytest.raises(DataError, match="there is no column"):
+        read_examples([{"response": "r", "ratings": [1, 2, 6]}], fields={"score": f"ratings.{place}"})
+
+
+def test_a_turn_that_is_not_the_assistants_in_some_rows_is_said() -> None:
+    rows = [{"messages": turns("user", "assistant")} for _ in range(150)]
+    rows[2]["messages"][:0] = turns("system")
+    (note,) = [n for n in iter_examples(rows, fields={"response": "messages.1.content"}).notes if "role" in n]
+    assert note == (
+        "the response is read from 'messages.1.content', whose role is 'user' in 1 of the first 100 rows (the first: "
+        "row 3); messages.-1.content is the last turn"
+    )
+    rows[4]["messages"] += turns("user")
+    (note,) = [n for n in iter_examples(rows, fields={"response": "messages.-1"}).notes if "role" in n]
+    assert "'messages.-1', whose role is 'user' in 1 of" in note
+    assert note.endswith("(the first: row 5)")
 
 
 @pytest.mark.parametrize("roles", [["assistant"], ["user"], ["assistant", "user"], ["system", "assistant"]])

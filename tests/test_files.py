@@ -189,6 +189,16 @@ def test_an_unknown_suffix_lists_the_known_ones(tmp_path: Path, name: str) -> No
         iter_records(tmp_path / name)
 
 
+def test_a_spreadsheet_is_told_how_to_be_saved(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"Excel: Save As, CSV UTF-8"):
+        iter_records(tmp_path / "x.xlsx")
+    with pytest.raises(DataError) as other:
+        iter_records(tmp_path / "x.txt")
+    with pytest.raises(OutputError) as written:
+        RecordWriter(tmp_path / "x.xlsx")
+    assert not any("Excel" in str(refused.value) for refused in (other, written))
+
+
 def test_missing_files_and_folders_are_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"absent\.csv: there is no such file"):
         iter_records(tmp_path / "absent.csv")

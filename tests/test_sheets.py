@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from active_critic.columns import Table
 from active_critic.data import BadRow, Examples, RecordWriter, iter_examples, read_examples, unread_score
 from active_critic.errors import DataError
 from active_critic.files import iter_records
+from active_critic.records import Example
 
 SEMICOLONS = "cells are separated by semicolons in this file; a score of 3,5 is read as 3.5"
+TITLE = "row [12]: has '{}' in column {}, which has no name; give it one in the header, or remove a title above it"
 GERMAN = "Antwort;score;aspect_tone\r\nGut, danke.;3,5;2,5\r\nAch;4;1\r\nNaja;1.5;\r\n"
 
 
@@ -48,6 +51,36 @@ def test_quoted_names_with_commas_are_no_commas_of_the_header(tmp_path: Path) ->
     path = write(tmp_path / "x.csv", '"Antwort";"score";"why, then"\n"a;b";"2,5";"x"\n')
     (example,) = read(path)
     assert (example.response, example.score, example.record["why, then"]) == ("a;b", 2.5, "x")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Antwort;score;note, if any",
+        'Antwort;"score\n(1, 5)";note',
+        '"Antwort\r\n(text)";score;x',
+        "Antwort;score;a, b, c",
+    ],
+)
+def test_of_comma_and_semicolon_the_one_that_parts_all_rows_alike_separates_them(tmp_path: Path, header: str) -> None:
+    rows = 'Gut, danke;3,5;"a, b"\n"Ach,\nnein; doch";4;\nNaja;1,5;x\n'
+    names = next(csv.reader(header.splitlines(keepends=True), delimiter=";"))
+    (first, record), *more = iter_records(write(tmp_path / "x.csv", f"\ufeff{header}\n{rows}"))
+    assert (first, record) == (1, dict(zip(names, ["Gut, danke", "3,5", "a, b"], strict=True)))
+    assert [item[1][names[0]] for item in more] == ["Ach,\nnein; doch", "Naja"]
+
+
+@pytest.mark.parametrize("rows", ["a,3;4,x\nb,2;1,y\n", "a,3;4;,x\n", ""])
+def test_semicolons_in_a_header_with_commas_are_no_separators(tmp_path: Path, rows: str) -> None:
+    path = write(tmp_path / "x.csv", f"response,score;of two,z\n{rows}a,3,x\n")
+    assert [set(record) for _, record in iter_records(path)] == [{"response", "score;of two", "z"}] * (
+        rows.count("a") + rows.count("b") + 1
+    )
+
+
+def test_a_file_of_one_column_may_have_either_in_its_texts(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", "text\nGood; fine.\nBad; very bad.\nSo so; well; what.\n")
+    assert [record["text"] for _, record in iter_records(path)][2] == "So so; well; what."
 
 
 def test_a_header_with_a_comma_is_separated_by_it(tmp_path: Path) -> None:
@@ -90,6 +123,24 @@ def test_decimal_commas_are_numbers_in_columns_of_such_files_only(tmp_path: Path
         table.human("a")
 
 
+@pytest.mark.parametrize(("name", "separator", "start"), [("x.tsv", "\t", ""), ("x.csv", "|", "sep=|\n")])
+def test_decimal_commas_are_read_wherever_commas_separate_nothing(
+    tmp_path: Path, name: str, separator: str, start: str
+) -> None:
+    examples = read(write(tmp_path / name, start + GERMAN.replace(";", separator)))
+    assert [example.score for example in examples] == [3.5, 4, 1.5]
+    assert examples.decimal_comma
+    assert "numbers have decimal commas in this file; a score of 3,5 is read as 3.5" in examples.notes
+
+
+@pytest.mark.parametrize("cells", [("1,000", "2,500"), ("3", "2"), ("3,5", "2.5"), ("3.5", "2.5"), ("a,5", "1,2,3")])
+def test_commas_that_may_be_others_are_no_decimal_commas(tmp_path: Path, cells: tuple[str, str]) -> None:
+    path = write(tmp_path / "x.tsv", "response\tscore\na\t{}\nb\t{}\n".format(*cells))
+    examples = read_examples(path, scored=False)
+    assert not examples.decimal_comma
+    assert not any("decimal" in note for note in examples.notes)
+
+
 def test_what_is_written_is_separated_by_commas_and_keeps_the_cells(tmp_path: Path) -> None:
     with RecordWriter(tmp_path / "out.csv") as writer:
         for example in read(write(tmp_path / "x.csv", GERMAN)):
@@ -100,8 +151,11 @@ def test_what_is_written_is_separated_by_commas_and_keeps_the_cells(tmp_path: Pa
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("Spring,,\nresponse,score,more\na,3,x\n", "names '' more than once.*a title row above the header may be the"),
-        ("Spring;;\nresponse;score;more\na;3;x\n", "names '' more than once.*a title row above the header may be the"),
+        ("Spring,,\nresponse,score,more\na,3,x\n", TITLE.format("score", 2)),
+        ("Spring;;\nresponse;score;more\na;3;x\n", TITLE.format("score", 2)),
+        ("Spring;;\n;;\nresponse;score;more\na;3;x\n", TITLE.format("score", 2)),
+        (";;Spring;May\nresponse;score;more;x\na;3;x;\n", TITLE.format("response", 1)),
+        ("Spring\nresponse;score;more\na, b;3;x\n", "row 1: has 3 cells where the header has 1; remove a title above"),
         (
             "Spring\nresponse,score\na,3\n",
             "has 2 cells where the header has 1; remove a title above the header, or quote",
@@ -111,6 +165,38 @@ def test_what_is_written_is_separated_by_commas_and_keeps_the_cells(tmp_path: Pa
 def test_a_title_above_the_header_is_told_from_other_faults(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(DataError, match=says):
         read_examples(write(tmp_path / "x.csv", text))
+
+
+@pytest.mark.parametrize("title", ["Spring;;", "Spring"])
+def test_a_stream_is_refused_at_once_where_a_title_is_above_the_header(tmp_path: Path, title: str) -> None:
+    with pytest.raises(DataError, match=r"row 1: .*remove a title above"):
+        iter_examples(write(tmp_path / "x.csv", f"{title}\nresponse;score;more\na;3;x\n"))
+
+
+@pytest.mark.parametrize(("separator", "name"), [(",", "x.csv"), (";", "x.csv"), ("\t", "x.tsv")])
+@pytest.mark.parametrize("header", ["response;score;;;", "response;score; ;;", "response;;score;;", "response;score"])
+def test_empty_columns_without_a_name_are_no_columns(tmp_path: Path, separator: str, name: str, header: str) -> None:
+    rows = ["Gut;;4;;", "Ach;;2; ;"] if ";;score" in header else ["Gut;4;;;", "Ach;2; ;;"]
+    path = write(tmp_path / name, "\r\n".join([header, *rows, ""]).replace(";", separator))
+    examples = read_examples(path, scale="1..5")
+    assert [dict(example.record) for example in examples] == [
+        {"response": "Gut", "score": "4"},
+        {"response": "Ach", "score": "2"},
+    ]
+
+
+def test_a_cell_in_a_column_without_a_name_is_named_with_its_row(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", "response;score;;\nGut;4;;\nAch;2;;why?\n")
+    with pytest.raises(
+        DataError, match=r"row 2: has 'why\?' in column 4, which has no name; give it one in the header$"
+    ):
+        read_examples(path)
+    assert [type(item) for item in iter_examples(path)] == [Example, BadRow]
+
+
+def test_an_index_without_a_name_is_a_column(tmp_path: Path) -> None:
+    pandas.DataFrame({"response": ["a", "b"], "score": [1, 2]}).to_csv(tmp_path / "x.csv")
+    assert [example.record[""] for example in read_examples(tmp_path / "x.csv")] == ["0", "1"]
 
 
 def test_names_that_are_repeated_are_no_sign_of_a_title(tmp_path: Path) -> None:
@@ -166,7 +252,9 @@ def test_all_rows_with_an_empty_response_are_named(tmp_path: Path) -> None:
         ("80%", "write the number alone, 80"),
         ("4,5 stars", "write the number alone, 4.5"),
         ("4,5", "write it with a point, 4.5"),
-        ("good", "correct it or drop the row"),
+        ("good", "write a number in place of every such name (1 for the lowest, 2 for the next, ...)"),
+        ("?", "correct it or drop the row"),
+        ("n/a", "correct it or drop the row"),
         ("2024-01-05", "correct it or drop the row"),
     ],
 )
@@ -197,6 +285,19 @@ def test_of_json_lines_it_is_said_at_the_end_that_no_row_had_the_column() -> Non
     assert not any("no row" in note for note in found.notes)
 
 
+@pytest.mark.parametrize("nothing", ["n/a", "NA", "NaN", " none", "null", "", None, float("nan")])
+def test_what_says_that_there_is_no_score_is_none_where_none_is_needed(nothing: object) -> None:
+    rows = [{"response": "a", "score": 3}, {"response": "b", "score": nothing}]
+    examples = read_examples(rows, scored=False)
+    assert [example.score for example in examples] == [3, None]
+    assert unread_score(examples) is None
+    items = iter_examples(rows)
+    assert [item.score for item in items if not isinstance(item, BadRow)] == [3, None]
+    assert not any("not read" in note for note in items.notes)
+    with pytest.raises(DataError, match=r"row 2"):
+        read_examples(rows)
+
+
 def test_scores_that_are_passed_over_are_counted() -> None:
     rows = [{"response": f"answer {i}", "score": score} for i, score in enumerate(["3", "4/5", "", None, "2 stars"])]
     items = iter_examples(rows)
@@ -221,3 +322,73 @@ def test_a_name_with_a_comma_is_read_back_from_a_file_with_semicolons(tmp_path: 
         writer.write(record)
     (example,) = read(tmp_path / "x.csv")
     assert (dict(example.record), example.score) == (record, 2.5)
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.jsonl"])
+def test_sources_that_only_some_rows_have_are_said(tmp_path: Path, name: str) -> None:
+    rows = [{"question": f"q{i}" if i % 2 else "", "answer": f"a{i}", "score": 1 + i % 5} for i in range(1, 251)]
+    with RecordWriter(tmp_path / name) as writer:
+        for row in rows:
+            writer.write(row)
+    said = (
+        "no source in rows 2, 4, 6, 8, 10 and 120 more, where other rows have one; merged cells of a spreadsheet leave "
+        "it to their first row: fill it in if that is why"
+    )
+    assert said in read_examples(tmp_path / name).notes
+    assert said in read_examples(tmp_path / name, scored=False).notes
+    items = iter_examples(tmp_path / name)
+    assert not any("no source" in note for note in items.notes)
+    assert len(list(items)) == 250
+    assert said in items.notes
+    one = read_examples([{**rows[0], "question": "q"}, rows[1], {**rows[2], "question": "q"}])
+    assert any(note.startswith("no source in row 2, where") for note in one.notes)
+
+
+def test_a_first_part_of_a_stream_says_what_it_lacks() -> None:
+    rows = [{"question": "", "answer": "a", "score": "x"}, {"question": "q", "answer": "b"}] * 200
+    items = iter_examples(rows)
+    assert [next(items).row for _ in range(5)] == [1, 2, 3, 4, 5]
+    assert any(note.startswith("no source in rows 1, 3 and 5, where") for note in items.notes)
+    assert any(note.startswith("3 rows have a score that is not read") for note in items.notes)
+
+
+@pytest.mark.parametrize("source", ["", "q"])
+def test_sources_that_all_rows_have_or_lack_are_not_said(source: str) -> None:
+    rows = [{"question": source, "answer": f"a{i}", "score": 1 + i} for i in range(5)]
+    assert not any("no source" in note for note in read_examples(rows).notes)
+
+
+@pytest.mark.parametrize(("name", "separator"), [("x.csv", ";"), ("x.tsv", "\t"), ("x.csv.gz", ";")])
+def test_numbers_are_written_as_the_user_writes_them_but_for_those_in_json(
+    tmp_path: Path, name: str, separator: str
+) -> None:
+    record = {
+        "score": 2.5,
+        "more": -0.125,
+        "tiny": 1.5e-7,
+        "count": 3,
+        "sure": True,
+        "interval": [1.5, 2.5],
+        "note": "v1.2",
+    }
+    with RecordWriter(tmp_path / name, decimal_comma=True, bom=True) as writer:
+        writer.write(record)
+        writer.write({**record, "score": None})
+    data = (tmp_path / name).read_bytes()
+    head, *lines = (gzip.decompress(data) if name.endswith("gz") else data).decode().splitlines()
+    assert head == "\ufeff" + separator.join(record)
+    rest = ["-0,125", "1,5e-07", "3", "true", "[1.5, 2.5]", "v1.2"]
+    assert lines == [separator.join(["2,5", *rest]), separator.join(["", *rest])]
+    table = Table(tmp_path / name, ["score", "more", "tiny", "interval"])
+    assert (table.human("more"), table.human("tiny")) == ((-0.125,) * 2, (1.5e-7,) * 2)
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_whether_a_file_began_with_a_byte_order_mark_is_known(tmp_path: Path, mark: str) -> None:
+    path = write(tmp_path / "x.csv", mark + GERMAN)
+    examples = read(path)
+    assert examples.bom == read_examples(examples).bom == examples[:1].bom == bool(mark)
+    assert iter_examples(path, fields={"response": "Antwort"}).bom == bool(mark)
+    with RecordWriter(tmp_path / "y.jsonl", bom=True) as writer:
+        writer.write({"a": 1})
+    assert (tmp_path / "y.jsonl").read_text() == '{"a": 1}\n'

@@ -18,6 +18,7 @@ from active_critic.cli._interrupts import Interrupts
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from active_critic.examples import Examples
     from active_critic.lm import LanguageModel
     from active_critic.protocols import Provenance
 
@@ -140,6 +141,11 @@ def parse_fields(given: list[str] | None) -> dict[str, str]:
             raise typer.BadParameter(f"--fields names the field {name!r} twice")
         fields[name] = column
     return fields
+
+
+def as_read(data: Examples) -> dict[str, Any]:
+    """How tables are to be written for whoever wrote the examples, as arguments of ``RecordWriter``."""
+    return {"decimal_comma": data.decimal_comma, "bom": data.bom}
 
 
 def check_train(train: float | None) -> None:

@@ -141,8 +141,8 @@ def compare(
 
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
-        table = stack.enter_context(result_file(out)) if out else None
-        score_file = stack.enter_context(RecordWriter(predictions)) if predictions else None
+        table = stack.enter_context(result_file(out, **common.as_read(data))) if out else None
+        score_file = stack.enter_context(RecordWriter(predictions, **common.as_read(data))) if predictions else None
         model = None
         if asking:
             opened = common.opened(ctx.obj, lm, options=options, journal=journal, budget=spend, quiet=quiet)
@@ -183,11 +183,11 @@ def compare(
         raise typer.Exit(common.UNSCORED)
 
 
-def result_file(path: Path) -> RecordWriter:
-    """What writes a result: everything as one document to ``.json``, else its rows; a context manager."""
+def result_file(path: Path, **how: Any) -> RecordWriter:
+    """What writes a result: everything as one document to ``.json``, else its rows as told; a context manager."""
     from active_critic.writing import RecordWriter
 
-    writer = RecordWriter(path)
+    writer = RecordWriter(path, **how)
     if is_whole(writer):
         writer.kind = ".jsonl"  # a single record on a line of its own is one document, and not a list of one
     return writer

@@ -102,7 +102,7 @@ def curve(
     common.show_notes([*data.notes, *notes], quiet=quiet)
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
-        table = stack.enter_context(result_file(out)) if out else None
+        table = stack.enter_context(result_file(out, **common.as_read(data))) if out else None
         picture = stack.enter_context(_text_file(plot)) if plot else None
         model = None
         if needs_model(factory):

@@ -381,8 +381,8 @@ def _write_rows(path: Path, held_back: Examples) -> None:
 
     # Rows of JSON Lines may differ in their columns; a header holds them all.
     columns = dict.fromkeys(name for example in held_back for name in example.record)
-    comma = held_back.decimal_comma
-    with RecordWriter(path, guarded=(), decimal_comma=comma) as writer:  # an apostrophe would make a text another one
+    # An apostrophe would make a text another one.
+    with RecordWriter(path, guarded=(), **common.as_read(held_back)) as writer:
         fill = dict.fromkeys(columns) if writer.kind in {".csv", ".tsv"} else {}
         for example in held_back:
             writer.write({**fill, **example.record})

@@ -108,7 +108,9 @@ def probe(
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
         whole = stack.enter_context(_document(json_file)) if json_file and not estimate else None
-        table = stack.enter_context(RecordWriter(csv_file)) if csv_file and not estimate else None
+        table = (
+            stack.enter_context(RecordWriter(csv_file, **common.as_read(data))) if csv_file and not estimate else None
+        )
         options = common.model_options(api_base, api_key_env, context, strict, workers)
         how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
         model = stack.enter_context(common.opened_for(ctx.obj, protocol.provenance, lm, **how))

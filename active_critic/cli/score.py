@@ -256,7 +256,7 @@ class _File(_Sink):
         self.needs_header = self._writer.kind in {".csv", ".tsv"}
 
     def as_read(self, items: Items) -> None:
-        self._writer.decimal_comma = items.decimal_comma
+        self._writer.decimal_comma, self._writer.bom = items.decimal_comma, items.bom
 
     def __enter__(self) -> _Sink:
         self._writer.__enter__()

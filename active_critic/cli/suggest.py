@@ -87,7 +87,7 @@ def suggest(
     started = time.monotonic()
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
-        how_written: dict[str, Any] = {"guarded": set(ADDED), "decimal_comma": data.decimal_comma}
+        how_written: dict[str, Any] = {"guarded": set(ADDED), **common.as_read(data)}
         writer = stack.enter_context(RecordWriter(out, **how_written)) if out and not estimate else None
         options = common.model_options(api_base, api_key_env, context, strict, workers)
         how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
