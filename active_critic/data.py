@@ -145,7 +145,7 @@ def read_examples(
         notes.extend(repeated_rows(examples))
     comma = source.decimal_comma if isinstance(source, Examples) else stream.decimal_comma
     told = given is not None or (isinstance(source, Examples) and source.scale_given)
-    return Examples(tuple(examples), known, inferred, tuple(notes), MappingProxyType(chosen), path, comma, told)
+    return Examples(tuple(examples), known, inferred, tuple(notes), chosen, path, comma, told)
 
 
 class Items(Iterator["Example | BadRow"]):

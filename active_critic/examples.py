@@ -37,7 +37,7 @@ class Examples(Sequence[Example]):
     scale: Scale | None = None
     scale_inferred: bool = False
     notes: tuple[str, ...] = ()
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = field(default_factory=dict, hash=False)
     path: str | None = None
     decimal_comma: bool = False
     scale_given: bool = False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -14,9 +13,6 @@ from active_critic.errors import DataError
 
 ReadFrom = Literal["probabilities", "text"]
 ScoredBy = Literal["probabilities", "text", "samples", "likelihood", "surface", "combination"]
-
-_EMPTY: Mapping[str, Any] = MappingProxyType({})
-
 
 NARROWEST = 0.01
 """A scale spans this at least, so that scores, which are rounded to four decimals, can tell texts apart."""
@@ -129,8 +125,8 @@ class Example:
     group: str | None = None
     system: str | None = None
     reference: str | None = None
-    aspects: Mapping[str, float] = field(default_factory=lambda: _EMPTY)
-    record: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
+    aspects: Mapping[str, float] = field(default_factory=dict, hash=False)
+    record: Mapping[str, Any] = field(default_factory=dict, hash=False)
     row: int = 0
 
 
