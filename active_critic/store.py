@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from active_critic.errors import OutputError, ProtocolError
 from active_critic.files import no_repeats
+from active_critic.paths import at_home
 from active_critic.protocols import FORMAT_VERSION, Protocol
 
 _Document = TypeVar("_Document", bound=Protocol)
@@ -29,7 +30,7 @@ def save(protocol: Protocol, path: str | Path) -> Path:
     Raises:
         OutputError: It cannot be written, or holds something that JSON cannot.
     """
-    path = Path(path)
+    path = at_home(path)
     try:
         text = orjson.dumps(protocol.model_dump(mode="json"), option=orjson.OPT_INDENT_2) + b"\n"
     except (TypeError, ValueError) as problem:
@@ -73,7 +74,7 @@ def read(path: str | Path) -> dict[str, Any]:
     Raises:
         ProtocolError: The file is missing, damaged, no program, or of a newer format version.
     """
-    path = Path(path)
+    path = at_home(path)
     try:
         if path.exists() and not path.is_file():
             raise ProtocolError(f"{path}: not a file")

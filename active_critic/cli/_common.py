@@ -150,7 +150,8 @@ def refuse_same(output: Path | None, *others: Path | None) -> None:
         typer.BadParameter: Two paths are the same file.
     """
     for other in others:
-        if output is not None and other is not None and output.resolve() == other.resolve():
+        there = at_home(other)  # as it is read
+        if output is not None and there is not None and output.resolve() == there.resolve():
             raise typer.BadParameter(f"{output} would be written over; name another file for the output")
 
 
@@ -189,9 +190,9 @@ def journal_file(journal: str | None) -> Path | None:
 
 def at_home(path: Path | None) -> Path | None:
     """A path with the user's folder in place of ``~``, which shells leave as it is in ``--out=~/judge.json``."""
-    from active_critic import journal
+    from active_critic.paths import at_home as expanded
 
-    return None if path is None else journal.at_home(path)
+    return None if path is None else expanded(path)
 
 
 def print_json(document: Any) -> None:

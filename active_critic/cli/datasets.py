@@ -114,7 +114,12 @@ def get(
     ] = None,
     source: Annotated[
         Path | None,
-        typer.Option("--from", metavar="PATH", help="The publisher's file, or a folder with it; nothing is fetched."),
+        typer.Option(
+            "--from",
+            metavar="PATH",
+            help="The publisher's file, or a folder with it; nothing is fetched.",
+            callback=common.at_home,
+        ),
     ] = None,
     cache: Cache = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
