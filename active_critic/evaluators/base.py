@@ -25,6 +25,7 @@ from active_critic.journal import Journal, default_path
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.opening import found_by_name, names_a_place
 from active_critic.lm.stopping import threads
+from active_critic.locks import OneAtATime
 from active_critic.protocols import Order, Protocol, Provenance, Reading
 from active_critic.records import Example, Record, Scale, Usage, Verdict
 
@@ -34,6 +35,8 @@ Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is at most (0 when not known)."""
 JournalPath = str | Path | Literal["default"] | None
 """Where replies are kept: a path, ``"default"`` (the user's data folder), or None to keep none."""
+_ONE_OPENS = OneAtATime()
+"""Of the threads that use one evaluator, one opens its model; a lock in the evaluator itself could not be pickled."""
 
 
 def check_whole(name: str, value: object, least: int, most: int | None = None) -> None:
@@ -167,26 +170,28 @@ class Evaluator(ABC):
 
     def close(self) -> None:
         """Close the journal and stop the embedded model, if this evaluator opened them. Safe to call twice."""
-        if self._model is not None and self._journal is not None:
-            if self._model.memory is self._journal:
-                self._model.memory = None
-            self._journal.close()
-            self._journal = None
-        if self._model is not None and self._model is not self.lm:
-            self._model.close()
-            self._model = None
+        with _ONE_OPENS(id(self)):
+            if self._model is not None and self._journal is not None:
+                if self._model.memory is self._journal:
+                    self._model.memory = None
+                self._journal.close()
+                self._journal = None
+            if self._model is not None and self._model is not self.lm:
+                self._model.close()
+                self._model = None
 
     @property
     def model(self) -> LanguageModel:
         """The opened language model, with the journal as its memory."""
-        if self._model is None:
-            if self._opens_for is not None:
-                check_address(self._opens_for)
-            self._model = open_lm(self.lm)
-        if self._model.memory is None and self.journal is not None:
-            self._journal = Journal(default_path() if self.journal == "default" else self.journal)
-            self._model.memory = self._journal
-        return self._model
+        with _ONE_OPENS(id(self)):
+            if self._model is None:
+                if self._opens_for is not None:
+                    check_address(self._opens_for)
+                self._model = open_lm(self.lm)
+            if self._model.memory is None and self.journal is not None:
+                self._journal = Journal(default_path() if self.journal == "default" else self.journal)
+                self._model.memory = self._journal
+            return self._model
 
     def fit(
         self,
