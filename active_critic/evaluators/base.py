@@ -103,6 +103,7 @@ class Evaluator(ABC):
         self.protocol_: Any = None
         self._model: LanguageModel | None = None
         self._journal: Journal | None = None
+        self._spent = Usage()  # by models that are closed
         self._opens_for: Provenance | None = None  # the program whose model is opened because none was named
 
     @classmethod
@@ -178,6 +179,7 @@ class Evaluator(ABC):
                 self._journal = None
             if self._model is not None and self._model is not self.lm:
                 self._model.close()
+                self._spent += self._model.usage
                 self._model = None
 
     @property
@@ -262,8 +264,9 @@ class Evaluator(ABC):
 
     @property
     def usage(self) -> Usage:
-        """What the model has cost through this evaluator so far."""
-        return self.model.usage
+        """What the model has cost through this evaluator so far; also of one that is closed. Opens no model."""
+        model = self._model
+        return self._spent if model is None else self._spent + model.usage
 
     @property
     def signature(self) -> str:

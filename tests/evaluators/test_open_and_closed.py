@@ -13,7 +13,7 @@ import pytest
 from active_critic.evaluators import Evaluator, from_protocol
 from active_critic.lm import LanguageModel, scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading
-from active_critic.records import Scale
+from active_critic.records import Scale, Usage
 
 PROGRAM = CriticProtocol(
     evaluator="zero-shot",
@@ -49,3 +49,16 @@ def test_threads_that_share_an_evaluator_open_one_model(opened: list[LanguageMod
         scores = list(pool.map(lambda i: shared.score(f"text {i}").score, range(4)))
     assert scores == [50.0] * 4
     assert len(opened) == 1
+
+
+def test_usage_is_that_of_all_models_so_far_and_opens_none(opened: list[LanguageModel]) -> None:
+    judge = critic()
+    assert (judge.usage, opened) == (Usage(), [])
+    for run in (1, 2):
+        with judge:
+            judge.score("a text")
+            assert judge.usage.calls == run
+        judge.close()
+        assert judge.usage.calls == run
+        assert judge.usage.completion_tokens == sum(model.usage.completion_tokens for model in opened)
+        assert len(opened) == run
