@@ -62,7 +62,7 @@ class Source(Iterator[Item]):
             return _framed(given)
         if not isinstance(given, Iterable):
             kind = type(given).__name__
-            raise DataError(f"examples come from a path, a DataFrame, a Dataset or dicts, not from {kind}")
+            raise DataError(f"examples come from a path, a DataFrame, a Dataset or a list of mappings, not from {kind}")
         if isinstance(given, Examples):
             self.path = given.path
         features = getattr(given, "features", None)  # of a Hugging Face dataset

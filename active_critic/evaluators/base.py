@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import re
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,8 +14,9 @@ from typing import Any, ClassVar, Literal, Self
 import orjson
 
 from active_critic import store
-from active_critic.data import iter_examples, read_examples
-from active_critic.errors import ActiveCriticWarning, DataError, FitError, ProtocolError, UnknownModel
+from active_critic.data import read_examples
+from active_critic.errors import DataError, FitError, ProtocolError, UnknownModel
+from active_critic.evaluators._given import items_of
 from active_critic.evaluators.judging import Judge, Run
 from active_critic.examples import Examples, by_content, check_examples, data_sha256, document_key, text_key
 from active_critic.files import BadRow
@@ -323,15 +322,15 @@ class Evaluator(ABC):
         Items are read ahead in windows of 256, inside which those that share a source are scored one after the other.
 
         Args:
-            items: The texts, or whatever ``iter_examples`` reads: a path, a DataFrame, mappings. Rows that could not be
-                read give an unscored verdict with the reason.
+            items: Examples, or whatever ``iter_examples`` reads: a path, a DataFrame, a Dataset, mappings. Rows that
+                could not be read give an unscored verdict with the reason.
             explain: Also explain; the ratings are the same either way.
             progress: See :data:`Progress`.
             fields: Column by field, where items are read (``{"source": "question"}``). What should be known of the
                 columns that are taken for response, source and reference is a warning.
 
         Raises:
-            DataError: They cannot be read at all.
+            DataError: They cannot be read at all, or ``fields`` are given for examples.
             ModelError: The endpoint does not answer at all, or failed five times in a row, or its first twenty replies
                 cannot be read, not one; a note says how to go on.
         """
@@ -340,7 +339,7 @@ class Evaluator(ABC):
         made = self.fitted.provenance
         other = "" if made.model == NO_MODEL else made.unlike(self.model.name, self.model.weights)
         done = 0
-        stream = _items(items, fields)
+        stream = items_of(items, fields)
         with threads(max(1, self._workers)) as pool:
             while window := list(itertools.islice(stream, WINDOW)):
                 order = sorted(range(len(window)), key=lambda i: (_source(window[i]), i))
@@ -357,28 +356,6 @@ class Evaluator(ABC):
     @property
     def _workers(self) -> int:
         return self.model.workers
-
-
-def _items(given: Any, fields: Mapping[str, str] | None) -> Iterator[Example | BadRow]:
-    """What is to be scored, as it is or read."""
-    if not (isinstance(given, str | Path) or hasattr(given, "itertuples")):
-        stream = iter(given)
-        head = list(itertools.islice(stream, 1))
-        given = itertools.chain(head, stream)
-        if not head or isinstance(head[0], Example | BadRow):
-            return map(_checked, given)
-    found = iter_examples(given, fields=fields)
-    for note in found.notes:
-        if re.match(r"no column|the (source|response|reference) ", note):
-            warnings.warn(note, ActiveCriticWarning, stacklevel=3)
-    return found
-
-
-def _checked(entry: Example | BadRow) -> Example | BadRow:
-    """The item; read as a row is, where one of its texts is none (an example made by hand, with None for a source)."""
-    if isinstance(entry, BadRow) or (isinstance(entry.response, str) and isinstance(entry.source, str)):
-        return entry
-    return next(iter_examples([entry]))
 
 
 def _noted(verdict: Verdict, note: str) -> Verdict:
