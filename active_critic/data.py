@@ -149,7 +149,7 @@ def read_examples(
     written = source if isinstance(source, Examples) else stream
     comma, bom = written.decimal_comma, written.bom
     told = given is not None or (isinstance(source, Examples) and source.scale_given)
-    return Examples(tuple(examples), known, inferred, tuple(notes), MappingProxyType(chosen), path, comma, told, bom)
+    return Examples(tuple(examples), known, inferred, tuple(notes), chosen, path, comma, told, bom)
 
 
 class Items(Iterator["Example | BadRow"]):

@@ -163,6 +163,6 @@ class UnreadableReply(ModelError):
 
     asked_again = False
 
-    def __init__(self, message: str, *, reply: str) -> None:
+    def __init__(self, message: str, *, reply: str = "") -> None:  # a default, so that it can be unpickled
         super().__init__(message)
         self.reply = reply

@@ -16,6 +16,7 @@ from typing import ClassVar
 from active_critic.errors import JournalError
 from active_critic.lm import stopping
 from active_critic.locks import OneAtATime
+from active_critic.paths import at_home
 
 LONGEST_TURN = 900.0
 """Seconds for which another process is left alone with a question; after that it is asked here too."""
@@ -31,11 +32,6 @@ def default_path() -> Path:
 
     named = os.environ.get("ACTIVE_CRITIC_JOURNAL")
     return at_home(named) if named else platformdirs.user_data_path("active-critic") / "journal.sqlite"
-
-
-def at_home(path: str | Path) -> Path:
-    """A path with the user's folder in place of ``~``, which no shell has seen to in a variable or in Python."""
-    return Path(os.path.expanduser(path))  # noqa: PTH111  "~nobody" is a name like any other
 
 
 class Journal:

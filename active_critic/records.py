@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -14,9 +13,6 @@ from active_critic.errors import DataError
 
 ReadFrom = Literal["probabilities", "text"]
 ScoredBy = Literal["probabilities", "text", "samples", "likelihood", "surface", "combination"]
-
-_EMPTY: Mapping[str, Any] = MappingProxyType({})
-
 
 NARROWEST = 0.01
 """A scale spans this at least, so that scores, which are rounded to four decimals, can tell texts apart."""
@@ -34,6 +30,9 @@ class Scale(Record):
     Attributes:
         low: The worst score that can be given.
         high: The best score that can be given; greater than ``low``.
+
+    Raises:
+        DataError: ``high`` is not greater, or by less than ``NARROWEST``.
     """
 
     low: float
@@ -42,9 +41,9 @@ class Scale(Record):
     @model_validator(mode="after")
     def _ordered(self) -> Scale:
         if not self.low < self.high:
-            raise ValueError(f"a scale runs from low to high, not {self.low:g}..{self.high:g}")
+            raise DataError(f"a scale runs from low to high, not {self.low:g}..{self.high:g}")
         if self.high - self.low < NARROWEST:
-            raise ValueError(f"{self.low:g}..{self.high:g} is too narrow: scores have four decimals; multiply them")
+            raise DataError(f"the scale {self} is too narrow: scores have four decimals; multiply them, by 1000 say")
         return self
 
     @classmethod
@@ -61,8 +60,6 @@ class Scale(Record):
             bounds = (math.nan, math.nan)
         if not dots or not all(map(math.isfinite, bounds)) or not bounds[0] < bounds[1]:
             raise DataError(f"{text!r} is not a scale; write LOW..HIGH, for example 1..5")
-        if bounds[1] - bounds[0] < NARROWEST:
-            raise DataError(f"the scale {text} is too narrow: scores have four decimals; multiply them, by 1000 say")
         return cls(low=bounds[0], high=bounds[1])
 
     def __str__(self) -> str:
@@ -129,8 +126,8 @@ class Example:
     group: str | None = None
     system: str | None = None
     reference: str | None = None
-    aspects: Mapping[str, float] = field(default_factory=lambda: _EMPTY)
-    record: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
+    aspects: Mapping[str, float] = field(default_factory=dict, hash=False)
+    record: Mapping[str, Any] = field(default_factory=dict, hash=False)
     row: int = 0
 
 

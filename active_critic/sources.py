@@ -12,6 +12,7 @@ from active_critic.examples import Examples
 from active_critic.fields import Given, listed
 from active_critic.files import DELIMITERS, BadRow, Records, check_columns, iter_records
 from active_critic.labels import Labels, labels_note, labels_of, name_codes
+from active_critic.paths import at_home
 from active_critic.records import Example
 
 Item = tuple[int, Given] | BadRow
@@ -55,8 +56,9 @@ class Source(Iterator[Item]):
 
     def _open(self, given: Any) -> Iterator[Item]:
         if isinstance(given, str | Path):
-            self.path = str(given)
-            self._file = iter_records(given)
+            path = at_home(given)
+            self.path = str(path)
+            self._file = iter_records(path)
             self.fixed = self._file.kind in {*DELIMITERS, ".parquet"}
             return self._file
         if isinstance(given, Mapping):
@@ -65,7 +67,7 @@ class Source(Iterator[Item]):
             return _framed(given)
         if not isinstance(given, Iterable):
             kind = type(given).__name__
-            raise DataError(f"examples come from a path, a DataFrame, a Dataset or dicts, not from {kind}")
+            raise DataError(f"examples come from a path, a DataFrame, a Dataset or a list of mappings, not from {kind}")
         if isinstance(given, Examples):
             self.path = given.path
         features = getattr(given, "features", None)  # of a Hugging Face dataset

@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 import orjson
 from pydantic import ValidationError
 
-from active_critic.errors import OutputError, ProtocolError
+from active_critic.errors import DataError, OutputError, ProtocolError
 from active_critic.files import no_repeats
+from active_critic.paths import at_home
 from active_critic.protocols import FORMAT_VERSION, Protocol
 
 _Document = TypeVar("_Document", bound=Protocol)
@@ -35,7 +36,7 @@ def save(protocol: Protocol, path: str | Path) -> Path:
     Raises:
         OutputError: It cannot be written, or holds something that JSON cannot.
     """
-    path = Path(path)
+    path = at_home(path)
     try:
         text = orjson.dumps(protocol.model_dump(mode="json"), option=orjson.OPT_INDENT_2) + b"\n"
     except (TypeError, ValueError) as problem:
@@ -79,7 +80,7 @@ def read(path: str | Path) -> dict[str, Any]:
     Raises:
         ProtocolError: The file is missing, damaged, no program, or of a newer format version.
     """
-    path = Path(path)
+    path = at_home(path)
     try:
         if path.exists() and not path.is_file():
             raise ProtocolError(f"{path}: not a file")
@@ -128,6 +129,8 @@ def parse(document: Any, kind: type[_Document], where: str = "the program") -> _
             f"{where}: not a valid program: field {field!r}: {first['msg'][:400]} "
             f"({problem.error_count()} such problem{'s' if problem.error_count() > 1 else ''} in all)"
         ) from None
+    except DataError as problem:  # a scale that is none
+        raise ProtocolError(f"{where}: not a valid program: {problem}") from None
 
 
 def _check_size(document: Any, where: str) -> None:

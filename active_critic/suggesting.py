@@ -127,8 +127,8 @@ class Pool:
     @classmethod
     def of(cls, pool: Any, n: int, *, labelled: Any = (), protocol: Protocol | None = None, seed: int = 0) -> Pool:
         """Read a pool; arguments and errors as for :func:`suggest`. What the program was fitted on is labelled."""
-        if n < 1:
-            raise DataError(f"at least 1 text can be suggested, not {n}")
+        if not isinstance(n, int) or n < 1:
+            raise DataError(f"at least 1 text can be suggested, not {n!r}")
         items, known = read_examples(pool, scored=False), _labelled(labelled)
         labels, shown = set(map(text_key, known)), frozenset[str]()
         if protocol is not None:

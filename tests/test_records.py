@@ -6,6 +6,8 @@ import pickle
 
 import pytest
 
+from active_critic import errors
+from active_critic.data import read_examples
 from active_critic.records import CriterionVerdict, Example, Scale, Verdict
 
 
@@ -22,6 +24,36 @@ def test_a_verdict_can_be_sent_copied_and_written_down(verdict: Verdict) -> None
     assert dataclasses.asdict(verdict)["score"] == verdict.score
     assert hash(verdict) == hash(copy.copy(verdict))
     assert verdict.to_dict()["parts"] == dict(verdict.parts)
+
+
+def test_examples_can_be_sent_copied_and_put_into_a_set() -> None:
+    read = read_examples([{"response": f"a {i}", "score": i, "aspect_tone": 3} for i in (1, 2)], scale="1..5")
+    for given in (Example("a"), read[0], read):
+        sent = pickle.loads(pickle.dumps(given))
+        assert sent == given == copy.deepcopy(given)
+        assert len({given, sent}) == 1
+    assert (sent.fields, sent[0].aspects, sent[0].record) == (read.fields, {"tone": 3.0}, read[0].record)
+    assert dataclasses.asdict(read[0])["aspects"] == {"tone": 3.0}
+    assert len({*read}) == 2
+
+
+def test_errors_can_be_sent() -> None:
+    given: list[Exception] = [errors.DataError("what", path="a.csv", row=3, column="score")]
+    given.append(errors.RateLimited("slow down", retry_after=2.0))
+    given.append(errors.UnreadableReply("no number", reply="good"))
+    for error in given:
+        sent = pickle.loads(pickle.dumps(error))
+        assert (type(sent), str(sent), vars(sent)) == (type(error), str(error), vars(error))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"), [(5, 1, "from low to high, not 5..1"), (1, 1.001, "the scale 1..1.001 is too narrow")]
+)
+def test_what_is_no_scale_is_an_error_of_ours(low: float, high: float, said: str) -> None:
+    with pytest.raises(errors.DataError, match=said):
+        Scale(low=low, high=high)
+    with pytest.raises(errors.DataError, match="is not a scale" if low > high else said):
+        Scale.parse(f"{low}..{high}")
 
 
 def test_a_verdict_has_a_score_or_a_reason() -> None:

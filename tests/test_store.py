@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from active_critic import store
+from active_critic.data import read_examples
 from active_critic.errors import OutputError, ProtocolError
 from active_critic.evaluators import json_schema
 from active_critic.protocols import CriticProtocol, Demo, Provenance, Reading
@@ -347,6 +348,25 @@ def test_a_figure_that_is_not_known_is_null_in_the_file(tmp_path: Path) -> None:
     provenance = Provenance(model="x", report={"pearson": float("nan")})
     path = store.save(program().model_copy(update={"provenance": provenance}), tmp_path / "p.json")
     assert store.load(path, CriticProtocol).provenance.report == {"pearson": None}
+
+
+def test_a_tilde_is_the_user_s_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    assert store.save(program(), "~/judges/p.json") == tmp_path / "home/judges/p.json"
+    assert store.load("~/judges/p.json", CriticProtocol) == program()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["home"]
+    (tmp_path / "home/a.csv").write_text("response,score\none,1\ntwo,2\n")
+    found = read_examples("~/a.csv")
+    assert (len(found), found.path) == (2, str(tmp_path / "home/a.csv"))
+
+
+def test_a_scale_that_is_none_is_named_in_the_error(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({**document(), "scale": {"low": 5, "high": 1}}))
+    with pytest.raises(ProtocolError, match=r"p\.json: not a valid program: a scale runs from low to high, not 5\.\.1"):
+        store.load(path, CriticProtocol)
 
 
 # --- nothing is executed --------------------------------------------------------------------------------------------

@@ -108,8 +108,8 @@ def console(*, stderr: bool) -> Console:
     return Plain(stderr=stderr, markup=False, highlight=False, emoji=False)
 
 
-def say(message: str, *, style: str = "", quiet: bool = False) -> None:
-    """Print a message on standard error, wrapped on a terminal; nothing in it can drive the terminal."""
+def say(message: str, *, style: str = "", wrap: bool = True, quiet: bool = False) -> None:
+    """Print a message on standard error, with ``wrap`` wrapped on a terminal; nothing in it can drive the terminal."""
     if quiet:
         return
     from rich.text import Text
@@ -117,7 +117,16 @@ def say(message: str, *, style: str = "", quiet: bool = False) -> None:
     from active_critic.report import plain
 
     out = console(stderr=True)
-    out.print(Text(plain(message, lines=True), style=style), soft_wrap=not out.is_terminal)
+    out.print(Text(plain(message, lines=True), style=style), soft_wrap=not (wrap and out.is_terminal))
+
+
+def print_whole(text: str) -> None:
+    """Print lines on standard output that are not broken where the terminal ends: commands are copied from there."""
+    from rich.text import Text
+
+    from active_critic.report import plain
+
+    console(stderr=False).print(Text(plain(text, lines=True)), soft_wrap=True)
 
 
 def show_notes(notes: Iterable[str], *, quiet: bool) -> None:
@@ -165,7 +174,8 @@ def refuse_same(output: Path | None, *others: Path | None) -> None:
         typer.BadParameter: Two paths are the same file.
     """
     for other in others:
-        if output is not None and other is not None and output.resolve() == other.resolve():
+        there = at_home(other)  # as it is read
+        if output is not None and there is not None and output.resolve() == there.resolve():
             raise typer.BadParameter(f"{output} would be written over; name another file for the output")
 
 
@@ -204,9 +214,9 @@ def journal_file(journal: str | None) -> Path | None:
 
 def at_home(path: Path | None) -> Path | None:
     """A path with the user's folder in place of ``~``, which shells leave as it is in ``--out=~/judge.json``."""
-    from active_critic import journal
+    from active_critic.paths import at_home as expanded
 
-    return None if path is None else journal.at_home(path)
+    return None if path is None else expanded(path)
 
 
 def print_json(document: Any) -> None:

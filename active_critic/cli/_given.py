@@ -75,9 +75,10 @@ def read_criteria(given: str | None) -> tuple[Criterion, ...] | None:
 
 def _read(path: Path) -> str:
     from active_critic.errors import DataError
+    from active_critic.paths import at_home
 
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return at_home(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else str(problem)
         raise DataError(f"cannot be read: {reason}", path=str(path)) from None

@@ -27,7 +27,10 @@ def suggest(
     labelled: Annotated[
         Path | None,
         typer.Option(
-            "--labelled", metavar="FILE", help="What is scored already; its rows without a score do not count."
+            "--labelled",
+            metavar="FILE",
+            help="What is scored already; its rows without a score do not count.",
+            callback=common.at_home,
         ),
     ] = None,
     out: Annotated[

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import re
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -17,8 +15,9 @@ from typing import Any, ClassVar, Literal, Self
 import orjson
 
 from active_critic import store
-from active_critic.data import iter_examples, read_examples
-from active_critic.errors import ActiveCriticWarning, DataError, FitError, ProtocolError, UnknownModel
+from active_critic.data import read_examples
+from active_critic.errors import DataError, FitError, ProtocolError, UnknownModel
+from active_critic.evaluators._given import items_of
 from active_critic.evaluators.judging import Judge, Run
 from active_critic.examples import Examples, by_content, check_examples, data_sha256, document_key, text_key
 from active_critic.files import BadRow
@@ -26,6 +25,7 @@ from active_critic.journal import Journal, default_path
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.opening import found_by_name, names_a_place
 from active_critic.lm.stopping import threads
+from active_critic.locks import OneAtATime
 from active_critic.protocols import Order, Protocol, Provenance, Reading
 from active_critic.records import Example, Record, Scale, Usage, Verdict
 
@@ -37,6 +37,8 @@ Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is at most (0 when not known)."""
 JournalPath = str | Path | Literal["default"] | None
 """Where replies are kept: a path, ``"default"`` (the user's data folder), or None to keep none."""
+_ONE_OPENS = OneAtATime()
+"""Of the threads that use one evaluator, one opens its model; a lock in the evaluator itself could not be pickled."""
 
 
 def check_whole(name: str, value: object, least: int, most: int | None = None) -> None:
@@ -103,6 +105,7 @@ class Evaluator(ABC):
         self.protocol_: Any = None
         self._model: LanguageModel | None = None
         self._journal: Journal | None = None
+        self._spent = Usage()  # by models that are closed
         self._opens_for: Provenance | None = None  # the program whose model is opened because none was named
 
     @classmethod
@@ -170,26 +173,29 @@ class Evaluator(ABC):
 
     def close(self) -> None:
         """Close the journal and stop the embedded model, if this evaluator opened them. Safe to call twice."""
-        if self._model is not None and self._journal is not None:
-            if self._model.memory is self._journal:
-                self._model.memory = None
-            self._journal.close()
-            self._journal = None
-        if self._model is not None and self._model is not self.lm:
-            self._model.close()
-            self._model = None
+        with _ONE_OPENS(id(self)):
+            if self._model is not None and self._journal is not None:
+                if self._model.memory is self._journal:
+                    self._model.memory = None
+                self._journal.close()
+                self._journal = None
+            if self._model is not None and self._model is not self.lm:
+                self._model.close()
+                self._spent += self._model.usage
+                self._model = None
 
     @property
     def model(self) -> LanguageModel:
         """The opened language model, with the journal as its memory."""
-        if self._model is None:
-            if self._opens_for is not None:
-                check_address(self._opens_for)
-            self._model = open_lm(self.lm)
-        if self._model.memory is None and self.journal is not None:
-            self._journal = Journal(default_path() if self.journal == "default" else self.journal)
-            self._model.memory = self._journal
-        return self._model
+        with _ONE_OPENS(id(self)):
+            if self._model is None:
+                if self._opens_for is not None:
+                    check_address(self._opens_for)
+                self._model = open_lm(self.lm)
+            if self._model.memory is None and self.journal is not None:
+                self._journal = Journal(default_path() if self.journal == "default" else self.journal)
+                self._model.memory = self._journal
+            return self._model
 
     def fit(
         self,
@@ -260,8 +266,9 @@ class Evaluator(ABC):
 
     @property
     def usage(self) -> Usage:
-        """What the model has cost through this evaluator so far."""
-        return self.model.usage
+        """What the model has cost through this evaluator so far; also of one that is closed. Opens no model."""
+        model = self._model
+        return self._spent if model is None else self._spent + model.usage
 
     @property
     def signature(self) -> str:
@@ -318,19 +325,19 @@ class Evaluator(ABC):
         Items are read ahead in windows of 256, inside which those that share a source are scored one after the other.
 
         Args:
-            items: The texts, or whatever ``iter_examples`` reads: a path, a DataFrame, mappings. Rows that could not be
-                read give an unscored verdict with the reason.
+            items: Examples, or whatever ``iter_examples`` reads: a path, a DataFrame, a Dataset, mappings. Rows that
+                could not be read give an unscored verdict with the reason.
             explain: Also explain; the ratings are the same either way.
             progress: See :data:`Progress`.
             fields: Column by field, where items are read (``{"source": "question"}``). What should be known of the
                 columns that are taken for response, source and reference is a warning.
 
         Raises:
-            DataError: They cannot be read at all.
+            DataError: They cannot be read at all, or ``fields`` are given for examples.
             ModelError: The endpoint does not answer at all, or failed five times in a row, or its first twenty replies
                 cannot be read, not one, or fifty in a row later on; a note says how to go on.
         """
-        for first, *_ in self._rounds(self.judge(), _items(items, fields), 1, explain, progress):
+        for first, *_ in self._rounds(self.judge(), items_of(items, fields), 1, explain, progress):
             yield first
 
     def score_repeatedly(
@@ -401,28 +408,6 @@ def _at_once(lm: LanguageModel | None, questions: int) -> int:
         return WINDOW
     calls = lm.budget.calls
     return WITHIN_BUDGET if calls is None else max(1, min(WITHIN_BUDGET, calls // (4 * questions)))
-
-
-def _items(given: Any, fields: Mapping[str, str] | None) -> Iterator[Example | BadRow]:
-    """What is to be scored, as it is or read."""
-    if not (isinstance(given, str | Path) or hasattr(given, "itertuples")):
-        stream = iter(given)
-        head = list(itertools.islice(stream, 1))
-        given = itertools.chain(head, stream)
-        if not head or isinstance(head[0], Example | BadRow):
-            return map(_checked, given)
-    found = iter_examples(given, fields=fields)
-    for note in found.notes:
-        if re.match(r"no column|the (source|response|reference) ", note):
-            warnings.warn(note, ActiveCriticWarning, stacklevel=3)
-    return found
-
-
-def _checked(entry: Example | BadRow) -> Example | BadRow:
-    """The item; read as a row is, where one of its texts is none (an example made by hand, with None for a source)."""
-    if isinstance(entry, BadRow) or (isinstance(entry.response, str) and isinstance(entry.source, str)):
-        return entry
-    return next(iter_examples([entry]))
 
 
 def _noted(verdict: Verdict, note: str) -> Verdict:

@@ -352,6 +352,13 @@ def test_a_tilde_in_an_option_is_the_user_s_folder(run, examples, tmp_path, monk
     assert run("score", home / "p.json", examples, "--out=~/s.jsonl", "--journal=~/j").code == 0
     assert {"p.json", "j", "r.jsonl", "s.jsonl"} <= {path.name for path in home.iterdir()}
     assert not (tmp_path / "~").exists()
+    (home / "task.txt").write_text("Judge replies.")
+    pinned = ("--task=@~/task.txt", "--criteria=@~/p.json", "--no-report")
+    assert run("fit", "~/r.jsonl", "--out", home / "pinned.json", *pinned, *FIT).code == 0
+    chosen = run("suggest", "~/p.json", "~/s.jsonl", "-n", 2, "--labelled=~/r.jsonl")
+    assert chosen.code == 0, chosen.err
+    refused = run("fit", "~/r.jsonl", f"--out={home}/r.jsonl", opener=refuse)
+    assert "r.jsonl would be written over" in " ".join(refused.err.split())
     refused = run("score", home / "p.json", examples, f"--out={home}/k", "--journal=~/k", opener=refuse)
     assert "k would be written over" in " ".join(refused.err.split())
 

@@ -1,0 +1,77 @@
+"""What may be given to be scored, and what is refused before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from active_critic.data import read_examples
+from active_critic.errors import DataError
+from active_critic.evaluators import Surface
+from active_critic.records import Example
+
+ROWS: list[dict[str, Any]] = [
+    {"question": f"s{i}", "answer": "word " * (i % 5 + 1), "rating": 1 + i % 5} for i in range(20)
+]
+
+
+@pytest.fixture(scope="module")
+def floor() -> Surface:
+    return Surface(journal=None).fit(read_examples(ROWS, scale="1..5"))
+
+
+def frame() -> Any:
+    return pytest.importorskip("pandas").DataFrame(ROWS)
+
+
+def parts() -> Any:
+    datasets = pytest.importorskip("datasets")
+    whole = datasets.Dataset.from_list(ROWS)
+    return datasets.DatasetDict({"train": whole, "test": whole})
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "texts": (
+        lambda: ["a text", "another"],
+        r"not str; write \[\{\"response\": text\} for text in texts\], or score\(",
+    ),
+    "an iterator of texts": (lambda: iter(["a text"]), "an item is a mapping or an Example, not str"),
+    "a column": (lambda: frame()["answer"], "an item is a mapping or an Example, not str"),
+    "one mapping": (lambda: ROWS[0], "a mapping is not a list of examples; pick one of its parts: 'question'"),
+    "one example": (lambda: Example("a text"), "a Dataset or a list of mappings, not from Example"),
+    "parts of a set": (parts, "pick one of its parts: 'train', 'test'"),
+    "a table of columns": (lambda: pytest.importorskip("pyarrow").Table.from_pylist(ROWS), "not from Table"),
+    "a number": (lambda: 5, "not from int"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_holds_no_items_is_refused(floor: Surface, what: str) -> None:
+    given, said = REFUSED[what]
+    with pytest.raises(DataError, match=said):
+        list(floor.score_many(given()))
+
+
+def test_a_dataset_is_scored_as_its_rows_are(floor: Surface) -> None:
+    expected = [verdict.score for verdict in floor.score_many(ROWS)]
+    for given in (parts()["test"], parts()["test"].to_iterable_dataset()):
+        assert [verdict.score for verdict in floor.score_many(given)] == expected
+
+
+def test_fields_are_of_columns_and_not_of_examples(floor: Surface) -> None:
+    fields = {"response": "question", "source": "answer"}
+    swapped = [Example(row["question"], row["answer"]) for row in ROWS]
+    assert [v.score for v in floor.score_many(ROWS, fields=fields)] == [v.score for v in floor.score_many(swapped)]
+    for given in (swapped, read_examples(ROWS, scale="1..5"), iter(swapped)):
+        with pytest.raises(DataError, match="examples have none; leave fields out"):
+            next(floor.score_many(given, fields=fields))
+
+
+def test_what_is_no_item_among_items_is_unscored(floor: Surface) -> None:
+    for odd in ("a text", None):
+        first, second, third = floor.score_many([Example("one", "s"), odd, Example("two", "s")])
+        assert first.score is not None
+        assert third.score is not None
+        assert (second.score, "a mapping or an Example" in (second.unscored or "")) == (None, True)

@@ -1,0 +1,64 @@
+"""When an evaluator opens its model, and what it tells of it afterwards."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from active_critic.evaluators import Evaluator, from_protocol
+from active_critic.lm import LanguageModel, scripted_lm
+from active_critic.protocols import CriticProtocol, Provenance, Reading
+from active_critic.records import Scale, Usage
+
+PROGRAM = CriticProtocol(
+    evaluator="zero-shot",
+    mode="coarse",
+    task_description="Judge.",
+    scale=Scale(low=0, high=100),
+    reading=Reading(low=0, high=100, source="text"),
+    provenance=Provenance(model="scripted"),
+)
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[LanguageModel]:
+    """The models that were opened, each of which takes a while."""
+    found: list[LanguageModel] = []
+
+    def open_slowly(name: Any) -> LanguageModel:
+        time.sleep(0.05)
+        found.append(scripted_lm(lambda turns: json.dumps({"overall": 50, "justification": "so", "advice": "more"})))
+        return found[-1]
+
+    monkeypatch.setattr("active_critic.evaluators.base.open_lm", open_slowly)
+    return found
+
+
+def critic() -> Evaluator:
+    return from_protocol(PROGRAM, "a model", journal=None)
+
+
+def test_threads_that_share_an_evaluator_open_one_model(opened: list[LanguageModel]) -> None:
+    shared = pickle.loads(pickle.dumps(critic()))
+    with shared, ThreadPoolExecutor(4) as pool:
+        scores = list(pool.map(lambda i: shared.score(f"text {i}").score, range(4)))
+    assert scores == [50.0] * 4
+    assert len(opened) == 1
+
+
+def test_usage_is_that_of_all_models_so_far_and_opens_none(opened: list[LanguageModel]) -> None:
+    judge = critic()
+    assert (judge.usage, opened) == (Usage(), [])
+    for run in (1, 2):
+        with judge:
+            judge.score("a text")
+            assert judge.usage.calls == run
+        judge.close()
+        assert judge.usage.calls == run
+        assert judge.usage.completion_tokens == sum(model.usage.completion_tokens for model in opened)
+        assert len(opened) == run
