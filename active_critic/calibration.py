@@ -4,7 +4,7 @@ What a model's rating, the likelihood of the text and its surface show are diffe
 best on every kind of text (``benchmarks/results/compare_*``). Weights learnt freely from a few dozen labels do worse
 than equal ones; equal ones do badly where one reading is far better than the others. So the weights are those of a
 regression that begins with a belief about readings (``EXPECTED``, ``TOGETHER``) which counts for ``PRIOR`` examples:
-few labels leave them nearly equal, many let them go where they belong.
+few labels leave them near what follows from that, many let them go where they belong.
 """
 
 from __future__ import annotations

@@ -378,9 +378,9 @@ class Evaluator(ABC):
         with threads(max(1, self._workers)) as pool:
             while window := list(itertools.islice(stream, WINDOW)):
                 order = sorted(range(len(window)), key=lambda i: (_source(window[i]), i))
-                at_once = _at_once(self._model, len(judge.questions))
+                at_once = _at_once(self._model, len(run.questions))
                 parts = [order[start : start + at_once] for start in range(0, len(order), at_once)]
-                jobs = [(question, index) for part in parts for question in judge.questions for index in part]
+                jobs = [(question, index) for part in parts for question in run.questions for index in part]
                 rounds: list[list[Verdict]] = []
                 for repeat in range(times):
                     answers: dict[int, dict[str, Any]] = {index: {} for index in order}
@@ -389,8 +389,8 @@ class Evaluator(ABC):
                         each = [(q, window[i], answers[i], number) for (q, i), number in numbered]
                         asked = pool.map(lambda job: run.ask(*job), each)
                         for count, _ in enumerate(asked, start=1):
-                            if progress is not None and count % len(judge.questions) == 0:
-                                progress("scoring", done + count // len(judge.questions), 0)
+                            if progress is not None and count % len(run.questions) == 0:
+                                progress("scoring", done + count // len(run.questions), 0)
                     run.check()
                     verdicts = (run.verdict(entry, answers[i]) for i, entry in enumerate(window))
                     rounds.append([_noted(verdict, other) for verdict in verdicts])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -45,6 +45,13 @@ class CriticJudge(Judge):
         self._other = protocol.provenance.unlike(scorer.lm.name, scorer.lm.weights)
         self.further = [name for name in ("approval", "likelihood") if name in names]
         self.questions = ("overall", *self.further)
+        weights = {part.name: part.weight for part in protocol.calibration.parts} if protocol.calibration else {}
+        # Where the rating has no weight, it is asked for its explanation alone, and in fine mode for the criteria.
+        self._unrated = protocol.mode == "coarse" and bool(self.further) and weights.get("rating") == 0
+
+    def asked(self, *, explain: bool) -> Sequence[str]:
+        """All questions; without the rating, where nothing is taken from it but an explanation that is not wanted."""
+        return self.further if self._unrated and not explain else self.questions
 
     def turns(self, question: str, example: Example) -> list[Turn]:
         """The conversation; in fine mode with a placeholder where the ratings of the criteria come to stand."""
@@ -63,13 +70,13 @@ class CriticJudge(Judge):
 
     def answer(self, question: str, example: Example, *, explain: bool) -> Verdict | Approval | Likelihood:
         """The scorer's verdict, or another reading of the response."""
-        if question in self.further:
-            return further_reading(question, self.scorer.lm, self.scorer.protocol.criteria, example)
         lm = self.scorer.lm
         if "approval" in self.further:
             check_probabilities(lm)
         if "likelihood" in self.further and not lm.gives_likelihood:
             raise ModelError(f"{refusal(lm.name)}; or fit again with this model, or with --use-likelihood never")
+        if question in self.further:
+            return further_reading(question, lm, self.scorer.protocol.criteria, example)
         itself = self._itself(example)
         return self.scorer.rated(example.source, example.response, explain=explain, without=itself)
 
@@ -80,8 +87,8 @@ class CriticJudge(Judge):
 
     def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
         """The same; combined with the other readings where the program says so."""
-        verdict: Verdict = answers["overall"]
         calibration, scale = self.scorer.protocol.calibration, self.scorer.protocol.scale
+        verdict: Verdict = answers.get("overall") or Verdict(score=scale.low, read_from="combination")  # of no weight
         further: dict[str, Approval | Likelihood] = {name: answers[name] for name in self.further}
         usage = sum((read.usage for read in further.values()), verdict.usage)
         if calibration is None or verdict.score is None:

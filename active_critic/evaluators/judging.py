@@ -53,6 +53,11 @@ class Judge(ABC):
 
     questions: Sequence[str] = ("overall",)
 
+    def asked(self, *, explain: bool) -> Sequence[str]:
+        """Those of the questions that a verdict takes, with explanations or without."""
+        del explain
+        return self.questions
+
     def turns(self, question: str, example: Example) -> list[Turn]:
         """The prompt of a question; empty where the model is not asked in words."""
         del question, example
@@ -77,6 +82,7 @@ class Run:
     def __init__(self, judge: Judge, explain: bool, lm: LanguageModel | None = None) -> None:
         self.judge = judge
         self.explain = explain
+        self.questions = judge.asked(explain=explain)
         self.check_command = lm.check_command if lm else "active-critic lm check"
         self.answered = False
         self.in_a_row = 0
@@ -170,7 +176,7 @@ class Run:
         """Say that nothing was read for so long, why that ends the run, and how to go on."""
         begun = question in self.read
         which = f"{'last' if begun else 'first'} {self.unread[question]}"
-        where = f" for the {question} reading" if len(self.judge.questions) > 1 else ""
+        where = f" for the {question} reading" if len(self.questions) > 1 else ""
         go_on = "Before you run this again, try"
         if begun:
             go_on = "What was answered is kept. Leave out items that are refused, or before you run this again, try"
@@ -200,10 +206,10 @@ class Run:
         if not entry.response.strip():
             return Verdict(unscored="the response is empty")
         usage = sum((a.usage for a in answers.values() if isinstance(getattr(a, "usage", None), Usage)), Usage())
-        for question in self.judge.questions:
+        for question in self.questions:
             answer = answers.get(question)
             if isinstance(answer, _Failed):
-                where = f"{question}: " if len(self.judge.questions) > 1 else ""
+                where = f"{question}: " if len(self.questions) > 1 else ""
                 return Verdict(unscored=where + answer.reason, usage=usage)
         return self.judge.verdict(entry, answers)
 

@@ -403,6 +403,24 @@ def test_the_notes_say_the_shares_and_warn_of_a_critic_that_leans_on_the_surface
     assert any(note.startswith("the score is combined from rating ") for note in noted)
 
 
+@pytest.mark.parametrize("mode", ["coarse", "fine"])
+def test_a_rating_without_weight_is_asked_for_its_words_alone(mode: str) -> None:
+    lm = weighing_lm(rate=lambda response, turns: 3)
+    critic = fitted(lm, mode=mode)
+    assert next(part.weight for part in critic.fitted.calibration.parts if part.name == "rating") == 0
+    assert any("the rating, and with it the demonstrations" in note for note in critic.fitted.provenance.notes)
+    told = list(critic.score_many(items()))
+    before = lm.usage.calls
+    short = list(critic.score_many(items(), explain=False))
+    made = (lm.usage.calls - before) / len(short)
+    assert made == (2 if mode == "coarse" else 4)  # approval and likelihood; and the criteria, and the whole
+    assert [(v.score, v.interval, v.parts, v.read_from) for v in short] == [
+        (v.score, v.interval, v.parts, v.read_from) for v in told
+    ]
+    assert len({verdict.score for verdict in short}) > 1
+    assert all(verdict.usage.calls == made for verdict in short)
+
+
 def test_a_program_that_gives_every_text_the_same_score_says_so() -> None:
     lm = weighing_lm(rate=lambda response, turns: 3, approves=lambda turns: 0.5)
     critic = fitted(lm, readings=("approval",))
