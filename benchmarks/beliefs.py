@@ -1,0 +1,132 @@
+"""What the combination would reach if it began with another belief about the rating.
+
+    python benchmarks/beliefs.py sfres=path/to/sfres.jsonl --documents 44
+
+The readings, the splits and the simulated strong rating are those of ``readings.py``, through the same journal. Every
+belief is a correlation of the rating and of the approval with people's scores and of the two with each other; the
+product's comes first.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from active_critic import calibration
+from active_critic.examples import data_sha256
+from active_critic.journal import Journal
+from active_critic.lm import open_lm
+from active_critic.stats import q
+
+sys.path.insert(0, str(Path(__file__).parent))
+import combining
+import drawing
+import readings
+
+BELIEFS = (
+    (calibration.EXPECTED["rating"], calibration.EXPECTED["approval"], calibration.SAME_VOICE),
+    (0.25, 0.3, 0.8),
+    (0.3, 0.3, 0.8),
+    (0.3, 0.3, 0.6),
+    (0.2, 0.3, 0.5),
+)
+SITUATIONS = {"as it is": False, f"a simulated rating that correlates {combining.STRONG:g} with people": True}
+
+
+def main() -> None:
+    parser = drawing.options(__doc__)
+    parser.add_argument("--splits", type=int, default=40)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[5, 10, 20, 30, 50])
+    parser.add_argument("--out", default="benchmarks/results/beliefs", help="without .json and .md")
+    args = parser.parse_args()
+    stem = Path(args.out)
+    with open_lm(args.lm, api_base=args.api_base, context=args.context) as lm, Journal(args.journal) as journal:
+        lm.memory = journal
+        for named in args.data:
+            name, _, path = named.partition("=")
+            data = drawing.draw(drawing.read(path, args), args)
+            known = combining.Readings.of(data, readings.take_readings(data, lm))
+            found = {
+                "name": name,
+                "model": lm.name,
+                "data_sha256": data_sha256(data),
+                "drawn": drawing.drawn(args),
+                "splits": args.splits,
+                "examples": len(known.human),
+                "reached": {
+                    situation: over_splits(known, args, strong=strong) for situation, strong in SITUATIONS.items()
+                },
+            }
+            sets = [*readings.kept(stem.with_suffix(".json"), name, lm.name), found]
+            stem.with_suffix(".json").write_text(json.dumps({"sets": sets}, indent=1) + "\n")
+            stem.with_suffix(".md").write_text(page(sets))
+            print(page([found]), flush=True)
+
+
+def over_splits(known: combining.Readings, args: Any, *, strong: bool) -> list[dict[str, Any]]:
+    """Agreement on the held-out part by number of labels, and how often the rating had less than 5 % of the weights."""
+    trials = list(combining.trials(known, args.sizes, args.splits, args.seed, strong=strong, mute=False))
+    rows = []
+    for belief in BELIEFS:
+        reached: dict[str, list[float]] = {str(size): [] for size in args.sizes}
+        idle: dict[str, list[bool]] = {str(size): [] for size in args.sizes}
+        with believing(*belief):
+            for size, trial in trials:
+                fitted = combining.fitted(trial)
+                reached[str(size)].append(q(combining.applied(fitted, trial).tolist(), trial.truth.tolist()) / 3)
+                idle[str(size)].append(fitted.shares["rating"] < combining.WORTH)
+        rows.append(
+            {
+                "rating": belief[0],
+                "approval": belief[1],
+                "together": belief[2],
+                "mean": {size: float(np.mean(values)) for size, values in reached.items()},
+                "rating without weight": {size: float(np.mean(values)) for size, values in idle.items()},
+            }
+        )
+    return rows
+
+
+@contextmanager
+def believing(rating: float, approval: float, together: float) -> Iterator[None]:
+    """Another belief, for as long as the block lasts."""
+    before = dict(calibration.EXPECTED), calibration.SAME_VOICE
+    calibration.EXPECTED.update(rating=rating, approval=approval)
+    calibration.SAME_VOICE = together
+    try:
+        yield
+    finally:
+        calibration.EXPECTED.update(before[0])
+        calibration.SAME_VOICE = before[1]
+
+
+def page(sets: list[dict[str, Any]]) -> str:
+    """The Markdown of all sets."""
+    basis = (__doc__ or "").partition("--documents 44")[2].strip()
+    lines = ["# Beliefs about the rating", "", "`python benchmarks/beliefs.py`", "", basis, ""]
+    lines += ["Mean of three coefficients on the held-out part; in brackets how often the rating had less than 5 % of"]
+    lines += ["the weights. The rows are beliefs: of the rating, of the approval, of the two together.", ""]
+    for one in sets:
+        for situation, rows in one["reached"].items():
+            sizes = list(rows[0]["mean"])
+            lines += [f"## {one['name']}, {one['model']}: {situation}", ""]
+            lines += [f"{one['examples']} examples; {one['splits']} splits.", ""]
+            lines += [
+                f"| labels | {' | '.join(sizes)} |",
+                "| --- |" + " --- |" * len(sizes),
+            ]
+            for row in rows:
+                cells = [f"{row['mean'][size]:.3f} ({row['rating without weight'][size]:.0%})" for size in sizes]
+                lines.append(f"| {row['rating']:g}, {row['approval']:g}, {row['together']:g} | {' | '.join(cells)} |")
+            lines.append("")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
