@@ -326,7 +326,7 @@ class Evaluator(ABC):
         Raises:
             DataError: They cannot be read at all.
             ModelError: The endpoint does not answer at all, or failed five times in a row, or its first twenty replies
-                cannot be read, not one; a note says how to go on.
+                cannot be read, not one, or fifty in a row later on; a note says how to go on.
         """
         for first, *_ in self._rounds(self.judge(), _items(items, fields), 1, explain, progress):
             yield first
@@ -371,10 +371,12 @@ class Evaluator(ABC):
                 order = sorted(range(len(window)), key=lambda i: (_source(window[i]), i))
                 jobs = [(question, index) for question in judge.questions for index in order]
                 rounds: list[list[Verdict]] = []
-                for number in range(times):
+                for repeat in range(times):
                     answers: dict[int, dict[str, Any]] = {index: {} for index in order}
-                    with self.model.repeating(number) if times > 1 else nullcontext():
-                        asked = pool.map(lambda job: run.ask(*job), [(q, window[i], answers[i]) for q, i in jobs])
+                    with self.model.repeating(repeat) if times > 1 else nullcontext():
+                        numbered = zip(jobs, run.numbers, strict=False)
+                        each = [(q, window[i], answers[i], number) for (q, i), number in numbered]
+                        asked = pool.map(lambda job: run.ask(*job), each)
                         for count, _ in enumerate(asked, start=1):
                             if progress is not None and count % len(judge.questions) == 0:
                                 progress("scoring", done + count // len(judge.questions), 0)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from active_critic.asking import PER_ITEM, UNREADABLE_AT_FIRST, why_unscored
 from active_critic.errors import (
@@ -31,6 +32,11 @@ GIVE_UP_AT_FIRST = 2
 """The same for a run in which nothing was answered yet: one item may be at fault, two are not."""
 GIVE_UP_AMONG_REPLAYS = 20
 """The same where only the journal answered in between: what failed before may be all that is left to be asked."""
+GIVE_UP_UNREAD = 50
+"""Items in a row that were refused, or whose replies cannot be read, after which a run stops in which others could.
+
+More than there are responses to one source, as a rule, or attacks on one text: these come one after the other.
+"""
 OUT_OF_MEMORY = "there was not enough memory for this item; shorten it, or score with fewer workers"
 
 
@@ -78,37 +84,50 @@ class Run:
         self.counted = 0  # failures, in the whole run
         self.counting = threading.Lock()
         self.read: set[str] = set()
-        self.unanswered: Counter[str] = Counter()
+        self.unread: Counter[str] = Counter()  # by question, since one was read
+        self.numbers = itertools.count()  # for jobs, in the order in which they are counted
+        self.ended: dict[int, tuple[str, ModelError | bool]] = {}  # jobs that ended before an earlier one
+        self.next = 0
         self.failure: ModelError | None = None
         self.stopped = False
 
-    def ask(self, question: str, entry: Example | BadRow, answers: dict[str, Any]) -> None:
+    def ask(self, question: str, entry: Example | BadRow, answers: dict[str, Any], number: int) -> None:
         """Ask one question about one item; the answer, or why there is none, goes into ``answers``."""
+        came = self._asked(question, entry, answers)
+        with self.counting:
+            self.ended[number] = question, came
+            while self.next in self.ended:  # in order: whether a run stops does not depend on which worker is faster
+                self._count_unread(*self.ended.pop(self.next))
+                self.next += 1
+
+    def _asked(self, question: str, entry: Example | BadRow, answers: dict[str, Any]) -> ModelError | bool:
+        """What came of it: whether there is an answer, or why one that was asked for anew could not be used."""
         if self.stopped or isinstance(entry, BadRow) or not entry.response.strip():
-            return
+            return False
         if any(isinstance(answer, _Failed) for answer in list(answers.values())):  # others may be adding to it
-            return  # one question without an answer leaves the item unscored: the others need not be paid for
+            return False  # one question without an answer leaves the item unscored: the others need not be paid for
         before = self.counted
         try:
             answers[question] = answer = self.judge.answer(question, entry, explain=self.explain)
         except PER_ITEM as problem:
             answers[question] = _Failed(why_unscored(problem, entry.source, entry.response), problem)
-            self._count_unanswered(question, problem)
-            return
+            self._count_answer(problem)
+            paid = problem.sent or (isinstance(problem.usage, Usage) and problem.usage.calls > 0)
+            return problem if paid and not isinstance(problem, ContextOverflow) else False
         except BudgetSpent as problem:  # what the memory holds can still be scored: the others go on
             answers[question] = _Failed(str(problem), problem)
-            return
+            return False
         except (EndpointDown, RateLimited, MemoryError) as problem:
             failure = ModelError(OUT_OF_MEMORY) if isinstance(problem, MemoryError) else problem
             self._count_failure(failure, before)
             self.failure = failure
             answers[question] = _Failed(str(failure), failure)
-            return
+            return False
         except BaseException:
             self.stopped = True  # before a worker takes the next question
             raise
         self._count_answer(answer)
-        self.read.add(question)
+        return True
 
     def _count_answer(self, came: Any) -> None:
         """Something came of a question; what the journal answered, or was never sent, tells nothing of the endpoint."""
@@ -135,35 +154,38 @@ class Run:
         failure.add_note(f"{said} Before you run this again, try: {self.check_command}")
         raise failure from None
 
-    def _count_unanswered(self, question: str, problem: ModelError) -> None:
+    def _count_unread(self, question: str, came: ModelError | bool) -> None:
         """The endpoint works; but where it refuses everything, or writes what cannot be read, going on only costs."""
-        self._count_answer(problem)
-        paid = isinstance(problem.usage, Usage) and problem.usage.calls > 0
-        if not isinstance(problem, RequestRefused) and not (isinstance(problem, UnreadableReply) and paid):
+        if came is True:
+            self.read.add(question)
+            self.unread[question] = 0
+        if not isinstance(came, ModelError):
             return
-        self.unanswered[question] += 1
-        if question in self.read or self.unanswered[question] < UNREADABLE_AT_FIRST:
-            return
-        self.stopped = True
+        self.unread[question] += 1
+        if self.unread[question] == (GIVE_UP_UNREAD if question in self.read else UNREADABLE_AT_FIRST):
+            self.stopped = True
+            self._give_up(question, came)
+
+    def _give_up(self, question: str, problem: ModelError) -> NoReturn:
+        """Say that nothing was read for so long, why that ends the run, and how to go on."""
+        begun = question in self.read
+        which = f"{'last' if begun else 'first'} {self.unread[question]}"
         where = f" for the {question} reading" if len(self.judge.questions) > 1 else ""
-        if not isinstance(problem, UnreadableReply):
-            refusal = RequestRefused(
-                f"none of the first {UNREADABLE_AT_FIRST} requests{where} was answered; the last: {problem}"
-            )
-            refusal.add_note(
-                "Stopped, so that no more is sent to an endpoint that refuses everything. Before you run this again, "
-                f"try: {self.check_command}"
-            )
-            raise refusal from None
-        failure = UnreadableReply(
-            f"none of the first {UNREADABLE_AT_FIRST} replies{where} could be read; the last: {problem}",
-            reply=problem.reply,
-        )
-        failure.add_note(
-            "Stopped, so that nothing is spent on a model that does not answer in the form asked for. The replies are "
-            "kept: the same command goes on behind them and pays for none again. Before you run it, try: "
-            f"{self.check_command}"
-        )
+        go_on = "Before you run this again, try"
+        if begun:
+            go_on = "Leave such items out, or before you run this again, try"
+        failure: ModelError
+        if isinstance(problem, UnreadableReply):
+            said = f"none of the {which} replies{where} could be read; the last: {problem}"
+            failure = UnreadableReply(said, reply=problem.reply)
+            why = "nothing is spent on a model that does not answer in the form asked for"
+            if not problem.sent:  # the reply came, and is in the journal
+                go_on = "The replies are kept: the same command goes on behind them and pays for none again. "
+                go_on += "Before you run it, try"
+        else:
+            failure = RequestRefused(f"none of the {which} requests{where} was answered; the last: {problem}")
+            why = "no more is sent to an endpoint that refuses everything"
+        failure.add_note(f"Stopped, so that {why}. {go_on}: {self.check_command}")
         raise failure from None
 
     def check(self) -> None:

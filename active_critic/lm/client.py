@@ -329,7 +329,8 @@ class LanguageModel:
             try:
                 weighed, usage = self._attempt(lambda: weigh(turns, text), lambda found: found.usage, most)
             except errors.RequestRefused as refused:
-                raise errors.RequestRefused(refusal(str(refused))) from None
+                refused.args = (refusal(str(refused)),)
+                raise
             return replace(weighed, usage=usage)
 
         messages = [list(turn) for turn in turns]

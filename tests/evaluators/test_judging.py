@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Container
+from pathlib import Path
 
 import pytest
 from loopback import Fault, Loopback
-from test_base import PROGRAM, items, judging, scoring
+from test_base import PROGRAM, items, judging, scores, scoring
 
-from active_critic.errors import EndpointDown
+from active_critic.errors import EndpointDown, RequestRefused, UnreadableReply
 from active_critic.evaluators import from_protocol
-from active_critic.lm import open_lm
+from active_critic.lm import LanguageModel, open_lm
 
 
 def test_an_endpoint_that_is_down_from_the_start_costs_many_workers_two_probes(loopback: Loopback) -> None:
@@ -48,3 +50,69 @@ def test_failures_in_a_row_are_counted_over_windows_and_repeats() -> None:
     with pytest.raises(EndpointDown) as caught:
         list(scoring(judging(rate)).score_repeatedly(items(300), 2))
     assert "Stopped after 5 failures in a row" in caught.value.__notes__[0]
+
+
+# --- when what is answered cannot be used -----------------------------------------------------------------------------
+
+
+def reading(read: Container[int], workers: int = 1, refused: bool = False) -> tuple[LanguageModel, list[str]]:
+    """A judge whose replies hold a score for these items only, and the requests that were sent."""
+    seen: list[str] = []
+
+    def rate(text: str) -> float | str:
+        time.sleep(0.001 * (int(text) % 3))  # so that workers end in another order than they began
+        if int(text) not in read and refused:
+            raise RequestRefused(f"not {text}")
+        return 50 if int(text) in read else "fine"
+
+    return judging(rate, workers, seen), seen
+
+
+def test_a_run_in_which_fifty_items_in_a_row_cannot_be_read_stops_and_the_next_goes_on(tmp_path: Path) -> None:
+    lm, seen = reading({0, *range(120, 300)})
+
+    def run() -> list[float | None]:
+        return scores(from_protocol(PROGRAM, lm, journal=tmp_path / "j.sqlite").score_many(items(300)))
+
+    for asked in (1 + 2 * 50, 2 * 50):
+        with pytest.raises(
+            UnreadableReply, match="none of the last 50 replies could be read; the last: no number"
+        ) as e:
+            run()
+        assert "the same command goes on behind them and pays for none again" in e.value.__notes__[0]
+        assert e.value.__notes__[0].endswith("try: active-critic lm check scripted")
+        assert len(seen) == asked
+        seen.clear()
+    assert run() == [50.0] + [None] * 119 + [50.0] * 180
+    assert len(seen) == 2 * 19 + 180
+
+
+def test_a_run_in_which_fifty_items_in_a_row_are_refused_stops() -> None:
+    lm, seen = reading({0}, refused=True)
+    with pytest.raises(RequestRefused, match=r"none of the last 50 requests was answered; the last: not 50\n") as e:
+        list(scoring(lm).score_many(items(600)))
+    assert "Leave such items out, or before you run this again, try" in e.value.__notes__[0]
+    assert len(seen) == 51
+
+
+@pytest.mark.parametrize("refused", [True, False])
+def test_one_reply_that_is_read_in_fifty_is_enough_however_many_workers(refused: bool) -> None:
+    lm, _ = reading(range(0, 600, 50), workers=8, refused=refused)
+    verdicts = scores(scoring(lm).score_many(items(600)))
+    assert verdicts == [None if i % 50 else 50.0 for i in range(600)]
+
+
+def test_many_workers_stop_where_one_does() -> None:
+    lm, seen = reading({*range(100)}, workers=8)
+    with pytest.raises(UnreadableReply, match="none of the last 50 replies"):
+        list(scoring(lm).score_many(items(600)))
+    assert 200 <= len(seen) < 300  # some are under way
+
+
+def test_what_was_paid_for_before_is_not_counted_and_disarms_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "j.sqlite"
+    list(from_protocol(PROGRAM, reading(range(100))[0], journal=path).score_many(items(100)))
+    lm, seen = reading(())
+    with pytest.raises(UnreadableReply, match="none of the last 50 replies"):
+        list(from_protocol(PROGRAM, lm, journal=path).score_many(items(600)))
+    assert len(seen) == 100

@@ -36,8 +36,9 @@ LOCALLY = """
 A run stops after 2 failures of the endpoint in a row when nothing was answered yet, and after 5 otherwise (20 where the
 journal answered in between); of requests that were under way together, one failure counts. Its message
 says so, and how to go on: what was paid for is in the journal, and the same command asks only for the rest. It also
-stops (4) when the replies to its first 20 items cannot be read, not one of them, and the same command goes on behind
-them; and when each of the first 20 requests is refused.
+stops (4) when the replies to its first 20 items cannot be read, not one of them, or to 50 in a row later on, and the
+same command goes on behind them; and when each of the first 20 requests, or of 50 in a row later on, is refused. Only
+what is asked anew counts, in the order of the items; a reply that can be read begins the count anew.
 At the end of every other run a summary counts the reasons; each is in the row's column `unscored`.
 
 ## This machine
