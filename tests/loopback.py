@@ -5,6 +5,7 @@ Chat completions are answered by ``answer``; plain completions by ``complete``, 
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import socket
@@ -42,8 +43,9 @@ class Fault:
     """An error reply, or something that is no HTTP reply at all.
 
     ``how`` is ``"status"``, ``"reset"`` (connection reset in the middle of the body), ``"empty"`` (a 200 without a
-    body), ``"broken"`` (a 200 with half a JSON document) or ``"endless"`` (a body that goes on for as long as the
-    server does, a little at a time).
+    body), ``"broken"`` (a 200 with half a JSON document), ``"endless"`` (a body that goes on for as long as the
+    server does, a little at a time), ``"flood"`` (one that does so as fast as it is read) or ``"packed"`` (8 MiB of
+    blanks, compressed).
     """
 
     how: str = "status"
@@ -199,7 +201,11 @@ class _Handler(BaseHTTPRequestHandler):
         elif reply.how == "reset":
             self._reset()
         elif reply.how == "endless":
-            self._drip()
+            self._drip(b" ", 0.02)
+        elif reply.how == "flood":
+            self._drip(b" " * 2**16, 0)
+        elif reply.how == "packed":
+            self._send_bytes(200, gzip.compress(b" " * 2**23), {"Content-Encoding": "gzip"})
         elif reply.how == "empty":
             self._send_bytes(200, b"")
         elif reply.how == "broken":
@@ -221,13 +227,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(raw)
 
-    def _drip(self) -> None:
+    def _drip(self, piece: bytes, seconds: float) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        while not self.loopback.over.wait(0.02):
-            self.wfile.write(b"1\r\n \r\n")
+        while not self.loopback.over.wait(seconds):
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
             self.wfile.flush()
         self.close_connection = True
 

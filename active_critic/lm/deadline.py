@@ -5,19 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from typing import TypeVar
 
 from active_critic.lm.stopping import stoppable
 
 Result = TypeVar("Result")
+_GIVEN_UP: ContextVar[threading.Event | None] = ContextVar("given_up", default=None)
 
 
 def within(seconds: float, work: Callable[[], Result]) -> Result:
     """What the work comes to, if it does so in time.
 
     A client whose limit is the wait for the next byte hangs for ever at a server that sends one now and then. Work
-    that takes too long is left behind in a thread that does not keep the process alive.
+    that takes too long is left behind in a thread that does not keep the process alive; it may ask :func:`given_up`.
 
     Args:
         seconds: How long to wait.
@@ -26,14 +27,26 @@ def within(seconds: float, work: Callable[[], Result]) -> Result:
     Raises:
         TimeoutError: It took longer.
     """
-    done, thread = _prepared(work)
+    over = threading.Event()
+    before = _GIVEN_UP.set(over)
+    try:
+        done, thread = _prepared(work)
+    finally:
+        _GIVEN_UP.reset(before)
     thread.start()
     try:
         return done.result(seconds)
     except TimeoutError:
         if done.done():
             raise
+        over.set()
         raise TimeoutError(f"no whole reply within {seconds:g} seconds") from None
+
+
+def given_up() -> bool:
+    """Whether the work that this is called in was left behind."""
+    over = _GIVEN_UP.get()
+    return over is not None and over.is_set()
 
 
 def finished(work: Callable[[], Result]) -> Result:

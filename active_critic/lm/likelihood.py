@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import orjson
 
 from active_critic.errors import ContextOverflow, RequestRefused, UnreadableReply
+from active_critic.lm.body import EndlessReply, bounded_client
 from active_critic.lm.deadline import within
 from active_critic.lm.reply import possible
 from active_critic.records import Usage
@@ -219,6 +220,8 @@ def echoing(model: str, api_base: str, key: str | None, timeout: float) -> Weigh
     """
 
     def weigh(turns: Sequence[Turn], text: str) -> Likelihood:
+        import openai  # noqa: F401  loading it is no part of the time
+
         return within(timeout, lambda: exchange(turns, text))
 
     def exchange(turns: Sequence[Turn], text: str) -> Likelihood:
@@ -227,7 +230,13 @@ def echoing(model: str, api_base: str, key: str | None, timeout: float) -> Weigh
 
         prompt = "".join(f"{role.capitalize()}: {said}\n\n" for role, said in turns) + "Assistant:\n"
         try:
-            with openai.OpenAI(api_key=key or "none", base_url=api_base, max_retries=0, timeout=timeout) as client:
+            with openai.OpenAI(
+                api_key=key or "none",
+                base_url=api_base,
+                max_retries=0,
+                timeout=timeout,
+                http_client=bounded_client(),
+            ) as client:
                 # One token is written and passed over: some servers take 0 for "as many as fit".
                 answer: Any = client.completions.create(
                     model=model, prompt=prompt + text, max_tokens=1, temperature=0, echo=True, logprobs=1
@@ -246,7 +255,7 @@ def _failure(failure: Any) -> Exception:
     import openai
     from dspy.utils import exceptions as theirs
 
-    said = str(failure)
+    said = str(failure.__cause__ if isinstance(failure.__cause__, EndlessReply) else failure)
     status = getattr(failure, "status_code", None)
     if isinstance(failure, openai.APITimeoutError) or status in {408, 504}:
         kind = theirs.LMTimeoutError

@@ -14,6 +14,8 @@ from typing import Any
 
 import orjson
 
+from active_critic.lm.body import whole
+
 ALTERNATIVES = b'"top_logprobs"'
 NEVER = -9999.0
 """The log-probability of what has none, as OpenAI writes it; others write null, at which DSPy's client stumbles."""
@@ -50,7 +52,7 @@ def thinned(body: bytes) -> bytes:
 
 
 class Thinning:
-    """A transport for DSPy's own client: its usual one, but what comes is thinned.
+    """A transport for DSPy's own client: its usual one, but what comes is bounded (see ``body``) and thinned.
 
     Args:
         inner: The usual transport.
@@ -66,6 +68,5 @@ class Thinning:
     def stream(self, request: Any) -> Iterator[Any]:
         """Send a request; within the ``with`` block the reply can be read."""
         with self._inner.stream(request) as reply:
-            whole = reply.read
-            reply.read = lambda: thinned(whole())
+            reply.read = lambda: thinned(whole(reply))
             yield reply
