@@ -15,11 +15,17 @@ from typing import ClassVar
 
 from active_critic.errors import JournalError
 from active_critic.lm import stopping
+from active_critic.lm.opening import LOCAL_TIMEOUT
+from active_critic.lm.retrying import LONGEST_WAIT, RETRIES
 from active_critic.locks import OneAtATime
 from active_critic.paths import at_home
 
-LONGEST_TURN = 900.0
-"""Seconds for which another process is left alone with a question; after that it is asked here too."""
+LONGEST_TURN = (1 + RETRIES) * LOCAL_TIMEOUT + RETRIES * LONGEST_WAIT
+"""Seconds for which another process is left alone with a question; after that it is asked here too.
+
+As long as all attempts at it may take, unless the time-out is longer than any of our own. A process that ends lets go
+of its questions at once; only one that was stopped is waited for so long.
+"""
 PATIENCE = 30.0
 """Seconds for which a journal that another process holds is waited for."""
 _POLL = 0.02

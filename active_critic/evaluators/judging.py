@@ -179,7 +179,7 @@ class Run:
         where = f" for the {question} reading" if len(self.questions) > 1 else ""
         go_on = "Before you run this again, try"
         if begun:
-            go_on = "What was answered is kept. Leave out items that are refused, or before you run this again, try"
+            go_on = "Leave such items out, or before you run this again, try"
         failure: ModelError
         if isinstance(problem, UnreadableReply):
             said = f"none of the {which} replies{where} could be read; the last: {problem}"

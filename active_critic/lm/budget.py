@@ -116,7 +116,8 @@ class Account:
     most stay within the budget together; while only the calls under way are in its way, it waits for them. So calls,
     tokens and money are never exceeded. A reply of which the endpoint does not say what it took counts as the most that
     it may have taken, and so does a failed attempt that the provider may have answered all the same (a time-out, a
-    connection that broke, a reply that cannot be read); one that was refused or never sent counts as a call only.
+    connection that broke, a reply that cannot be read); one that was refused or never sent counts as a call only. An
+    answer that is of no use (no likelihood in it) counts like any reply.
     Time is looked at before a call begins: one that is under way is waited for.
 
     Args:
@@ -165,7 +166,7 @@ class Account:
 
         Args:
             most: Tokens and money that it may take at most; it counts as one call whatever comes of it. A
-                ``ModelError`` that may be billed counts as all of it.
+                ``ModelError`` counts as its ``usage`` where it has one, and as all of this where it may be billed.
 
         Raises:
             BudgetSpent: The budget does not allow it; nothing may be sent.
@@ -192,7 +193,10 @@ class Account:
         try:
             yield tell
         except ModelError as failure:
-            taken = most if failure.may_be_billed else taken
+            if isinstance(failure.usage, Usage):
+                tell(failure.usage)
+            elif failure.may_be_billed:
+                taken = most
             raise
         finally:
             with self._changed:

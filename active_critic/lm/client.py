@@ -333,12 +333,11 @@ class LanguageModel:
                 raise
             return replace(weighed, usage=usage)
 
-        messages = [list(turn) for turn in turns]
         asked = {
             "model": self.identity,
             "likelihood": text,
             "of": "each token",  # older journals hold only the sum, under a key without this
-            "messages": messages,
+            "messages": [list(turn) for turn in turns],
             "config": self.extensions,
         }
         return self._once(asked, Likelihood.from_json, pay)
@@ -393,9 +392,7 @@ class LanguageModel:
             return came
 
         response, usage = self._attempt(
-            send,
-            lambda came: usage_of(came, self._price),
-            lambda: at_most(request, self.context),
+            send, lambda came: usage_of(came, self._price), lambda: at_most(request, self.context)
         )
         return reply_from(response, usage)
 
@@ -431,6 +428,9 @@ class LanguageModel:
                     if error is None:
                         raise
                     error.sent = True
+                    if isinstance(paid := getattr(failure, "usage", None), Usage):  # it was answered, to no use
+                        self._count(paid)
+                        error.usage = replace(paid, calls=attempts)
                     raise error from None
                 usage = used(came)
                 tell(usage)

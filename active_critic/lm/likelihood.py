@@ -226,7 +226,7 @@ def echoing(model: str, api_base: str, key: str | None, timeout: float) -> Weigh
 
     def exchange(turns: Sequence[Turn], text: str) -> Likelihood:
         import openai
-        from dspy.utils.exceptions import LMProviderError
+        from dspy.utils.exceptions import LMProviderError, LMUnsupportedFeatureError
 
         prompt = "".join(f"{role.capitalize()}: {said}\n\n" for role, said in turns) + "Assistant:\n"
         try:
@@ -245,7 +245,11 @@ def echoing(model: str, api_base: str, key: str | None, timeout: float) -> Weigh
             raise _failure(failure) from None
         except ValueError as problem:
             raise LMProviderError(f"its answer is not JSON ({problem})") from None
-        return Likelihood.of(_echoed(answer, prompt, text), "prompt", _usage(answer))
+        try:
+            return Likelihood.of(_echoed(answer, prompt, text), "prompt", _usage(answer))
+        except (LMUnsupportedFeatureError, UnreadableReply) as useless:
+            useless.usage = _usage(answer)
+            raise
 
     return weigh
 

@@ -78,7 +78,7 @@ def compare(
     Raises:
         DataError: The examples cannot be used, or not at this level.
         FitError: An evaluator, a setting or another argument that is not there or cannot be.
-        ModelError: The model cannot be used at all, so that every method would fail.
+        ModelError: The model cannot be used at all, or no longer, so that every method would fail.
         JournalError: The journal cannot be read or written; what it holds is not asked again.
     """
     methods = resolve(evaluators, settings, seed=seed)

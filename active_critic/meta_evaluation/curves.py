@@ -78,7 +78,7 @@ def curve(
     Raises:
         DataError: The examples cannot be used, or are too few for the smallest size.
         FitError: An evaluator, a setting or another argument that is not there or cannot be.
-        ModelError: The model cannot be used at all.
+        ModelError: The model cannot be used at all, or no longer.
         JournalError: The journal cannot be read or written; what it holds is not asked again.
     """
     name, factory = _the_one(evaluator, settings, seed)

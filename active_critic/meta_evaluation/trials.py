@@ -19,6 +19,7 @@ from active_critic.errors import (
     EndpointDown,
     FitError,
     JournalError,
+    RateLimited,
     UnknownModel,
 )
 from active_critic.evaluators.base import JournalPath, Progress
@@ -33,8 +34,10 @@ from active_critic.meta_evaluation.splits import Split
 from active_critic.records import Usage, Verdict
 from active_critic.stats import agreement
 
-FOR_ALL = (AuthenticationFailed, BillingStopped, EndpointDown, UnknownModel)
+FOR_ALL = (AuthenticationFailed, BillingStopped, EndpointDown, RateLimited, UnknownModel)
 """Failures that would come to every method that needs the model."""
+GIVE_UP_AFTER = 2
+"""Splits in a row that such failures end, whichever methods they are of, after which all of it stops."""
 
 
 class Shared:
@@ -49,6 +52,7 @@ class Shared:
         model: The model, once a method has needed it.
         probing: What it cost to find out what the model can do.
         worked: Whether a method that needs the model has got through a split.
+        failed: Splits in a row in which one failed as all would.
     """
 
     def __init__(self, lm: Any, journal: JournalPath, *, budget: int | None = None) -> None:
@@ -56,6 +60,7 @@ class Shared:
         self.model: LanguageModel | None = None
         self.probing = Usage()
         self.worked = False
+        self.failed = 0
         self._journal_path = journal
         self._budget = budget
         self._journal: Journal | None = None
@@ -87,6 +92,25 @@ class Shared:
         meter = Meter(memory, budget=budget)
         with model.remembering(meter):
             yield model, meter
+
+    def count(self, name: str, problem: Exception | None) -> None:
+        """Take note of how a method that needs the model has got through a split: what went wrong, if anything did.
+
+        Raises:
+            ModelError: That, where other splits and methods would find the same.
+        """
+        self.worked |= problem is None
+        self.failed = self.failed + 1 if isinstance(problem, FOR_ALL) else 0
+        if not isinstance(problem, FOR_ALL) or (self.worked and self.failed < GIVE_UP_AFTER):
+            return
+        if self.worked:
+            check = self.model.check_command if self.model else "active-critic lm check"
+            problem.add_note(
+                f"Stopped after {self.failed} splits in a row that ended like this, the last of {name}. The same "
+                f"command goes on, and pays for nothing that the journal holds. Before you run it, try: {check}; "
+                f"where that works, leave {name} out"
+            )
+        raise problem
 
     def _opened(self) -> tuple[LanguageModel, Memory]:
         if self.model is None or self._memory is None:
@@ -195,7 +219,7 @@ def trial(
         progress: See ``evaluators.base.Progress``.
 
     Raises:
-        ModelError: The model cannot be used at all, and has not worked before.
+        ModelError: The model cannot be used at all: it has not worked before, or not in two splits in a row.
         JournalError: The journal cannot be read or written.
     """
     found = _Found()
@@ -222,13 +246,14 @@ def trial(
             except JournalError:  # what is paid for from here on would be lost
                 raise
             except Exception as problem:  # whatever it is: hours of other methods' work must not be lost with this one
-                if needed and not shared.worked and isinstance(problem, FOR_ALL):
-                    raise  # the other methods would find the same
+                if needed:
+                    shared.count(name, problem)
                 reason = _reason(problem)
                 found.failures.append(Failure(number, stage, type(problem).__name__, reason))
                 verdicts = [Verdict(unscored=f"{stage}: {reason}") for _ in hidden]
             else:
-                shared.worked |= needed
+                if needed:
+                    shared.count(name, None)
             if stage == "fit":
                 found.fit = found.fit + meter.lap()
             else:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Container
 from pathlib import Path
 
 import pytest
-from loopback import Fault, Loopback
+from loopback import Fault, Loopback, echoing
 from test_base import PROGRAM, items, judging, scores, scoring
 
-from active_critic.errors import EndpointDown, RequestRefused, UnreadableReply
+from active_critic.errors import EndpointDown, ModelError, RequestRefused, UnreadableReply
 from active_critic.evaluators import from_protocol
+from active_critic.evaluators.judging import Judge, Run
 from active_critic.lm import LanguageModel, open_lm
+from active_critic.records import Example, Verdict
 
 
 def test_an_endpoint_that_is_down_from_the_start_costs_many_workers_two_probes(loopback: Loopback) -> None:
@@ -91,7 +94,7 @@ def test_a_run_in_which_fifty_items_in_a_row_are_refused_stops() -> None:
     lm, seen = reading({0}, refused=True)
     with pytest.raises(RequestRefused, match=r"none of the last 50 requests was answered; the last: not 50\n") as e:
         list(scoring(lm).score_many(items(600)))
-    assert "What was answered is kept. Leave out items that are refused" in e.value.__notes__[0]
+    assert "Leave such items out, or before you run this again, try" in e.value.__notes__[0]
     assert len(seen) == 51
 
 
@@ -116,3 +119,34 @@ def test_what_was_paid_for_before_is_not_counted_and_disarms_nothing(tmp_path: P
     with pytest.raises(UnreadableReply, match="none of the last 50 replies"):
         list(from_protocol(PROGRAM, lm, journal=path).score_many(items(600)))
     assert len(seen) == 100
+
+
+class Weighing(Judge):
+    """Asks for a likelihood and nothing else."""
+
+    def __init__(self, lm: LanguageModel) -> None:
+        self.lm = lm
+
+    def answer(self, question: str, example: Example, *, explain: bool) -> object:
+        return self.lm.likelihood([("user", example.source)], example.response)
+
+    def verdict(self, example: Example, answers: object) -> Verdict:
+        raise AssertionError("nothing was answered")
+
+
+@pytest.mark.parametrize(("value", "kind"), [(math.nan, UnreadableReply), (None, RequestRefused)])
+def test_a_run_stops_where_no_likelihood_is_one_and_says_nothing_of_kept_replies(
+    loopback: Loopback, value: float | None, kind: type[ModelError]
+) -> None:
+    loopback.complete = echoing(lambda _: value)
+    lm = open_lm("openai/x", api_base=loopback.api_base)
+    run = Run(Weighing(lm), explain=False, lm=lm)
+
+    def ask() -> None:
+        for item, number in zip(items(100), run.numbers, strict=False):
+            run.ask("overall", item, {}, number)
+
+    with pytest.raises(kind, match="none of the first 20") as caught:
+        ask()
+    assert loopback.calls == 20
+    assert "kept" not in caught.value.__notes__[0]

@@ -110,6 +110,27 @@ def test_a_question_that_another_process_asks_is_waited_for(
             assert journal.recall("held") == "its reply"
 
 
+def test_a_process_whose_attempts_all_take_their_whole_time_is_left_alone(
+    holding: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+
+    def wait(seconds: float) -> None:
+        nonlocal now
+        now += 60
+        if now == 4 * 900 + 3 * 60 - 60:  # an embedded model's time-out, and a minute before each retry
+            assert holding.stdin is not None
+            assert holding.stdout is not None
+            holding.stdin.write("\n")
+            holding.stdin.flush()
+            assert holding.stdout.readline() == "let go\n"
+
+    monkeypatch.setattr("active_critic.journal.time.sleep", wait)
+    monkeypatch.setattr("active_critic.journal.time.monotonic", lambda: now)
+    with Journal(tmp_path / "j.sqlite") as journal, journal.asking("held"):
+        assert journal.recall("held") == "its reply"
+
+
 def test_a_question_of_a_killed_process_is_asked_by_the_next(
     holding: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

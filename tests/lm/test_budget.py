@@ -9,9 +9,17 @@ from dspy.lm15 import Message, Response
 from dspy.lm15 import Usage as DspyUsage
 from hypothesis import given
 from hypothesis import strategies as st
-from loopback import Fault, Say
+from loopback import Fault, Say, echoing
 
-from active_critic.errors import BudgetSpent, DataError, EndpointDown, ModelError, RateLimited, RequestRefused
+from active_critic.errors import (
+    BudgetSpent,
+    DataError,
+    EndpointDown,
+    ModelError,
+    RateLimited,
+    RequestRefused,
+    UnreadableReply,
+)
 from active_critic.journal import Journal
 from active_critic.lm import Budget, Capabilities, LanguageModel, open_lm, scripted_lm
 from active_critic.lm.budget import Account, at_most
@@ -266,6 +274,30 @@ def test_a_likelihood_is_paid_from_a_budget_of_money_by_its_tokens() -> None:
         lm.likelihood([("user", f"question {number}")], "x" * 2000)  # takes 0.001, and may take 0.0021
     with pytest.raises(BudgetSpent, match=r"\$0\.0080 is used"):
         lm.likelihood([("user", "question 9")], "x" * 2000)
+
+
+@pytest.mark.parametrize("says", [True, False], ids=["says what it took", "does not say"])
+@pytest.mark.parametrize("value", [float("nan"), None], ids=["NaN", "null"])
+def test_an_answer_without_the_likelihood_is_paid_from_it_like_any_reply(loopback, value, says) -> None:
+    def complete(body):
+        document = echoing(lambda _: value)(body)
+        return {**document, "usage": {"prompt_tokens": 99, "completion_tokens": 1} if says else None}
+
+    loopback.complete = complete
+    lm = open_lm("openai/x", api_base=loopback.api_base, budget="1000 tokens")
+
+    def weigh_all() -> None:
+        for number in range(60):
+            with pytest.raises((UnreadableReply, RequestRefused)) as caught:
+                lm.likelihood([("user", f"question {number:02}")], "a lake")
+            assert caught.value.sent
+            assert caught.value.usage == Usage(calls=1, **took)
+
+    took = {"prompt_tokens": 99, "completion_tokens": 1} if says else {}
+    with pytest.raises(BudgetSpent):
+        weigh_all()
+    assert loopback.calls == 10  # of 100 tokens, or of the 97 that one may take at most
+    assert lm.usage == Usage(calls=10, **{name: 10 * figure for name, figure in took.items()})
 
 
 def test_what_comes_through_dspy_is_paid_from_it_too() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from compared import QUICK, Asking, asking, examples, longer, model, noisy
 from active_critic import errors
 from active_critic.meta_evaluation import compare
 from active_critic.meta_evaluation.metering import ForNow
+from active_critic.meta_evaluation.methods import resolve
 
 
 def test_a_budget_is_exact_for_each_method_and_leaves_the_others_alone() -> None:
@@ -74,18 +76,57 @@ def test_without_resamples_nothing_is_said_of_chance() -> None:
     assert "Not to be told" not in said
 
 
-@pytest.mark.parametrize("kind", [errors.AuthenticationFailed, errors.UnknownModel, errors.BillingStopped])
-def test_a_failure_that_all_would_share_stops_at_once_until_something_worked(kind) -> None:
-    def fails(data):
-        raise kind("no")
+FOR_ALL = [
+    errors.AuthenticationFailed,
+    errors.BillingStopped,
+    errors.EndpointDown,
+    errors.RateLimited,
+    errors.UnknownModel,
+]
 
+
+def failing(kind, *splits):
+    """Fails in these of its splits, counted from 0."""
+    begun = itertools.count()
+
+    def fails(data):
+        if next(begun) in splits:
+            raise kind("no")
+
+    return fails
+
+
+@pytest.mark.parametrize("kind", FOR_ALL)
+def test_a_failure_that_all_would_share_stops_at_once_until_something_worked(kind) -> None:
     asked: list[str] = []
-    with pytest.raises(kind):
-        compare(examples(), {"a": asking("a", fails=fails), "b": asking("b")}, model(asked), **QUICK)
+    with pytest.raises(kind) as caught:
+        compare(examples(), {"a": asking("a", fails=failing(kind, 0)), "b": asking("b")}, model(asked), **QUICK)
     assert asked == []
-    found = compare(examples(), {"b": asking("b"), "a": asking("a", fails=fails)}, model(), **QUICK)
-    assert len(found["a"].failures) == 3
-    assert found["a"].undefined == "no"
+    assert not hasattr(caught.value, "__notes__")
+    found = compare(examples(), {"b": asking("b"), "a": asking("a", fails=failing(kind, 0, 2))}, model(), **QUICK)
+    assert [(failure.split, failure.reason) for failure in found["a"].failures] == [(0, "no"), (2, "no")]
+
+
+@pytest.mark.parametrize("kind", FOR_ALL)
+def test_two_splits_in_a_row_that_end_as_all_would_stop_everything(kind) -> None:
+    asked: list[str] = []
+    methods = {
+        "b": asking("b"),
+        "a": asking("a", fails=failing(kind, 2)),
+        "surface": resolve(["surface"])["surface"],  # asks no model, and so tells nothing of it
+        "c": asking("c", fails=failing(kind, 0, 1, 2)),
+    }
+    with pytest.raises(kind) as caught:
+        compare(examples(), methods, model(asked), **QUICK)
+    (note,) = caught.value.__notes__
+    assert "2 splits in a row that ended like this, the last of c" in note
+    assert "Before you run it, try: active-critic lm check scripted; where that works, leave c out" in note
+    assert not any(question.startswith("c") for question in asked)
+
+
+def test_failures_of_one_method_s_own_do_not_add_up() -> None:
+    methods = {"b": asking("b"), "a": asking("a", fails=failing(errors.FitError, 0, 1, 2))}
+    assert len(compare(examples(), methods, model(), **QUICK)["a"].failures) == 3
 
 
 def test_a_method_that_says_one_thing_only_has_no_coefficient_and_that_is_no_error() -> None:
