@@ -27,11 +27,11 @@ from active_critic.examples import (
     split,
 )
 from active_critic.fields import COLUMNS, Given, checked, not_there, resolve
-from active_critic.files import BadRow
+from active_critic.files import BadRow, is_delimited
 from active_critic.records import Example, Scale
 from active_critic.scales import USUAL_SCALES, Rated, infer_scale, own_scale, unused_scale
 from active_critic.sources import Item, Source
-from active_critic.writing import RecordWriter, merge_record
+from active_critic.writing import RecordWriter, merge_record, unguarded
 
 __all__ = [
     "COLUMNS",
@@ -100,7 +100,7 @@ def read_examples(
         raise DataError("there are no examples", path=path)
     chosen, notes = resolve(rows, checked(fields), scored=scored, path=path)
     notes.extend(stream.notes)
-    reader = _Reader(chosen, scored, stream.decimal_comma)
+    reader = _Reader(chosen, scored, stream.decimal_comma, is_delimited(stream.path))
     examples: list[Example] = []
     empty: list[BadRow] = []
     for row, record in rows:
@@ -111,6 +111,7 @@ def read_examples(
             empty.append(example)
         else:
             raise example.error(path)
+    notes.extend(reader.notes)
     if len(empty) == 1:
         raise empty[0].error(path)
     if empty:
@@ -154,6 +155,7 @@ class Items(Iterator["Example | BadRow"]):
     Attributes:
         fields: The column of every field that has one.
         decimal_comma: As for ``Examples``.
+        delimited: Whether they come from CSV or TSV.
     """
 
     def __init__(
@@ -162,6 +164,7 @@ class Items(Iterator["Example | BadRow"]):
         self._rows, self._reader, self._source = rows, reader, source
         self.fields = MappingProxyType(dict(reader.fields))
         self.decimal_comma = source.decimal_comma
+        self.delimited = is_delimited(source.path)
         self._unseen = {name: reader.fields[name] for name in asked}
         self._ended = False
         self._notes = tuple(notes)
@@ -185,6 +188,7 @@ class Items(Iterator["Example | BadRow"]):
         said = [*self._notes, *self._source.notes]
         unread = self._reader.unread
         if self._ended:
+            said += self._reader.notes
             said += [f"no row has a column {column!r} to take the {name} from" for name, column in self._unseen.items()]
             if unread.count:
                 rows = f"{unread.count:,} rows have" if unread.count > 1 else "1 row has"
@@ -215,16 +219,17 @@ def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> It
     if readable:
         whole = len(head) < _PEEK
         chosen, notes = resolve(readable, chosen, scored=False, path=stream.path, whole=whole, fixed=stream.fixed)
-    reader = _Reader(chosen, False, stream.decimal_comma)
+    reader = _Reader(chosen, False, stream.decimal_comma, is_delimited(stream.path))
     return Items(itertools.chain(head, stream), reader, checked(fields), notes, stream)
 
 
 @dataclass(slots=True)
 class _Unread:
-    """Scores that are no numbers: how many rows have them, and what is wrong with the first."""
+    """Scores that are no numbers: how many rows have them, and what is wrong with the first; and apostrophes."""
 
     count: int = 0
     first: str = ""
+    apostrophes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,12 +240,15 @@ class _Reader:
         fields: Column by field.
         scored: Whether a row cannot be used where its score is none.
         decimal_comma: Whether ``3,5`` is a number.
-        unread: The scores that could not be read and were passed over.
+        delimited: Whether rows come from CSV or TSV, in which an apostrophe before what would be a formula is no part
+            of the text.
+        unread: What was passed over.
     """
 
     fields: Mapping[str, str]
     scored: bool
     decimal_comma: bool
+    delimited: bool
     unread: _Unread = field(default_factory=_Unread)
 
     def example(self, row: int, given: Given) -> Example | BadRow:
@@ -251,6 +259,9 @@ class _Reader:
         for name in _TEXTS:
             column = self.fields.get(name)
             cell = getattr(made, name) if made else None if column is None else cell_at(kept, column)
+            if self.delimited and made is None and column in kept and isinstance(cell, str):
+                self.unread.apostrophes += cell != unguarded(cell)
+                cell = unguarded(cell)
             try:
                 values[name] = _READERS.get(name, text_in)(cell)
             except ValueError as problem:
@@ -275,6 +286,14 @@ class _Reader:
         values["source"] = values["source"] or ""
         aspects = made.aspects if made else aspects_in(kept, decimal_comma=self.decimal_comma)
         return Example(**values, aspects=aspects, record=kept, row=row)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know of texts."""
+        if not (count := self.unread.apostrophes):
+            return []
+        texts = f"{count:,} texts are" if count > 1 else "1 text is"
+        return [f"{texts} read without the apostrophe that keeps a spreadsheet from taking =, +, - or @ for a formula"]
 
     def ratings(self, examples: Iterable[Example]) -> list[Rated]:
         """The numbers that the scores were made of."""

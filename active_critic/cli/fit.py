@@ -377,12 +377,13 @@ def _write_rest(path: Path, held_back: Examples) -> None:
 
 
 def _write_rows(path: Path, held_back: Examples) -> None:
+    from active_critic.files import is_delimited
     from active_critic.writing import RecordWriter
 
     # Rows of JSON Lines may differ in their columns; a header holds them all.
     columns = dict.fromkeys(name for example in held_back for name in example.record)
-    comma = held_back.decimal_comma
-    with RecordWriter(path, guarded=(), decimal_comma=comma) as writer:  # an apostrophe would make a text another one
+    comma, heads = held_back.decimal_comma, not is_delimited(held_back.path)
+    with RecordWriter(path, guarded=(), heads=heads, decimal_comma=comma) as writer:
         fill = dict.fromkeys(columns) if writer.kind in {".csv", ".tsv"} else {}
         for example in held_back:
             writer.write({**fill, **example.record})

@@ -63,6 +63,7 @@ def suggest(
     from active_critic.data import read_examples, unread_score
     from active_critic.evaluators import from_protocol, load_protocol
     from active_critic.evaluators.base import NO_MODEL
+    from active_critic.files import is_delimited
     from active_critic.records import Usage
     from active_critic.suggesting import Pool
     from active_critic.writing import RecordWriter
@@ -87,7 +88,8 @@ def suggest(
     started = time.monotonic()
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
-        how_written: dict[str, Any] = {"guarded": set(ADDED), "decimal_comma": data.decimal_comma}
+        how_written: dict[str, Any] = {"guarded": set(ADDED), "heads": not is_delimited(data.path)}
+        how_written |= {"decimal_comma": data.decimal_comma}
         writer = stack.enter_context(RecordWriter(out, **how_written)) if out and not estimate else None
         options = common.model_options(api_base, api_key_env, context, strict, workers)
         how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
