@@ -28,11 +28,11 @@ from active_critic.examples import (
     split,
 )
 from active_critic.fields import COLUMNS, Given, checked, not_there, resolve
-from active_critic.files import BadRow
+from active_critic.files import BadRow, is_delimited
 from active_critic.records import Example, Scale
 from active_critic.scales import USUAL_SCALES, Rated, infer_scale, own_scale, unused_scale
 from active_critic.sources import Item, Source
-from active_critic.writing import RecordWriter, merge_record
+from active_critic.writing import RecordWriter, merge_record, unguarded
 
 __all__ = [
     "COLUMNS",
@@ -101,7 +101,7 @@ def read_examples(
         raise DataError("there are no examples", path=path)
     chosen, notes = resolve(rows, checked(fields), scored=scored, path=path)
     notes.extend(stream.notes)
-    reader = _Reader(chosen, scored, stream.decimal_comma)
+    reader = _Reader(chosen, scored, stream.decimal_comma, is_delimited(stream.path))
     examples: list[Example] = []
     empty: list[BadRow] = []
     for row, record in rows:
@@ -112,6 +112,7 @@ def read_examples(
             empty.append(example)
         else:
             raise example.error(path)
+    notes.extend(reader.notes)
     if len(empty) == 1:
         raise empty[0].error(path)
     if empty:
@@ -158,6 +159,7 @@ class Items(Iterator["Example | BadRow"]):
     Attributes:
         fields: The column of every field that has one.
         decimal_comma, bom: As for ``Examples``.
+        delimited: Whether they come from CSV or TSV.
     """
 
     def __init__(
@@ -166,6 +168,7 @@ class Items(Iterator["Example | BadRow"]):
         self._rows, self._reader, self._source = rows, reader, source
         self.fields = MappingProxyType(dict(reader.fields))
         self.decimal_comma, self.bom = source.decimal_comma, source.bom
+        self.delimited = is_delimited(source.path)
         self._unseen = {name: reader.fields[name] for name in asked}
         self._ended = False
         self._notes = tuple(notes)
@@ -189,6 +192,7 @@ class Items(Iterator["Example | BadRow"]):
         seen = self._reader.seen
         said = [*self._notes, *self._source.notes, *seen.blank_sources()]
         if self._ended:
+            said += self._reader.notes
             said += [f"no row has a column {column!r} to take the {name} from" for name, column in self._unseen.items()]
         if seen.unread:
             rows = f"{seen.unread:,} rows have" if seen.unread > 1 else "1 row has"
@@ -219,7 +223,7 @@ def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> It
     if readable:
         whole = len(head) < _PEEK
         chosen, notes = resolve(readable, chosen, scored=False, path=stream.path, whole=whole, fixed=stream.fixed)
-    reader = _Reader(chosen, False, stream.decimal_comma)
+    reader = _Reader(chosen, False, stream.decimal_comma, is_delimited(stream.path))
     return Items(itertools.chain(head, stream), reader, checked(fields), notes, stream)
 
 
@@ -233,6 +237,7 @@ class _Seen:
         sources: How many rows have a source.
         blank: The first rows that have none.
         blanks: How many have none.
+        apostrophes: How many cells had one before what would be a formula.
     """
 
     unread: int = 0
@@ -240,6 +245,7 @@ class _Seen:
     sources: int = 0
     blank: list[int] = field(default_factory=list)
     blanks: int = 0
+    apostrophes: int = 0
 
     def source(self, row: int, text: str | None) -> None:
         """Count the source of a row."""
@@ -267,11 +273,14 @@ class _Reader:
         scored: Whether a row cannot be used where its score is none.
         decimal_comma: Whether ``3,5`` is a number.
         seen: What it came across.
+        delimited: Whether rows come from CSV or TSV, in which an apostrophe before what would be a formula is no part
+            of the text.
     """
 
     fields: Mapping[str, str]
     scored: bool
     decimal_comma: bool
+    delimited: bool
     seen: _Seen = field(default_factory=_Seen)
 
     def example(self, row: int, given: Given) -> Example | BadRow:
@@ -282,6 +291,9 @@ class _Reader:
         for name in _TEXTS:
             column = self.fields.get(name)
             cell = getattr(made, name) if made else None if column is None else cell_at(kept, column)
+            if self.delimited and made is None and column in kept and isinstance(cell, str):
+                self.seen.apostrophes += cell != unguarded(cell)
+                cell = unguarded(cell)
             try:
                 values[name] = _READERS.get(name, text_in)(cell)
             except ValueError as problem:
@@ -307,6 +319,14 @@ class _Reader:
         values["source"] = values["source"] or ""
         aspects = made.aspects if made else aspects_in(kept, decimal_comma=self.decimal_comma)
         return Example(**values, aspects=aspects, record=kept, row=row)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know of texts."""
+        if not (count := self.seen.apostrophes):
+            return []
+        texts = f"{count:,} texts are" if count > 1 else "1 text is"
+        return [f"{texts} read without the apostrophe that keeps a spreadsheet from taking =, +, - or @ for a formula"]
 
     def ratings(self, examples: Iterable[Example]) -> list[Rated]:
         """The numbers that the scores were made of."""

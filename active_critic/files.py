@@ -102,6 +102,11 @@ def file_kind(path: Path, known: tuple[str, ...]) -> tuple[str, bool]:
     return kind[0], gzipped
 
 
+def is_delimited(path: str | None) -> bool:
+    """Whether a file is CSV or TSV, by its name."""
+    return path is not None and path.lower().removesuffix(".gz").endswith(tuple(DELIMITERS))
+
+
 class Records(Iterator[Row | BadRow]):
     """The rows of a file, one at a time.
 

@@ -27,6 +27,7 @@ UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e
 """What may drive a terminal: control characters, and those that change the direction of what follows."""
 _FORMULA = frozenset("=+-@\t\r＝＋－＠")
 """What a text that a spreadsheet runs begins with; in some languages the full-width signs do, too."""
+_HEAD = re.compile(f"'*[{re.escape(''.join(sorted(_FORMULA)))}]")
 _LATER = r'(?<=[{}])(?="*[=+\-@＝＋－＠])|(?<=[\r\n])(?="*(?:[=@＝＠]|[+\-＋－](?! )))'
 """Where a spreadsheet that takes these for the separators would begin a cell that runs. Excel separates by what its
 language says, and then quotes inside a line count for nothing. The bullets of a list are left as they are."""
@@ -47,6 +48,11 @@ def merge_record(record: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[
     return {**merged, **verdict}
 
 
+def unguarded(text: str) -> str:
+    """A text out of CSV or TSV without the apostrophe that a :class:`RecordWriter` puts before a formula."""
+    return text[1:] if text[:1] == "'" and _HEAD.match(text) else text
+
+
 class RecordWriter:
     """Writes records to ``.jsonl``, ``.json``, ``.csv`` or ``.tsv``, each also ``.gz``, one at a time.
 
@@ -57,8 +63,9 @@ class RecordWriter:
 
     Args:
         path: Where the finished file shall be.
-        guarded: The only columns in which texts are kept from running as formulas; None: all. What is in other columns
-            is written as it is, so that it can be read back.
+        guarded: The only columns in which texts are kept from running as formulas wherever they may; None: all. What
+            is in other columns, and their names, is written as it is, so that it can be read back,
+        heads: or with an apostrophe at the beginning, which :func:`unguarded` takes off again.
         decimal_comma: Whether numbers of the user's have commas: then so have those of CSV and TSV, and semicolons
             separate the cells of a CSV. Numbers inside of JSON text keep their points.
         bom: Whether CSV and TSV begin with a byte order mark, by which Excel knows UTF-8.
@@ -73,11 +80,13 @@ class RecordWriter:
         path: str | Path,
         *,
         guarded: Collection[str] | None = None,
+        heads: bool = False,
         decimal_comma: bool = False,
         bom: bool = False,
     ) -> None:
         self.path = Path(path)
         self.guarded = guarded
+        self.heads = heads
         self.decimal_comma, self.bom = decimal_comma, bom
         self._end = self.path.resolve()  # behind a link, the file that it names
         self.partial = self._end.with_name(self._end.name + ".partial")
@@ -156,9 +165,12 @@ class RecordWriter:
         text = _cell(value)
         if isinstance(value, float) and self.decimal_comma:
             return text.replace(".", ",")
-        if isinstance(value, bool | int | float) or (self.guarded is not None and column not in self.guarded):
+        if isinstance(value, bool | int | float):
             return text
-        runs = text[:1] in _FORMULA and not NUMBER.fullmatch(text)
+        number = NUMBER.fullmatch(text)
+        if self.guarded is not None and column not in self.guarded:
+            return f"'{text}" if self.heads and _HEAD.match(text) and not number else text
+        runs = text[:1] in _FORMULA and not number
         others = "".join(sorted(SEPARATORS - {self._delimiter}))
         return re.sub(_LATER.format(others), "'", f"'{text}" if runs else text)
 

@@ -154,7 +154,9 @@ def parse_fields(given: list[str] | None) -> dict[str, str]:
 
 def as_read(data: Examples) -> dict[str, Any]:
     """How tables are to be written for whoever wrote the examples, as arguments of ``RecordWriter``."""
-    return {"decimal_comma": data.decimal_comma, "bom": data.bom}
+    from active_critic.files import is_delimited
+
+    return {"decimal_comma": data.decimal_comma, "bom": data.bom, "heads": not is_delimited(data.path)}
 
 
 def check_train(train: float | None) -> None:

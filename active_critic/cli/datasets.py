@@ -135,7 +135,7 @@ def get(
     card = card_of(name)
     target = out or Path(f"{card.name}.jsonl")
     common.refuse_same(target, source)
-    writer = RecordWriter(target, guarded=())  # an apostrophe would make a text another one
+    writer = RecordWriter(target, guarded=())  # an apostrophe would make a text another one for other readers
     if target.is_dir():
         raise OutputError(f"{target} is a folder; name a file in it with --out")
     if target.exists() and not force:

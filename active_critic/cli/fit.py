@@ -379,7 +379,6 @@ def _write_rows(path: Path, held_back: Examples) -> None:
 
     # Rows of JSON Lines may differ in their columns; a header holds them all.
     columns = dict.fromkeys(name for example in held_back for name in example.record)
-    # An apostrophe would make a text another one.
     with RecordWriter(path, guarded=(), **common.as_read(held_back)) as writer:
         fill = dict.fromkeys(columns) if writer.kind in {".csv", ".tsv"} else {}
         for example in held_back:

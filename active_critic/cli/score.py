@@ -251,12 +251,14 @@ class _File(_Sink):
         from active_critic.data import RecordWriter
         from active_critic.records import Verdict
 
-        # The item's own columns are the user's data and stay as they are; an apostrophe would make them another text.
+        # The item's own columns are the user's data. Those of a spreadsheet stay as they are, formulas or not; of
+        # others, an apostrophe keeps texts from becoming formulas, which is no part of them when they are read again.
         self._writer = RecordWriter(path, guarded=set(Verdict(unscored="").to_dict()))
         self.needs_header = self._writer.kind in {".csv", ".tsv"}
 
     def as_read(self, items: Items) -> None:
         self._writer.decimal_comma, self._writer.bom = items.decimal_comma, items.bom
+        self._writer.heads = not items.delimited
 
     def __enter__(self) -> _Sink:
         self._writer.__enter__()

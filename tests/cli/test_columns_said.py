@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from conftest_cli import FIT, opener, refuse, rows, write
 
+from active_critic.data import read_examples
+
 
 def renamed(**more: Any) -> list[dict[str, Any]]:
     """Examples whose source has a name that is not recognised."""
@@ -60,11 +62,18 @@ def test_a_labelled_score_that_is_none_is_named(run: Any, surface: Path, tmp_pat
     assert "l.jsonl, row 3, column 'rating': the score '4/5' is not a number" in done.err
 
 
-def test_what_is_held_back_is_written_as_it_was_read(run: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_what_is_held_back_is_read_again_as_it_was(run: Any, tmp_path: Path, kind: str) -> None:
     made = rows(12)
     for row, start in zip(made, ["- ", "@anna ", "=1+1 ", "+1 "] * 3, strict=True):
         row["response"] = start + row["response"]
     items = write(tmp_path / "i.jsonl", made)
+    if kind == "csv":
+        items = tmp_path / "i.csv"
+        with items.open("w", newline="") as file:
+            table = csv.DictWriter(file, made[0])
+            table.writeheader()
+            table.writerows(made)
     done = run(
         *("fit", items, "--evaluator", "surface", "--scale", "1..5", "-o", "p.json", "--train", 0.5),
         *("--rest", "rest.csv"),
@@ -72,9 +81,12 @@ def test_what_is_held_back_is_written_as_it_was_read(run: Any, tmp_path: Path) -
     )
     assert done.code == 0, done.err
     with Path("rest.csv").open(newline="") as file:
-        held_back = {row["response"] for row in csv.DictReader(file)}
+        written = {row["response"] for row in csv.DictReader(file)}
+    texts = {row["response"] for row in made}
+    assert written <= (texts if kind == "csv" else {f"'{text}" for text in texts})  # of a spreadsheet, as it stood
+    held_back = {example.response for example in read_examples("rest.csv")}
     assert held_back
-    assert held_back <= {row["response"] for row in made}
+    assert held_back <= texts
 
 
 def test_verdicts_are_not_taken_for_human_scores(run: Any, surface: Path, tmp_path: Path) -> None:

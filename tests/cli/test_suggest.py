@@ -90,7 +90,7 @@ def test_a_table_has_all_columns_of_ragged_rows_and_runs_no_formula(run, surface
     with Path("next.csv").open(newline="") as file:
         table = list(csv.DictReader(file))
     assert set(table[0]) >= {"predicted", "suggested_because", *(f"own{i}" for i in range(6))}
-    assert {row["id"] for row in table} == {f"=e{i}" for i in range(6)}  # the user's own columns stay as they are
+    assert {row["id"] for row in table} == {f"'=e{i}" for i in range(6)}
 
 
 def test_run_again_nothing_is_paid_twice(run, program, pool, examples) -> None:

@@ -379,10 +379,16 @@ SECURITY = (
     ),
     Local(
         "a formula in what a model says, in CSV or TSV",
-        "gets an apostrophe, at the beginning and behind what a spreadsheet of another language takes for a "
-        "separator; the item's own columns are written as they were read, so a formula in them stays one",
+        "gets an apostrophe, at the beginning and behind what a spreadsheet of another language takes for a separator",
         "",
-        "security/test_outputs.py::test_formulas_of_the_model_do_not_run_and_the_users_texts_stay_as_they_are",
+        "security/test_outputs.py::test_formulas_of_the_model_do_not_run_and_a_spreadsheets_cells_stay_as_they_are",
+    ),
+    Local(
+        "a formula in an item's own columns or their names, in CSV or TSV",
+        "from CSV or TSV it is written as it was, and so stays one; from another format it gets a leading apostrophe, "
+        "which is taken off where the file is read again",
+        "",
+        "security/test_outputs.py::test_what_was_no_spreadsheet_becomes_none_that_runs_and_is_read_again_as_it_was",
     ),
     Local(
         "a formula in any other table (`compare`, `agreement`)",

@@ -15,10 +15,11 @@ from simulated import simulated_lm
 
 from active_critic import errors, store
 from active_critic.cli import main
+from active_critic.data import iter_examples, read_examples
 from active_critic.files import BadRow, iter_records
 from active_critic.lm import scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading
-from active_critic.records import Scale
+from active_critic.records import Example, Scale
 from active_critic.writing import RecordWriter
 
 FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "＝1+1", '=HYPERLINK("http://x","y")']
@@ -39,23 +40,75 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
 
 
+def answer(turns: list[Any]) -> str:
+    formula = FORMULAS[int(turns[-1][1].split("text ")[1].split()[0])]
+    return json.dumps({"overall": 4, "justification": f"{formula} so", "advice": formula})
+
+
+def written(name: str) -> list[dict[str, Any]]:
+    return [row[1] for row in iter_records(name) if not isinstance(row, BadRow)]
+
+
+ROWS = [{"id": f"{n}", "response": f"{formula} text {n}", "=odd": formula} for n, formula in enumerate(FORMULAS)]
+
+
 @pytest.mark.parametrize("name", ["s.csv", "s.tsv"])
-def test_formulas_of_the_model_do_not_run_and_the_users_texts_stay_as_they_are(name: str) -> None:
+def test_formulas_of_the_model_do_not_run_and_a_spreadsheets_cells_stay_as_they_are(name: str) -> None:
     store.save(PROGRAM, "p.json")
-    rows = [{"id": f"{n}", "response": f"text {n}", "=odd": formula} for n, formula in enumerate(FORMULAS)]
-    Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-    def answer(turns: list[Any]) -> str:
-        formula = FORMULAS[int(turns[-1][1].split("text ")[1].split()[0])]
-        return json.dumps({"overall": 4, "justification": f"{formula} so", "advice": formula})
-
-    assert main(["score", "p.json", "items.jsonl", "-o", name, "-q"], opener=lambda *_, **__: scripted_lm(answer)) == 0
-    read = [row[1] for row in iter_records(name) if not isinstance(row, BadRow)]
-    assert [{column: record[column] for column in rows[0]} for record in read] == rows
+    with RecordWriter("items.csv", guarded=()) as writer:
+        for row in ROWS:
+            writer.write(row)
+    assert main(["score", "p.json", "items.csv", "-o", name, "-q"], opener=lambda *_, **__: scripted_lm(answer)) == 0
+    read = written(name)
+    assert [{column: record[column] for column in ROWS[0]} for record in read] == ROWS
     for record in read:
         for column in ("explanation", "advice"):
             assert record[column][0] == "'" or record[column][0] not in "=+-@\t\r＝"
         assert record["score"] == "4.0"
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.tsv.gz"])
+def test_what_was_no_spreadsheet_becomes_none_that_runs_and_is_read_again_as_it_was(name: str) -> None:
+    store.save(PROGRAM, "p.json")
+    Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    asked: list[str] = []
+
+    def kept(turns: list[Any]) -> str:
+        asked.append(turns[-1][1])
+        return answer(turns)
+
+    for items, out in (("items.jsonl", name), (name, "again.csv"), (name, "again.jsonl")):
+        command = ["score", "p.json", items, "-o", out, "--journal", "none"]
+        assert main(command, opener=lambda *_, **__: scripted_lm(kept)) == 0
+    for record in [*written(name), *written("again.csv")]:
+        assert not [cell for cell in (*record, *record.values()) if cell[:1] in set("=+-@\t\r＝")]
+    assert sorted(asked) == sorted(asked[: len(ROWS)] * 3)
+
+
+@given(texts=st.lists(st.text("'=+-@＝\t\r\n;, 1a", min_size=1, max_size=6).filter(str.strip), min_size=1, max_size=5))
+@example(texts=["'=1", "''-1", "'-1", "-1"])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_texts_written_with_apostrophes_are_read_without(texts: list[str]) -> None:
+    with RecordWriter("t.csv", guarded=(), heads=True) as writer:
+        for text in texts:
+            writer.write({"response": text, "id": text})
+    read = iter_examples("t.csv")
+    assert [(one.response, one.id) for one in read if isinstance(one, Example)] == [(text, text) for text in texts]
+    assert not [cell for row in written("t.csv") for cell in row.values() if cell[0] in "=@＝"]
+    added = sum(row["response"] != text for row, text in zip(written("t.csv"), texts, strict=True))
+    assert bool(added) == ("without the apostrophe" in " ".join(read.notes))
+
+
+def test_rows_that_are_held_back_or_suggested_run_no_formula() -> None:
+    rows = [row | {"response": f"-{row['response']}", "id": f"=e{n}"} for n, row in enumerate(scored_rows())]
+    Path("examples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    fit = ["fit", "examples.jsonl", "--evaluator", "surface", "--train", "0.5", "--scale", "1..5", "--out", "f.json"]
+    assert main([*fit, "--rest", "rest.csv"]) == 0
+    assert main(["suggest", "f.json", "examples.jsonl", "-n", "2", "--out", "next.csv"]) == 0
+    for name in ("rest.csv", "next.csv"):
+        assert {(row["response"][:2], row["id"][:3]) for row in written(name)} == {("'-", "'=e")}
+    held_back = read_examples("rest.csv").items
+    assert {(one.response, one.id) for one in held_back} < {(row["response"], row["id"]) for row in rows}
 
 
 @pytest.mark.parametrize("formula", FORMULAS)
