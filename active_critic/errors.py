@@ -45,7 +45,8 @@ class DataError(ActiveCriticError):
 
     Attributes:
         path: The file the problem is in, or None when the examples came from memory.
-        row: The 1-based row (record) in that file, header not counted, or None.
+        row: The 1-based row (record) in that file, header not counted (in a spreadsheet, row 1 stands
+            below it, in row 2), or None.
         column: The column (field) concerned, or None.
     """
 

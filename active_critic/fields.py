@@ -27,7 +27,10 @@ COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             *("instruction", "query", "conversation", "dialogue", "text"),
         ),
         "score": ("score", "overall", "rating", "human_score", "human", "label", "quality", "gold"),
-        "group": ("group", "doc_id", "document_id", "source_id", "group_id"),
+        "group": (
+            *("group", "doc_id", "document_id", "source_id", "group_id"),
+            *("conversation_id", "session_id", "thread_id", "dialogue_id"),
+        ),
         "id": ("id", "example_id", "uid"),
         "system": ("system", "model", "system_id"),
         "reference": ("reference", "ref", "target", "gold_reference"),
@@ -160,6 +163,9 @@ def resolve(
     pattern = chosen.get("score", "")
     if "*" in pattern and pattern not in columns:
         notes.extend(_mean_note(pattern, records, whole=whole))
+    if scored and "group" not in chosen:
+        which = "rows with the same source" if "source" in chosen else "only rows with the same response"
+        notes.append(f"no column names the document: {which} are one; --fields group=COLUMN for another")
     notes.extend(_conversation_note(chosen["response"], rows))
     notes.extend(_speaker_note(chosen["response"], rows, whole=whole))
     chosen = {name: chosen[name] for name in COLUMNS if name in chosen}

@@ -223,6 +223,26 @@ def test_messages_without_a_user_before_the_reply_are_not_noted(roles: list[str]
     assert not any("conversations" in note for note in examples.notes)
 
 
+# --- documents --------------------------------------------------------------------------------------------------------
+
+
+def test_what_counts_as_a_document_is_said_where_no_column_names_it() -> None:
+    rows = [{"question": f"q{i // 2}", "answer": f"a{i}", "score": 1 + i % 5} for i in range(10)]
+    said = "no column names the document: {} are one; --fields group=COLUMN for another"
+    assert said.format("rows with the same source") in read_examples(rows).notes
+    bare = [{"answer": row["answer"], "score": row["score"]} for row in rows]
+    assert said.format("only rows with the same response") in read_examples(bare).notes
+    named = [{**row, "Thread ID": i // 5} for i, row in enumerate(rows)]
+    for notes in (read_examples(named).notes, read_examples(rows, scored=False).notes):
+        assert not any("no column names the document" in note for note in notes)
+
+
+def test_conversations_are_documents_where_nothing_nearer_is() -> None:
+    row = {"response": "r", "score": 3, "session_id": "s", "conversation_id": "c"}
+    assert read_examples([row], scale="1..5")[0].group == "c"
+    assert read_examples([{**row, "group_id": "g"}], scale="1..5")[0].group == "g"
+
+
 # --- requests that cannot be met --------------------------------------------------------------------------------------
 
 

@@ -22,12 +22,35 @@ if TYPE_CHECKING:
     from active_critic.lm import LanguageModel
     from active_critic.protocols import Provenance
 
+
+def check_scale(scale: str | None) -> str | None:
+    """Make sure that ``--scale`` is one.
+
+    Raises:
+        typer.BadParameter: It is none.
+    """
+    if scale is not None:
+        from active_critic.errors import DataError
+        from active_critic.records import Scale
+
+        try:
+            Scale.parse(scale)
+        except DataError as problem:
+            raise typer.BadParameter(str(problem)) from None
+    return scale
+
+
 Fields = Annotated[
     list[str] | None,
     typer.Option("--fields", metavar="FIELD=COLUMN,...", help="Which column holds what: score=overall,group=doc_id"),
 ]
 Scale = Annotated[
-    str | None, typer.Option(metavar="LOW..HIGH", help="The scale of the scores, for example 1..5; else inferred.")
+    str | None,
+    typer.Option(
+        metavar="LOW..HIGH",
+        help="The scale of the scores, for example 1..5; else inferred.",
+        callback=check_scale,
+    ),
 ]
 Lm = Annotated[
     str,
@@ -136,20 +159,31 @@ def show_notes(notes: Iterable[str], *, quiet: bool) -> None:
 
 
 def parse_fields(given: list[str] | None) -> dict[str, str]:
-    """``["score=overall,group=doc_id"]`` as a mapping; a comma only parts fields where ``name=`` follows it.
+    """``["score=overall,group=doc_id"]`` as a mapping; a comma only parts fields where the name of one follows it.
 
     Raises:
-        typer.BadParameter: A part is not of the form ``FIELD=COLUMN``, or a field is named twice.
+        typer.BadParameter: A part is not of the form ``FIELD=COLUMN``, or names no field, or one for the second time.
     """
+    import difflib
+
+    from active_critic.errors import DataError
+    from active_critic.fields import COLUMNS, checked
+
     fields: dict[str, str] = {}
-    for part in (part for text in given or () for part in re.split(r",(?=\s*\w+\s*=)", text)):
+    for part in (part for text in given or () for part in re.split(rf",(?=\s*(?:{'|'.join(COLUMNS)})\s*=)", text)):
         name, equals, column = (piece.strip() for piece in part.partition("="))
         if not (name and equals and column):
             raise typer.BadParameter(f"--fields {part.strip()!r} is not FIELD=COLUMN; write for example score=overall")
         if name in fields:
             raise typer.BadParameter(f"--fields names the field {name!r} twice")
         fields[name] = column
-    return fields
+    for word in re.findall(r",\s*(\w+)\s*=", " ".join(fields.values())):
+        if near := difflib.get_close_matches(word.casefold(), COLUMNS, 1, cutoff=0.75):
+            raise typer.BadParameter(f"--fields: {word!r} is not a field; did you mean {near[0]!r}?")
+    try:
+        return checked(fields)
+    except DataError as problem:
+        raise typer.BadParameter(f"--fields: {problem}") from None
 
 
 def as_read(data: Examples) -> dict[str, Any]:

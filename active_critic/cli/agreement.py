@@ -59,7 +59,13 @@ def agreement(
     ] = None,
     level: Annotated[Levels, typer.Option("--level", help="What the coefficients are over.")] = Levels.DATASET,
     scale: Annotated[
-        str | None, typer.Option("--scale", metavar="LOW..HIGH", help="The human scale. Default: inferred, and said.")
+        str | None,
+        typer.Option(
+            "--scale",
+            metavar="LOW..HIGH",
+            help="The human scale. Default: inferred, and said.",
+            callback=common.check_scale,
+        ),
     ] = None,
     resamples: Annotated[int, typer.Option("--resamples", metavar="N", min=0, help="Of the documents.")] = 1000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of resampling.")] = 0,

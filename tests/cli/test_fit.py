@@ -212,7 +212,6 @@ def bad(*, change=None, count=12, **more):
     ("records", "options", "said"),
     [
         (bad(), ["--fields", "score=ratng"], "did you mean 'rating'?"),
-        (bad(), ["--fields", "scor=rating"], "did you mean 'score'?"),
         (bad(change=lambda r: r[3].update(rating="good")), [], "row 4, column 'rating': the score 'good' is not a num"),
         (bad(change=lambda r: r[2].update(rating=9)), ["--scale", "1..5"], "row 3, column 'rating': 9 lies outside"),
         (bad(change=lambda r: r[0].update(response=" ")), [], "row 1, column 'response': the text to be judged is emp"),
@@ -238,10 +237,21 @@ def test_a_missing_file_is_3(run) -> None:
     assert "nope.csv: there is no such file" in failed.err
 
 
-def test_a_scale_that_is_none_is_3(run, examples) -> None:
-    failed = run("fit", examples, "-o", "p.json", "--scale", "five", opener=refuse)
-    assert failed.code == 3
-    assert "write LOW..HIGH, for example 1..5" in failed.err
+@pytest.mark.parametrize("scale", ["five", "1-5", "5..1"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["fit", "absent.csv", "-o", "p.json"],
+        ["compare", "absent.csv", "--evaluators", "surface"],
+        ["curve", "absent.csv"],
+        ["agreement", "absent.csv", "--human", "a", "--predicted", "b"],
+    ],
+)
+def test_a_scale_that_is_none_is_2(run, command, scale) -> None:
+    failed = run(*command, "--scale", scale, opener=refuse)
+    assert failed.code == 2
+    assert "--scale" in failed.err
+    assert "absent.csv" not in failed.err
 
 
 def test_a_broken_line_of_a_long_file_is_named(run, tmp_path) -> None:

@@ -70,6 +70,28 @@ def test_fields_may_name_columns_with_commas() -> None:
         parse_fields(["score=a,score=b"])
 
 
+@pytest.mark.parametrize("column", ["Rating (1=bad, 5=good)", "Rating (bad=1, good=5)", "a, b", "x=1"])
+def test_fields_may_name_columns_with_commas_and_equals_signs(column: str) -> None:
+    asked = {"response": "answer", "score": column, "group": "doc_id"}
+    assert parse_fields([f"response=answer,score={column}, group = doc_id"]) == asked
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("zz=1", "'zz' is not a field; fields are 'response'"),
+        ("scor=rating", "'scor' is not a field.*did you mean 'score'"),
+        ("score=rating,gruop=doc_id", "'gruop' is not a field; did you mean 'group'"),
+        ("score=rating, Group=doc_id", "'Group' is not a field; did you mean 'group'"),
+    ],
+)
+def test_fields_that_there_are_not_are_2(run: Any, examples: Path, given: str, says: str) -> None:
+    with pytest.raises(typer.BadParameter, match=says):
+        parse_fields([given])
+    for command in (["fit", examples, "-o", "p.json"], ["score", examples, examples]):
+        assert run(*command, "--fields", given, opener=refuse).code == 2
+
+
 @pytest.mark.parametrize(
     ("problem", "code"),
     [
