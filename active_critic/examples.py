@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
+from numbers import Real
 from typing import overload
 
 from active_critic.errors import DataError, FitError
@@ -212,8 +213,8 @@ def split(examples: Examples, train: float, seed: int) -> tuple[Examples, Exampl
     """
     if not isinstance(examples, Examples):
         raise DataError(f"what is split are Examples, as read_examples gives them, not {type(examples).__name__}")
-    if not 0 < train < 1:
-        raise DataError(f"the part for training is a fraction between 0 and 1, not {train:g}", path=examples.path)
+    if not isinstance(train, Real) or not 0 < train < 1:
+        raise DataError(f"the part for training is a fraction between 0 and 1, not {train!r}", path=examples.path)
     groups = _by_group(examples, seed)
     if len(groups) < 2:
         remedy = "name the column of the document (--fields group=COLUMN), or give examples of more documents"

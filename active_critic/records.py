@@ -30,6 +30,9 @@ class Scale(Record):
     Attributes:
         low: The worst score that can be given.
         high: The best score that can be given; greater than ``low``.
+
+    Raises:
+        DataError: ``high`` is not greater, or by less than ``NARROWEST``.
     """
 
     low: float
@@ -38,9 +41,9 @@ class Scale(Record):
     @model_validator(mode="after")
     def _ordered(self) -> Scale:
         if not self.low < self.high:
-            raise ValueError(f"a scale runs from low to high, not {self.low:g}..{self.high:g}")
+            raise DataError(f"a scale runs from low to high, not {self.low:g}..{self.high:g}")
         if self.high - self.low < NARROWEST:
-            raise ValueError(f"{self.low:g}..{self.high:g} is too narrow: scores have four decimals; multiply them")
+            raise DataError(f"the scale {self} is too narrow: scores have four decimals; multiply them, by 1000 say")
         return self
 
     @classmethod
@@ -57,8 +60,6 @@ class Scale(Record):
             bounds = (math.nan, math.nan)
         if not dots or not all(map(math.isfinite, bounds)) or not bounds[0] < bounds[1]:
             raise DataError(f"{text!r} is not a scale; write LOW..HIGH, for example 1..5")
-        if bounds[1] - bounds[0] < NARROWEST:
-            raise DataError(f"the scale {text} is too narrow: scores have four decimals; multiply them, by 1000 say")
         return cls(low=bounds[0], high=bounds[1])
 
     def __str__(self) -> str:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import orjson
 from pydantic import ValidationError
 
-from active_critic.errors import OutputError, ProtocolError
+from active_critic.errors import DataError, OutputError, ProtocolError
 from active_critic.files import no_repeats
 from active_critic.paths import at_home
 from active_critic.protocols import FORMAT_VERSION, Protocol
@@ -122,6 +122,8 @@ def parse(document: Any, kind: type[_Document], where: str = "the program") -> _
             f"{where}: not a valid program: field {field!r}: {first['msg']} "
             f"({problem.error_count()} such problem{'s' if problem.error_count() > 1 else ''} in all)"
         ) from None
+    except DataError as problem:  # a scale that is none
+        raise ProtocolError(f"{where}: not a valid program: {problem}") from None
 
 
 def _no_number(name: str) -> float:

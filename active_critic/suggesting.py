@@ -129,8 +129,8 @@ class Pool:
 
         ``shown`` are the identities (see ``example_key``) of further labelled texts: the program's demonstrations.
         """
-        if n < 1:
-            raise DataError(f"at least 1 text can be suggested, not {n}")
+        if not isinstance(n, int) or n < 1:
+            raise DataError(f"at least 1 text can be suggested, not {n!r}")
         items, known = read_examples(pool, scored=False), _labelled(labelled)
         labels = {*map(example_key, known), *shown}
         fresh = {key: e for e in reversed(items) if (key := example_key(e)) not in labels}  # of repeated rows the first

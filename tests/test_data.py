@@ -554,7 +554,7 @@ def test_many_columns_are_checked_in_no_time(tmp_path: Path) -> None:
 def test_a_scale_too_narrow_for_four_decimals_is_refused(bounds: tuple[float, float]) -> None:
     with pytest.raises(DataError, match="too narrow"):
         Scale.parse(f"{bounds[0]}..{bounds[1]}")
-    with pytest.raises(ValueError, match="too narrow"):
+    with pytest.raises(DataError, match="too narrow"):
         Scale(low=bounds[0], high=bounds[1])
 
 

@@ -46,6 +46,16 @@ def test_errors_can_be_sent() -> None:
         assert (type(sent), str(sent), vars(sent)) == (type(error), str(error), vars(error))
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "said"), [(5, 1, "from low to high, not 5..1"), (1, 1.001, "the scale 1..1.001 is too narrow")]
+)
+def test_what_is_no_scale_is_an_error_of_ours(low: float, high: float, said: str) -> None:
+    with pytest.raises(errors.DataError, match=said):
+        Scale(low=low, high=high)
+    with pytest.raises(errors.DataError, match="is not a scale" if low > high else said):
+        Scale.parse(f"{low}..{high}")
+
+
 def test_a_verdict_has_a_score_or_a_reason() -> None:
     for score, unscored in ((None, None), (3.0, "why not")):
         with pytest.raises(ValueError, match="either a score or a reason"):

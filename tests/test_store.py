@@ -342,6 +342,13 @@ def test_a_tilde_is_the_user_s_folder(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (len(found), found.path) == (2, str(tmp_path / "home/a.csv"))
 
 
+def test_a_scale_that_is_none_is_named_in_the_error(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({**document(), "scale": {"low": 5, "high": 1}}))
+    with pytest.raises(ProtocolError, match=r"p\.json: not a valid program: a scale runs from low to high, not 5\.\.1"):
+        store.load(path, CriticProtocol)
+
+
 # --- nothing is executed --------------------------------------------------------------------------------------------
 
 

@@ -226,8 +226,9 @@ def test_everything_unscored_is_an_error_that_says_why() -> None:
 
 
 def test_what_cannot_be_is_said_before_anything_is_scored(surface: Surface) -> None:
-    with pytest.raises(DataError, match="at least 1 text can be suggested, not 0"):
-        suggest(surface, texts(3), 0)
+    for n in (0, "2", 2.5):
+        with pytest.raises(DataError, match=f"at least 1 text can be suggested, not {n!r}"):
+            suggest(surface, texts(3), n)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="there are no examples"):
         suggest(surface, [], 1)
     with pytest.raises(DataError, match="4 texts are asked for, and 2 of 5 can be suggested: 3 labelled already"):

@@ -67,7 +67,7 @@ def fit(
     *,
     lm: Any = "local",
     fields: Mapping[str, str] | None = None,
-    scale: Scale | str | None = None,
+    scale: Scale | str | tuple[float, float] | list[float] | None = None,
     progress: Progress | None = None,
     **settings: Any,
 ) -> ActiveCritic:

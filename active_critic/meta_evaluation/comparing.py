@@ -34,7 +34,7 @@ def compare(
     lm: Any = "local",
     *,
     fields: Mapping[str, str] | None = None,
-    scale: Scale | str | None = None,
+    scale: Scale | str | tuple[float, float] | list[float] | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     folds: int | None = None,
     train: float | None = None,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import log2
+from numbers import Real
 from typing import Any
 
 from active_critic.bootstrap import cautions
@@ -43,7 +44,7 @@ def curve(
     settings: Mapping[str, Any] | None = None,
     budget: int | None = None,
     fields: Mapping[str, str] | None = None,
-    scale: Scale | str | None = None,
+    scale: Scale | str | tuple[float, float] | list[float] | None = None,
     resamples: int = 1000,
     journal: JournalPath = "default",
     progress: Progress | None = None,
@@ -161,13 +162,15 @@ def draw(
         DataError: The examples cannot be split, or have too few for the smallest size.
         FitError: An argument that cannot be.
     """
+    if not isinstance(sizes, Iterable):
+        raise FitError(f"sizes are a list of numbers of labels, such as {list(SIZES)}, not {sizes!r}")
     for size in sizes:
         if not isinstance(size, int) or isinstance(size, bool) or size < MIN_EXAMPLES:
             raise FitError(f"a size is a whole number of at least {MIN_EXAMPLES} labels, as a fit needs, not {size!r}")
     if not sizes:
         raise FitError("give at least one size, a number of labels")
-    if not 0 < test < 1:
-        raise FitError(f"the part for testing is a fraction between 0 and 1, not {test:g}")
+    if not isinstance(test, Real) or not 0 < test < 1:
+        raise FitError(f"the part for testing is a fraction between 0 and 1, not {test!r}")
     splits, notes = plan(data, train=1 - test, repeats=repeats, seed=seed, test_documents=test_documents)
     drawn = [Repeat(tuple(growing(data, split.train, seed + split.repeat)), split.test) for split in splits]
     there = min(len(repeat.pool) for repeat in drawn)

@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass, replace
 
 from active_critic.errors import DataError, FitError
+from active_critic.evaluators.base import check_whole
 from active_critic.examples import MIN_EXAMPLES, Examples, group_of
 from active_critic.examples import folds as cross_folds
 from active_critic.examples import split as two_parts
@@ -55,12 +56,13 @@ def plan(
     """
     if folds is not None and train is not None:
         raise FitError("give a number of folds or a part for training, not both")
-    if folds is not None and folds < 2:
-        raise FitError(f"there must be at least 2 folds, not {folds}")
-    if repeats < 1:
-        raise FitError(f"repeats must be at least 1, not {repeats}")
-    if test_documents is not None and (train is None or test_documents < 2):
-        raise FitError("test_documents is a number of at least 2, and goes with a part for training, not with folds")
+    if folds is not None:
+        check_whole("folds", folds, 2)
+    check_whole("repeats", repeats, 1)
+    if test_documents is not None:
+        check_whole("test_documents", test_documents, 2)
+        if train is None:
+            raise FitError("test_documents goes with a part for training, not with folds")
     _check_level(data, level)
     # Examples that know their place, so that a split of them can be read back as places.
     placed = replace(data, items=tuple(replace(example, row=place) for place, example in enumerate(data)))
