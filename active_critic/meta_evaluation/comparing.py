@@ -18,6 +18,7 @@ from active_critic.meta_evaluation.comparison import (
     Comparison,
     MethodResult,
     check_names,
+    ids_note,
     ranked,
 )
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES as EVALUATOR_NAMES
@@ -94,7 +95,7 @@ def compare(
     splits, notes = plan(
         data, folds=folds, train=train, repeats=repeats, seed=seed, level=level, test_documents=test_documents
     )
-    notes = list(dict.fromkeys([*data.notes, *notes]))
+    notes = list(dict.fromkeys([*data.notes, *notes, *ids_note(data)]))
     tests = HeldOut.of(data, splits, {"level": level, "resamples": resamples, "seed": seed})
     with Shared(lm, journal) as shared:
         found: list[MethodResult] = []

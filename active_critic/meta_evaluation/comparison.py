@@ -9,7 +9,7 @@ from typing import Any
 from active_critic.bootstrap import ALPHA
 from active_critic.demo_search import MIN_COVERAGE
 from active_critic.errors import FitError
-from active_critic.examples import Examples, group_of
+from active_critic.examples import Examples, describe_rows, group_of
 from active_critic.meta_evaluation.splits import Split
 from active_critic.records import Usage
 from active_critic.stats import Agreement, Difference
@@ -18,7 +18,7 @@ FLOOR = "surface"
 """The method that needs no model: what length, overlap and repetition alone reach."""
 OURS = "active-critic"
 """Methods whose names begin like this are never the baseline that is chosen."""
-_COLUMNS = ("example", "document", "system", "repeat", "fold", "human")
+_COLUMNS = ("example", "id", "row", "document", "system", "repeat", "fold", "human")
 _WHY = "_unscored"
 
 
@@ -303,7 +303,8 @@ class Comparison:
     def predictions(self) -> list[dict[str, Any]]:
         """One flat record for every test example of every split: what people said, and each method's score.
 
-        A method's column is called as it is; ``NAME_unscored`` says why there is no score.
+        A method's column is called as it is; ``NAME_unscored`` says why there is no score. ``id`` and ``row`` are the
+        example's own, ``example`` the one of them by which examples are told apart (see ``labels``).
         """
         labels = self.labels
         records = []
@@ -312,6 +313,8 @@ class Comparison:
                 example = self.data[index]
                 record = {
                     "example": labels[index],
+                    "id": example.id,
+                    "row": example.row or index + 1,
                     "document": group_of(example),
                     "system": example.system,
                     "repeat": split.repeat,
@@ -332,6 +335,18 @@ def labels_of(data: Examples) -> list[str]:
     if len(named) == len(set(named)) == len(ids):
         return named
     return [f"row {example.row or place}" for place, example in enumerate(data, 1)]
+
+
+def ids_note(data: Examples) -> list[str]:
+    """Why examples are called by their rows although there are ids; nothing where they are not, or there are none."""
+    rows: dict[str | None, list[int]] = {}
+    for place, example in enumerate(data, 1):
+        rows.setdefault(example.id, []).append(example.row or place)
+    shared = next((name for name, of in rows.items() if name is not None and len(of) > 1), None)
+    if set(rows) == {None} or (shared is None and None not in rows):
+        return []
+    why = f"{describe_rows(rows[None])}: no id" if shared is None else f"{describe_rows(rows[shared])}: id {shared!r}"
+    return [f"examples are named by their rows, not by their ids, which do not tell all of them apart ({why})"]
 
 
 def data_document(data: Examples, sha256: str) -> dict[str, Any]:

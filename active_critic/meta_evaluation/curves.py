@@ -14,7 +14,7 @@ from active_critic.data import data_sha256, read_examples
 from active_critic.errors import DataError, FitError
 from active_critic.evaluators.base import JournalPath, Progress, check_whole, versions
 from active_critic.examples import MIN_EXAMPLES, Examples, group_of
-from active_critic.meta_evaluation.comparison import FLOOR, MethodResult, check_names
+from active_critic.meta_evaluation.comparison import FLOOR, MethodResult, check_names, ids_note
 from active_critic.meta_evaluation.estimates import Estimate, estimate, slope
 from active_critic.meta_evaluation.learning_curve import Curve, Point, Repeat
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, Factory, given_settings, needs_model, resolve
@@ -112,7 +112,7 @@ def curve(
         model, probing = shared.model, shared.probing
     points, over_zero_shot, over_floor = _with_differences(points, zero_shot, tests[possible[0]])
     through = _last_defined(points)
-    notes += cautions(len(set(tests[possible[0]].groups)), 0, resamples)
+    notes += [*ids_note(data), *cautions(len(set(tests[possible[0]].groups)), 0, resamples)]
     return Curve(
         data=data,
         evaluator=name,

@@ -237,10 +237,26 @@ def test_the_document_and_the_tables_survive_being_written(tmp_path) -> None:
     assert len(found.predictions()) == 48
 
 
-def test_examples_that_share_ids_are_called_by_their_rows() -> None:
-    data = read_examples([{"response": e.response, "id": "x", "score": e.score} for e in examples()], scale="1..5")
-    found = compare(data, {"a": asking("a")}, model(), **QUICK)
+@pytest.mark.parametrize(
+    ("odd", "why"), [({3: "e1", 7: "e1"}, "(rows 2, 4 and 8: id 'e1')"), ({2: None}, "(row 3: no id)")]
+)
+def test_examples_that_ids_do_not_tell_apart_are_called_by_their_rows_and_keep_their_ids(odd, why) -> None:
+    ids = {i: odd.get(i, f"e{i}") for i in range(24)}
+    rows = [{"response": e.response, "id": ids[i], "score": e.score} for i, e in enumerate(examples())]
+    found = compare(read_examples(rows, scale="1..5"), {"a": asking("a")}, model(), **QUICK)
     assert found.labels[:2] == ["row 1", "row 2"]
+    told = "examples are named by their rows, not by their ids, which do not tell all of them apart"
+    assert [note for note in found.notes if "ids" in note] == [f"{told} {why}"]
+    for record in found.predictions():
+        assert record["example"] == f"row {record['row']}"
+        assert record["id"] == ids[record["row"] - 1]
+
+
+def test_examples_that_ids_tell_apart_are_called_by_them() -> None:
+    found = compare(examples(), {"a": asking("a")}, model(), **QUICK)
+    assert not any("ids" in note for note in found.notes)
+    first = found.predictions()[0]
+    assert first["example"] == first["id"] == f"e{first['row'] - 1}"
 
 
 def test_a_factory_of_ones_own_sets_what_it_likes() -> None:

@@ -143,7 +143,7 @@ def test_of_a_single_split_no_number_is_said() -> None:
     assert "a failed in its fit: not with these" in found.words
 
 
-@pytest.mark.parametrize("names", [["human"], ["a", "a_unscored"], [""], ["example", "b"]])
+@pytest.mark.parametrize("names", [["human"], ["a", "a_unscored"], [""], ["example", "b"], ["id"], ["row"]])
 def test_a_name_that_another_column_has_is_refused_before_anything_is_paid_for(names) -> None:
     asked: list[str] = []
     with pytest.raises(errors.FitError, match="method"):
