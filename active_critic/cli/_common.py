@@ -98,8 +98,8 @@ def console(*, stderr: bool) -> Console:
     return Plain(stderr=stderr, markup=False, highlight=False, emoji=False)
 
 
-def say(message: str, *, style: str = "", quiet: bool = False) -> None:
-    """Print a message on standard error, wrapped on a terminal; nothing in it can drive the terminal."""
+def say(message: str, *, style: str = "", wrap: bool = True, quiet: bool = False) -> None:
+    """Print a message on standard error, with ``wrap`` wrapped on a terminal; nothing in it can drive the terminal."""
     if quiet:
         return
     from rich.text import Text
@@ -107,7 +107,16 @@ def say(message: str, *, style: str = "", quiet: bool = False) -> None:
     from active_critic.report import plain
 
     out = console(stderr=True)
-    out.print(Text(plain(message, lines=True), style=style), soft_wrap=not out.is_terminal)
+    out.print(Text(plain(message, lines=True), style=style), soft_wrap=not (wrap and out.is_terminal))
+
+
+def print_whole(text: str) -> None:
+    """Print lines on standard output that are not broken where the terminal ends: commands are copied from there."""
+    from rich.text import Text
+
+    from active_critic.report import plain
+
+    console(stderr=False).print(Text(plain(text, lines=True)), soft_wrap=True)
 
 
 def show_notes(notes: Iterable[str], *, quiet: bool) -> None:

@@ -150,10 +150,10 @@ def get(
     command = f"active-critic fit {shlex.quote(str(target))} --fields score=overall,group=doc_id"
     common.say(
         f"{card.title}: {len(loaded.records):,} outputs of {documents:,} documents, {card.licence}. "
-        f"{card.licence_note}\n"
-        f"Fit on it with: {command} --out {card.name}.json",
+        f"{card.licence_note}",
         quiet=quiet,
     )
+    common.say(f"Fit on it with: {command} --out {card.name}.json", wrap=False, quiet=quiet)
     typer.echo(str(target))
 
 

@@ -243,11 +243,10 @@ def fit(
     if evaluator == OURS:
         show_fit(program, report, signature=critic.signature, out=out, score_with=score_with, said=said)
         return
-    from active_critic.report import plain, program_account
+    from active_critic.report import program_account
 
     common.console(stderr=False).print(program_account(program))
-    done = f"{critic.signature}\nsaved in {out}; score with: {score_with}"
-    common.console(stderr=False).print(f"\n{plain(done, lines=True)}", markup=False, highlight=False)
+    common.print_whole(f"\n{critic.signature}\nsaved in {out}; score with: {score_with}")
 
 
 def _criteria(criteria: Any) -> list[dict[str, Any]]:
@@ -336,10 +335,9 @@ def show_fit(
             blank,
             fit_report(report),
             *fit_notes(program.provenance, said),
-            blank,
-            Text(plain(f"{signature}\nsaved in {out}; score with: {score_with}", lines=True)),
         )
     )
+    common.print_whole(f"\n{signature}\nsaved in {out}; score with: {score_with}")
 
 
 def _held_back(data: Examples, train: float | None, seed: int, notes: list[str]) -> tuple[Examples, Examples | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -185,15 +186,15 @@ def _print(result: dict[str, Any], shown: Examples, explained: list[Verdict], pr
             Text(f"{len(rows)} replies to customers it had not seen", style=bold),
             verdict_table(rows, whom="given"),
             Text("Next", style=bold),
-            Text(plain(_next_steps(result["program"]), lines=True)),
         )
     )
+    common.print_whole(_next_steps(result["program"]))
 
 
 def _next_steps(program: str) -> str:
     return f"""\
 See what it learnt:
-  active-critic show {program}
+  active-critic show {shlex.quote(program)}
 Fit on your own scored outputs (any CSV or JSON Lines file), and score the part that was held back:
   active-critic fit scored.csv --fields response=output,score=rating --train 0.5 --rest rest.csv --out mine.json
   active-critic score mine.json rest.csv --out verdicts.csv
