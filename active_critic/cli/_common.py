@@ -125,7 +125,7 @@ def show_notes(notes: Iterable[str], *, quiet: bool) -> None:
         say(f"note: {note}", quiet=quiet)
 
 
-def parse_fields(given: list[str] | None) -> dict[str, str]:
+def parse_fields(given: list[str] | None, option: str = "--fields") -> dict[str, str]:
     """``["score=overall,group=doc_id"]`` as a mapping; a comma only parts fields where ``name=`` follows it.
 
     Raises:
@@ -135,9 +135,9 @@ def parse_fields(given: list[str] | None) -> dict[str, str]:
     for part in (part for text in given or () for part in re.split(r",(?=\s*\w+\s*=)", text)):
         name, equals, column = (piece.strip() for piece in part.partition("="))
         if not (name and equals and column):
-            raise typer.BadParameter(f"--fields {part.strip()!r} is not FIELD=COLUMN; write for example score=overall")
+            raise typer.BadParameter(f"{option} {part.strip()!r} is not FIELD=COLUMN; write for example score=overall")
         if name in fields:
-            raise typer.BadParameter(f"--fields names the field {name!r} twice")
+            raise typer.BadParameter(f"{option} names the field {name!r} twice")
         fields[name] = column
     return fields
 
