@@ -22,6 +22,7 @@ from active_critic.errors import DataError
 from active_critic.evaluators.base import Evaluator, Progress
 from active_critic.evaluators.surface import FEATURES, WITHIN, figures_of
 from active_critic.examples import example_key, group_of, text_key
+from active_critic.fields import checked
 from active_critic.protocols import Protocol
 from active_critic.records import Example, Verdict
 
@@ -81,6 +82,8 @@ def suggest(
     n: int,
     *,
     labelled: Any = (),
+    fields: Mapping[str, str] | None = None,
+    labelled_fields: Mapping[str, str] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> list[Suggestion]:
@@ -92,6 +95,8 @@ def suggest(
         pool: Unlabelled outputs: whatever :func:`active_critic.read_examples` takes. Scores in it are ignored.
         n: How many.
         labelled: What people have scored already, in the same forms; rows without a score do not count.
+        fields: Column by field, where the names in the pool are not recognised.
+        labelled_fields: The same for what is labelled. Default: ``fields``.
         seed: Of the order among equals, and of what is drawn from a pool of more than ``MOST``.
         progress: See :data:`active_critic.evaluators.base.Progress`.
 
@@ -100,8 +105,16 @@ def suggest(
             that is given as labelled has a score.
         ModelError: The language model cannot be used.
     """
-    drawn = Pool.of(pool, n, labelled=labelled, protocol=evaluator.fitted, seed=seed)
-    return list(drawn.choose(evaluator, progress).chosen)
+    texts = Pool.of(
+        pool,
+        n,
+        labelled=labelled,
+        protocol=evaluator.fitted,
+        seed=seed,
+        fields=fields,
+        labelled_fields=labelled_fields,
+    )
+    return list(texts.choose(evaluator, progress).chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +138,24 @@ class Pool:
     path: str | None
 
     @classmethod
-    def of(cls, pool: Any, n: int, *, labelled: Any = (), protocol: Protocol | None = None, seed: int = 0) -> Pool:
+    def of(
+        cls,
+        pool: Any,
+        n: int,
+        *,
+        labelled: Any = (),
+        protocol: Protocol | None = None,
+        seed: int = 0,
+        fields: Mapping[str, str] | None = None,
+        labelled_fields: Mapping[str, str] | None = None,
+    ) -> Pool:
         """Read a pool; arguments and errors as for :func:`suggest`. What the program was fitted on is labelled."""
         if not isinstance(n, int) or n < 1:
             raise DataError(f"at least 1 text can be suggested, not {n!r}")
-        items, known = read_examples(pool, scored=False), _labelled(labelled)
+        # A score is what the pool lacks, so that its column need not be there.
+        unscored = {name: column for name, column in checked(fields).items() if name != "score"}
+        items = read_examples(pool, fields=unscored, scored=False)
+        known = _labelled(labelled, labelled_fields or fields)
         labels, shown = set(map(text_key, known)), frozenset[str]()
         if protocol is not None:
             labels |= set(protocol.provenance.fitted_on)
@@ -208,11 +234,11 @@ class Pool:
         )
 
 
-def _labelled(given: Any) -> tuple[Example, ...]:
+def _labelled(given: Any, fields: Mapping[str, str] | None) -> tuple[Example, ...]:
     """What is labelled, every text once."""
     if isinstance(given, Sequence) and not len(given):
         return ()
-    read = read_examples(given, scored=False)
+    read = read_examples(given, fields=fields, scored=False)
     if (unread := unread_score(read)) is not None:
         raise unread
     scored = {example_key(example): example for example in read if example.score is not None}

@@ -233,6 +233,21 @@ def test_everything_unscored_is_an_error_that_says_why() -> None:
         suggest(judge, texts(6, 20), 2, labelled=scored(5))
 
 
+def test_pool_and_labelled_texts_may_have_columns_of_their_own(surface: Surface) -> None:
+    expected = suggest(surface, texts(12), 4, labelled=scored(5))
+    pool = [{"asked": e.source, "said": e.response} for e in texts(12)]
+    known = [{"q": e.source, "a": e.response, "marks": e.score} for e in scored(5)]
+    fields = {"source": "asked", "response": "said"}
+    own = {"source": "q", "response": "a", "score": "marks"}
+    found = suggest(surface, pool, 4, labelled=known, fields=fields, labelled_fields=own)
+    assert [s.example.response for s in found] == [s.example.response for s in expected]
+    same = [{"asked": e.source, "said": e.response, "marks": e.score} for e in scored(5)]
+    found = suggest(surface, pool, 4, labelled=same, fields={**fields, "score": "marks"})
+    assert [s.example.response for s in found] == [s.example.response for s in expected]
+    with pytest.raises(DataError, match="fields are a mapping"):
+        suggest(surface, pool, 4, fields="response=said")  # type: ignore[arg-type]
+
+
 def test_what_cannot_be_is_said_before_anything_is_scored(surface: Surface) -> None:
     for n in (0, "2", 2.5):
         with pytest.raises(DataError, match=f"at least 1 text can be suggested, not {n!r}"):

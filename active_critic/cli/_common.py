@@ -158,7 +158,7 @@ def show_notes(notes: Iterable[str], *, quiet: bool) -> None:
         say(f"note: {note}", quiet=quiet)
 
 
-def parse_fields(given: list[str] | None) -> dict[str, str]:
+def parse_fields(given: list[str] | None, option: str = "--fields") -> dict[str, str]:
     """``["score=overall,group=doc_id"]`` as a mapping; a comma only parts fields where the name of one follows it.
 
     Raises:
@@ -173,17 +173,17 @@ def parse_fields(given: list[str] | None) -> dict[str, str]:
     for part in (part for text in given or () for part in re.split(rf",(?=\s*(?:{'|'.join(COLUMNS)})\s*=)", text)):
         name, equals, column = (piece.strip() for piece in part.partition("="))
         if not (name and equals and column):
-            raise typer.BadParameter(f"--fields {part.strip()!r} is not FIELD=COLUMN; write for example score=overall")
+            raise typer.BadParameter(f"{option} {part.strip()!r} is not FIELD=COLUMN; write for example score=overall")
         if name in fields:
-            raise typer.BadParameter(f"--fields names the field {name!r} twice")
+            raise typer.BadParameter(f"{option} names the field {name!r} twice")
         fields[name] = column
     for word in re.findall(r",\s*(\w+)\s*=", " ".join(fields.values())):
         if near := difflib.get_close_matches(word.casefold(), COLUMNS, 1, cutoff=0.75):
-            raise typer.BadParameter(f"--fields: {word!r} is not a field; did you mean {near[0]!r}?")
+            raise typer.BadParameter(f"{option}: {word!r} is not a field; did you mean {near[0]!r}?")
     try:
         return checked(fields)
     except DataError as problem:
-        raise typer.BadParameter(f"--fields: {problem}") from None
+        raise typer.BadParameter(f"{option}: {problem}") from None
 
 
 def as_read(data: Examples) -> dict[str, Any]:

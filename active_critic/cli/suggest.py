@@ -44,6 +44,12 @@ def suggest(
         ),
     ] = None,
     fields: common.Fields = None,
+    labelled_fields: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--labelled-fields", metavar="FIELD=COLUMN,...", help="Columns of --labelled. Default: those of --fields."
+        ),
+    ] = None,
     lm: common.ProgramLm = None,
     api_base: common.ApiBase = None,
     api_key_env: common.ApiKeyEnv = None,
@@ -72,14 +78,17 @@ def suggest(
 
     common.refuse_same(out, pool, program, labelled, common.journal_file(journal))
     common.refuse_program(out)
+    if labelled_fields and labelled is None:
+        raise typer.BadParameter("--labelled-fields names columns of the file that --labelled names; give that, too")
     columns = common.parse_fields(fields)
+    labelled_columns = common.parse_fields(labelled_fields, "--labelled-fields") or columns
     protocol = load_protocol(program)
     if estimate and protocol.provenance.model == NO_MODEL:
         raise typer.BadParameter("--estimate has no meaning for this program, which asks no model")
     # A score is what the pool lacks, so that its column need not be there.
     unscored = {name: column for name, column in columns.items() if name != "score"}
     data = read_examples(pool, fields=unscored, scored=False)
-    known = read_examples(labelled, fields=columns, scored=False) if labelled else None
+    known = read_examples(labelled, fields=labelled_columns, scored=False) if labelled else None
     if known is not None and (unread := unread_score(known)) is not None:
         raise unread
     common.show_notes([*data.notes, *(known.notes if known is not None else ())], quiet=quiet)

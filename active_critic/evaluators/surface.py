@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
-from active_critic.errors import FitError, ProtocolError
+from active_critic.errors import DataError, FitError, ProtocolError
 from active_critic.evaluators._surface_features import FEATURES, Floats, copied_share, figures_of
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, scale_of
 from active_critic.evaluators.judging import Judge
@@ -160,7 +160,7 @@ class SurfaceFloor:
                 if values.shape != (len(FEATURES),):
                     raise ValueError(f"{name} has {len(values)} numbers, not {len(FEATURES)}")
                 setattr(floor, f"{name}_", values)
-        except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+        except (DataError, KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             what = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
             raise ProtocolError(f"the saved surface floor is damaged: {what[:200]}; fit it again") from error
         return floor

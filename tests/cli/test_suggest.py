@@ -153,3 +153,20 @@ def test_what_cannot_be_is_told_before_a_model_is_opened(run, program, surface, 
     assert run("suggest", surface, pool, "-n", 2, "--estimate", opener=refuse).code == 2
     assert run("suggest", "nope.json", pool, opener=refuse).code == 5
     assert run("suggest", program, "nope.jsonl", opener=refuse).code == 3
+
+
+def test_a_labelled_file_may_have_columns_of_other_names(run, surface, pool, examples) -> None:
+    expected = run("suggest", surface, pool, "-n", 4, "--labelled", examples, "--json", opener=refuse).document
+    other = {"source": "asked", "response": "said", "rating": "marks", "id": "id", "doc_id": "doc_id"}
+    named = [{other[name]: row[name] for name in other} for row in map(json.loads, examples.read_text().splitlines())]
+    labelled = ("--labelled", write(examples.with_name("other.jsonl"), named))
+    columns = "source=asked,response=said,score=marks"
+    command = ("suggest", surface, pool, "-n", 4, *labelled, "--fields", "response=response", "--json")
+    found = run(*command, "--labelled-fields", columns, opener=refuse)
+    assert found.code == 0, found.err
+    assert found.document["suggestions"] == expected["suggestions"]
+    assert run(*command, opener=refuse).code == 3
+    refused = run("suggest", surface, pool, "--labelled-fields", columns, opener=refuse)
+    assert (refused.code, "give that, too" in refused.err) == (2, True)
+    wrong = run(*command, "--labelled-fields", "response", opener=refuse)
+    assert (wrong.code, "--labelled-fields 'response' is not FIELD=COLUMN" in wrong.err) == (2, True)
