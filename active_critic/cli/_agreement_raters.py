@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,7 +16,7 @@ MEASUREMENTS: tuple[Measurement, ...] = ("ordinal", "interval")
 """The levels of measurement at which alpha is given."""
 
 
-def rater_columns(table: Table, patterns: Sequence[str], aspect: str | None, human: str) -> list[str]:
+def rater_columns(table: Table, patterns: Sequence[str], aspect: str | None, human: str | None) -> list[str]:
     """The columns of single raters.
 
     Args:
@@ -22,7 +24,8 @@ def rater_columns(table: Table, patterns: Sequence[str], aspect: str | None, hum
         patterns: Names of columns, in which a star stands for every rater.
         aspect: What the star in the human column stands for, if there is one: then the last star of a pattern
             stands for that, and only one before it for every rater.
-        human: The column of the human scores, which a star does not stand for: it is made of all raters.
+        human: The column of the human scores, which a star does not stand for: it is made of all raters. None: there
+            is none, and their mean is taken.
 
     Raises:
         DataError: No column is like a pattern, they are not two different ones at least, or the human column is named.
@@ -44,11 +47,76 @@ def rater_columns(table: Table, patterns: Sequence[str], aspect: str | None, hum
         raise DataError("--raters names it twice; name each rater once", path=table.path, column=twice)
     if human in found:
         message = "--raters names the human scores, which are no single rater's; name columns of single raters only"
-        raise DataError(message, path=table.path, column=human)
+        remedy = "or leave out --human: people's scores are then the raters' mean"
+        raise DataError(f"{message}, {remedy}", path=table.path, column=human)
     if len(found) < 2:
         remedy = "repeat --raters, or let a star stand for every rater (--raters 'ratings.*')"
+        if human is not None:
+            remedy += f"; if {human!r} is a rater, too, name it with --raters and leave out --human"
         raise DataError(f"there is one rater only, and agreement among raters needs two; {remedy}", path=table.path)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class PeoplesScores:
+    """What people said.
+
+    Attributes:
+        column: Where it stands, or None: it is the mean of the raters that a row has.
+        scores: Of every row; empty where nothing is compared with them.
+        single: The numbers that they are made of, each with its row and column.
+    """
+
+    column: str | None
+    scores: Sequence[float]
+    single: Sequence[tuple[int, str, float]]
+
+    @classmethod
+    def of_column(cls, table: Table, column: str) -> PeoplesScores:
+        """Those of a column.
+
+        Raises:
+            DataError: There is none, or a row holds no number.
+        """
+        scores = table.human(column)
+        return cls(column, scores, [(row, column, score) for row, score in zip(table.rows, scores, strict=True)])
+
+    @classmethod
+    def of_raters(cls, table: Table, raters: Sequence[str], judged: Sequence[str]) -> PeoplesScores:
+        """The raters' mean, where something is compared with it.
+
+        Raises:
+            DataError: A column is absent or is judged by itself, or a row that is judged has no rating.
+        """
+        from active_critic.errors import DataError
+
+        for name in judged:
+            if name in raters:
+                message = "this is one of the raters with whose mean it would be compared; name the others alone"
+                raise DataError(f"{message}, or what people said with --human", path=table.path, column=name)
+        rows = list(zip(*(table.predictions(name).values for name in raters), strict=True))
+        single = [
+            (place, name, value)
+            for place, values in zip(table.rows, rows, strict=True)
+            for name, value in zip(raters, values, strict=True)
+            if value is not None
+        ]
+        if not judged:
+            return cls(None, (), single)
+        scores = []
+        for place, values in zip(table.rows, rows, strict=True):
+            given = [value for value in values if value is not None]
+            if not given:
+                message = "no rater gave a number; every row needs one: fill one in, or leave out the row"
+                raise DataError(message, path=table.path, row=place)
+            scores.append(math.fsum(given) / len(given))
+        return cls(None, scores, single)
+
+    def note(self, raters: Sequence[str]) -> str:
+        """That it is a mean, and of what."""
+        lacking = len(raters) * len(self.scores) - len(self.single)
+        mean = f"people's scores are the mean of {len(raters)} raters ({', '.join(map(repr, raters))})"
+        return f"{mean}, or of those that a row has: {lacking} ratings are missing"
 
 
 def measure_raters(

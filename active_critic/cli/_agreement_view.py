@@ -18,7 +18,8 @@ def agreement_account(document: Mapping[str, Any]) -> RenderableType:
     """The document of ``agreement --json`` as tables and sentences."""
     parts: list[RenderableType] = []
     for result in document["results"]:
-        heading = f"{plain(result['human'])}, {_LEVELS[result['level']]}"
+        raters = "the mean of the raters" if result["columns"] else "the raters"
+        heading = f"{plain(result['human'] or raters)}, {_LEVELS[result['level']]}"
         parts.append(Text(heading, style="bold"))
         if result["columns"]:
             parts += [_figures(result), *(Text(plain(sentence)) for sentence in _words(result))]
@@ -28,7 +29,7 @@ def agreement_account(document: Mapping[str, Any]) -> RenderableType:
             parts += [Text(""), *_differences(result)]
         parts.append(Text(""))
     for left in document["left_out"]:
-        text = f"Left out: {left['human']}, {left['level']} level: {left['reason']}"
+        text = f"Left out: {left['human'] or 'the raters'}, {left['level']} level: {left['reason']}"
         parts.append(Text(plain(text)))
     found = [entry["difference"] for result in document["results"] for entry in result["columns"]]
     tested = sum(difference is not None and difference["p"] is not None for difference in found)

@@ -13,6 +13,7 @@ import typer
 from active_critic.cli import _common as common
 
 if TYPE_CHECKING:
+    from active_critic.cli._agreement_raters import PeoplesScores
     from active_critic.columns import Predictions, Table
     from active_critic.records import Scale
     from active_critic.stats import Level
@@ -33,8 +34,13 @@ class Levels(StrEnum):
 def agreement(
     scored: Annotated[Path, typer.Argument(metavar="SCORED", help="A file with both columns, as `fit` reads them.")],
     human: Annotated[
-        str, typer.Option("--human", metavar="COLUMN", help="What people said; `scores.*` for every aspect in turn.")
-    ],
+        str | None,
+        typer.Option(
+            "--human",
+            metavar="COLUMN",
+            help="What people said; `scores.*` for every aspect in turn. Default: the mean of --raters.",
+        ),
+    ] = None,
     predicted: Annotated[
         str | None,
         typer.Option("--predicted", metavar="COLUMN", help="What is judged; `scores.fluency` leads into an object."),
@@ -74,6 +80,8 @@ def agreement(
     from active_critic.data import COLUMNS
     from active_critic.records import Scale
 
+    if human is None and not raters:
+        raise typer.BadParameter("name what people said with --human COLUMN, or single raters with --raters COLUMN")
     if predicted is None and (other or not raters):
         raise typer.BadParameter("name what is judged with --predicted COLUMN" + ("" if other else ", or --raters"))
     columns = [*([predicted] if predicted is not None else []), *(other or [])]
@@ -87,19 +95,21 @@ def agreement(
     usual = [name for kind in ("group", "system", "source") for name in COLUMNS[kind]]
     table = Table(scored, named, usual)
     job = _Job(table, resamples, seed, known, raters or [], notes=[*table.notes])
-    taken = {human, *columns, *(raters or [])}
+    taken = {*columns, *(raters or []), *([human] if human is not None else [])}
     job.find_groups(group, taken)
     job.find_systems(system, taken)
     levels: list[Level] = ["dataset", "document", "system"] if level == "all" else [level.value]  # type: ignore[list-item]
-    # A star in a column's own name is no pattern.
-    starred = "*" in human and human not in job.table
-    for aspect in job.table.matching(human) if starred else [None]:
-        names = [c if aspect is None or c in job.table else c.replace("*", aspect) for c in (human, *columns)]
-        if aspect is not None and names[0] in {*names[1:], *(raters or [])}:
-            job.notes.append(f"{names[0]!r} is like {human!r}, but is compared with it: it is not taken for people's")
-            continue
+    if human is None or "*" not in human or human in job.table:  # a star in a column's own name is no pattern
         for one in levels:
-            job.measure(names[0], names[1:], one, aspect, only=aspect is None and len(levels) == 1)
+            job.measure(human, columns, one, None, only=len(levels) == 1)
+    else:
+        for aspect in job.table.matching(human):
+            first, *rest = (c if c in job.table else c.replace("*", aspect) for c in (human, *columns))
+            if first in {*rest, *(raters or [])}:
+                job.notes.append(f"{first!r} is like {human!r}, but is compared with it: it is not taken for people's")
+                continue
+            for one in levels:
+                job.measure(first, rest, one, aspect, only=False)
     if not job.results and not job.left_out:
         raise typer.BadParameter(f"{human!r} stands for nothing but the columns that are compared with it")
     job.finish()
@@ -201,7 +211,9 @@ class _Job:
         columns = sorted(set(self.table.columns) - taken, key=lambda column: (column != folded(column), column))
         return next((column for name in COLUMNS[kind] for column in columns if folded(column) == name), None)
 
-    def measure(self, human: str, columns: Sequence[str], level: Level, aspect: str | None, *, only: bool) -> None:
+    def measure(
+        self, human: str | None, columns: Sequence[str], level: Level, aspect: str | None, *, only: bool
+    ) -> None:
         """One human column at one level; what cannot be measured is an error if it is all that was asked for."""
         from active_critic.errors import DataError
 
@@ -232,10 +244,11 @@ class _Job:
             ps = sum(difference["p"] is not None for difference in compared)
             self.notes.extend(cautions(documents, ps, self.resamples))
 
-    def _measure(self, human: str, columns: Sequence[str], level: Level, aspect: str | None) -> None:
-        scores = self.table.human(human)
-        self._check(human, scores, level)
-        scale = self._scale(human, scores)
+    def _measure(self, human: str | None, columns: Sequence[str], level: Level, aspect: str | None) -> None:
+        people = self._people(human, columns)
+        scores = people.scores
+        self._check(people, level)
+        scale = self._scale(people)
         predictions = [self.table.predictions(name) for name in columns]
         found = [self._column(prediction, scores, level, scale) for prediction in predictions]
         if predictions:
@@ -253,7 +266,18 @@ class _Job:
             if not found:
                 self.results.append(result)
 
-    def _raters(self, human: str, aspect: str | None, level: Level) -> dict[str, Any]:
+    def _people(self, human: str | None, judged: Sequence[str]) -> PeoplesScores:
+        from active_critic.cli._agreement_raters import PeoplesScores, rater_columns
+
+        if human is not None:
+            return PeoplesScores.of_column(self.table, human)
+        raters = rater_columns(self.table, self.raters, None, None)
+        people = PeoplesScores.of_raters(self.table, raters, judged)
+        if judged and (note := people.note(raters)) not in self.notes:
+            self.notes.append(note)
+        return people
+
+    def _raters(self, human: str | None, aspect: str | None, level: Level) -> dict[str, Any]:
         from active_critic.cli._agreement_raters import measure_raters, rater_columns
 
         columns = rater_columns(self.table, self.raters, aspect, human)
@@ -265,17 +289,19 @@ class _Job:
             self.notes.append(f"no human ceiling: {what}, no rater varies where the others do; try another --level")
         return found
 
-    def _check(self, human: str, scores: Sequence[float], level: Level) -> None:
+    def _check(self, people: PeoplesScores, level: Level) -> None:
         from active_critic.errors import DataError
 
         def refuse(message: str, column: str | None = None) -> None:
             raise DataError(message, path=self.table.path, column=column)
 
-        if len(scores) < 2:
+        scores = people.scores
+        if len(self.table) < 2:
             refuse("there is only one row, and agreement needs at least two; add rows with human scores")
         if len(set(scores)) == 1:
             remedy = "name a column that varies with --human, or add rows"
-            refuse(f"all {len(scores)} human scores are {scores[0]:g}: nothing can agree with that; {remedy}", human)
+            message = f"all {len(scores)} human scores are {scores[0]:g}: nothing can agree with that; {remedy}"
+            refuse(message, people.column)
         if level == "document":
             if self.groups is None:
                 refuse("agreement within documents needs the document of each row; name its column with --group")
@@ -304,17 +330,18 @@ class _Job:
             extreme = "; of two, a correlation is -1 or 1" if units == 2 and level != "document" else ""
             self.notes.append(f"only {units} {what} at {level} level, which says little{extreme}")
 
-    def _scale(self, human: str, scores: Sequence[float]) -> Scale | None:
+    def _scale(self, people: PeoplesScores) -> Scale | None:
         from active_critic.data import USUAL_SCALES
         from active_critic.errors import DataError
 
         if self.scale is not None:
-            for row, score in zip(self.table.rows, scores, strict=True):
+            for row, column, score in people.single:
                 if score not in self.scale:
                     message = f"{score:g} lies outside the scale {self.scale}; correct it or the scale"
-                    raise DataError(message, path=self.table.path, row=row, column=human)
+                    raise DataError(message, path=self.table.path, row=row, column=column)
             return self.scale
-        return next((s for s in USUAL_SCALES if min(scores) in s and max(scores) in s), None)
+        given = [score for _, _, score in people.single]
+        return next((s for s in USUAL_SCALES if given and min(given) in s and max(given) in s), None)
 
     def _column(
         self, prediction: Predictions, scores: Sequence[float], level: Level, scale: Scale | None

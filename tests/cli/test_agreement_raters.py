@@ -35,7 +35,8 @@ def rated(n: int = 24) -> list[dict]:
 
 def raters(run, path, *options, human="overall", predicted=None):
     judged = ["--predicted", predicted] if predicted else []
-    return run("agreement", path, "--human", human, *judged, *options, opener=refuse)
+    people = ["--human", human] if human else []
+    return run("agreement", path, *people, *judged, *options, opener=refuse)
 
 
 @pytest.mark.parametrize("level", ["dataset", "document", "system"])
@@ -74,6 +75,52 @@ def test_the_human_scores_are_no_rater(run, tmp_path) -> None:
     named = raters(run, path, "--raters", "r1", "--raters", "r_mean", *QUICK, human="r_mean")
     assert named.code == 3
     assert "--raters names the human scores, which are no single rater's" in " ".join(named.err.split())
+
+
+def test_without_human_scores_the_mean_of_the_raters_stands_for_them(run, tmp_path) -> None:
+    data = [{"a": 1 + i % 5, "b": 1 + i * 3 % 5 if i % 6 else None, "judge": 1 + i % 4} for i in range(24)]
+    data = [{**row, "mean": sum(given := [row[k] for k in "ab" if row[k]]) / len(given)} for row in data]
+    path = write(tmp_path / "d.jsonl", data)
+    two = ("--raters", "a", "--raters", "b", *QUICK, "--json")
+    alone = raters(run, path, *two, human=None).document
+    told = raters(run, path, *two, human="mean", predicted="judge").document["results"][0]
+    assert (alone["human"], alone["results"][0]["human"], alone["results"][0]["columns"]) == (None, None, [])
+    assert alone["results"][0]["raters"] == told["raters"]
+    judged = raters(run, path, *two, human=None, predicted="judge").document
+    assert judged["results"][0] == {**told, "human": None}
+    [note] = [note for note in judged["notes"] if "mean" in note]
+    assert (
+        note == "people's scores are the mean of 2 raters ('a', 'b'), or of those that a row has: 4 ratings are missing"
+    )
+    assert not any("mean of" in note for note in alone["notes"])
+    shown = raters(run, path, *two[:-1], human=None, predicted="judge")
+    assert "the mean of the raters, over all examples" in shown.out
+    assert "the raters, over all examples" in raters(run, path, *two[:-1], human=None).out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--raters", "r.*", "--predicted", "r.0"], "column 'r.0': this is one of the raters with whose mean it would"),
+        (["--raters", "few.*", "--predicted", "x"], "row 3: no rater gave a number; every row needs one"),
+        (["--raters", "r.*", "--scale", "1..4"], "row 5, column 'r.0': 5 lies outside the scale 1..4"),
+        (
+            ["--raters", "r.0", "--human", "r.1"],
+            "if 'r.1' is a rater, too, name it with --raters and leave out --human",
+        ),
+        (["--raters", "r.*", "--human", "x", "--raters", "x"], "or leave out --human: people's scores are then"),
+    ],
+)
+def test_what_goes_wrong_with_raters_says_what_to_do(run, tmp_path, options, said) -> None:
+    data = [{"x": i, "r": [i % 5 + 1, 4 - i % 4], "few": [None, None] if i == 2 else [1, i]} for i in range(12)]
+    done = raters(run, write(tmp_path / "d.jsonl", data), *options, *QUICK, human=None)
+    assert done.code == 3
+    assert said in done.err
+
+
+def test_people_must_have_said_something(run, tmp_path) -> None:
+    done = raters(run, write(tmp_path / "d.jsonl", rated()), human=None, predicted="score")
+    assert (done.code, "--human COLUMN, or single raters with --raters COLUMN" in done.err) == (2, True)
 
 
 def test_raters_of_every_aspect_beside_what_is_judged(run, tmp_path) -> None:
