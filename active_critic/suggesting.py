@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from active_critic.data import read_examples, unread_score
+from active_critic.data import unread_score
 from active_critic.errors import DataError
 from active_critic.evaluators.base import Evaluator, Progress
+from active_critic.evaluators.given import examples_of
 from active_critic.evaluators.surface import FEATURES, WITHIN, figures_of
 from active_critic.examples import example_key, group_of, text_key
 from active_critic.fields import checked
@@ -154,7 +155,7 @@ class Pool:
             raise DataError(f"at least 1 text can be suggested, not {n!r}")
         # A score is what the pool lacks, so that its column need not be there.
         unscored = {name: column for name, column in checked(fields).items() if name != "score"}
-        items = read_examples(pool, fields=unscored, scored=False)
+        items = examples_of(pool, fields=unscored, scored=False)
         known = _labelled(labelled, labelled_fields or fields)
         labels, shown = set(map(text_key, known)), frozenset[str]()
         if protocol is not None:
@@ -238,7 +239,7 @@ def _labelled(given: Any, fields: Mapping[str, str] | None) -> tuple[Example, ..
     """What is labelled, every text once."""
     if isinstance(given, Sequence) and not len(given):
         return ()
-    read = read_examples(given, fields=fields, scored=False)
+    read = examples_of(given, fields=fields, scored=False)
     if (unread := unread_score(read)) is not None:
         raise unread
     scored = {example_key(example): example for example in read if example.score is not None}

@@ -61,7 +61,7 @@ def test_python_in_the_other_documents_runs(page: Path, tmp_path: Path, monkeypa
     rows = (ROOT / "datasets" / "quickstart.jsonl").read_text().splitlines()
     for name, part in {"scored": rows[:16], "labels": rows[:16], "items": rows[24:36], "outputs": rows[24:72]}.items():
         Path(f"{name}.jsonl").write_text("\n".join(part) + "\n")
-    ac.Surface().fit("scored.jsonl").save("program.json")
+    ac.Surface().fit("scored.jsonl", scale="1..5").save("program.json")
     opened = form_filling_lm(lambda text: 1 + min(4.0, len(text.split()) / 12))
     for module in (base, trials):
         monkeypatch.setattr(module, "open_lm", lambda name: opened if isinstance(name, str) else name)

@@ -15,9 +15,8 @@ from typing import Any, ClassVar, Literal, Self
 import orjson
 
 from active_critic import store
-from active_critic.data import read_examples
 from active_critic.errors import DataError, FitError, ProtocolError, UnknownModel
-from active_critic.evaluators._given import items_of
+from active_critic.evaluators.given import examples_of, items_of
 from active_critic.evaluators.judging import Judge, Run
 from active_critic.examples import Examples, by_content, check_examples, data_sha256, document_key, text_key
 from active_critic.files import BadRow
@@ -208,7 +207,8 @@ class Evaluator(ABC):
         """Learn from scored examples.
 
         Args:
-            examples: Whatever :func:`active_critic.read_examples` takes.
+            examples: Whatever :func:`active_critic.read_examples` takes. What is guessed in reading them (the scale, or
+                which of several columns is meant) is a warning; not so of ``Examples``, whose notes say it.
             fields: Column by field, where the names are not recognised.
             scale: The scale of the human scores; inferred, and said, when not given.
             progress: See :data:`Progress`.
@@ -221,7 +221,7 @@ class Evaluator(ABC):
         self.check()
         check_whole("seed", getattr(self, "seed", 0), 0)
         learns = self.learns_from_examples
-        data = read_examples(examples, fields=fields, scale=scale, scored=learns or scale is None)
+        data = examples_of(examples, fields=fields, scale=scale, scored=learns or scale is None)
         notes = [*data.notes, *(check_examples(data) if learns else ())]
         self.protocol_ = self.learn(by_content(data), notes, progress)
         return self

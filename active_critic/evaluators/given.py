@@ -1,18 +1,55 @@
-"""What users give an evaluator to score, read where it has to be."""
+"""What users give an evaluator, read; what was guessed in reading is a warning."""
 
 from __future__ import annotations
 
 import itertools
 import re
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from active_critic.data import iter_examples
+from active_critic.data import iter_examples, read_examples
 from active_critic.errors import ActiveCriticWarning, DataError
+from active_critic.examples import Examples
 from active_critic.files import BadRow
-from active_critic.records import Example
+from active_critic.records import Example, Scale
+
+_GUESSED = re.compile(
+    r"no column is recognised|the (response|source|score|reference|group|system) is read from|the column 'score' stands"
+    r"|scale \S+ inferred|only rows? "
+)
+"""Notes on what may be wrong and the caller can put right; the others say what was done as it is always done."""
+_COLUMNS_OF_ITEMS = re.compile(r"no column is recognised|the (response|source|reference) is")
+
+
+def examples_of(
+    given: Any,
+    *,
+    fields: Mapping[str, str] | None = None,
+    scale: Scale | str | tuple[float, float] | list[float] | None = None,
+    scored: bool = True,
+) -> Examples:
+    """Examples as ``read_examples`` reads them. What it guessed is a warning, unless ``Examples`` are given: whoever
+    read these has their notes.
+
+    Raises:
+        DataError: As for ``read_examples``.
+    """
+    found = read_examples(given, fields=fields, scale=scale, scored=scored)
+    if not isinstance(given, Examples):
+        _warn(found.notes, _GUESSED)
+    return found
+
+
+def _warn(notes: Iterable[str], which: re.Pattern[str]) -> None:
+    """Warn of some notes, at the line outside of this package that led here."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("active_critic."):
+        level, frame = level + 1, frame.f_back
+    for note in filter(which.match, notes):
+        warnings.warn(note, ActiveCriticWarning, stacklevel=level)
 
 
 def items_of(given: Any, fields: Mapping[str, str] | None = None) -> Iterator[Example | BadRow]:
@@ -34,9 +71,7 @@ def items_of(given: Any, fields: Mapping[str, str] | None = None) -> Iterator[Ex
             remedy = 'write [{"response": text} for text in texts], or score(text) for one of them'
             raise DataError(f"an item is a mapping or an Example, not {type(head[0]).__name__}; {remedy}")
     found = iter_examples(given, fields=fields)
-    for note in found.notes:
-        if re.match(r"no column|the (source|response|reference) ", note):
-            warnings.warn(note, ActiveCriticWarning, stacklevel=3)
+    _warn(found.notes, _COLUMNS_OF_ITEMS)
     return found
 
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from active_critic.bootstrap import cautions
-from active_critic.data import data_sha256, read_examples
+from active_critic.data import data_sha256
 from active_critic.errors import FitError
 from active_critic.evaluators.base import JournalPath, Progress, check_whole, versions
+from active_critic.evaluators.given import examples_of
 from active_critic.examples import Examples
 from active_critic.meta_evaluation.comparison import (
     FLOOR,
@@ -89,7 +90,7 @@ def compare(
         check_whole("budget", budget, 1)
     check_whole("seed", seed, 0)  # else it is found when all is paid for
     check_whole("resamples", resamples, 0)
-    data = read_examples(examples, fields=fields, scale=scale)
+    data = examples_of(examples, fields=fields, scale=scale)
     if isinstance(examples, Examples):  # where they came from has been said
         data = replace(data, path=examples.path, notes=examples.notes or data.notes)
     splits, notes = plan(

@@ -10,9 +10,10 @@ from numbers import Real
 from typing import Any
 
 from active_critic.bootstrap import cautions
-from active_critic.data import data_sha256, read_examples
+from active_critic.data import data_sha256
 from active_critic.errors import DataError, FitError
 from active_critic.evaluators.base import JournalPath, Progress, check_whole, versions
+from active_critic.evaluators.given import examples_of
 from active_critic.examples import MIN_EXAMPLES, Examples, group_of
 from active_critic.meta_evaluation.comparison import FLOOR, MethodResult, check_names, ids_note
 from active_critic.meta_evaluation.estimates import Estimate, estimate, slope
@@ -86,7 +87,7 @@ def curve(
         check_whole("budget", budget, 1)
     check_whole("seed", seed, 0)
     check_whole("resamples", resamples, 0)
-    data = read_examples(examples, fields=fields, scale=scale)
+    data = examples_of(examples, fields=fields, scale=scale)
     if isinstance(examples, Examples):  # where they came from has been said
         data = replace(data, path=examples.path, notes=examples.notes or data.notes)
     how: dict[str, Any] = {"test": test, "test_documents": test_documents, "repeats": repeats, "seed": seed}

@@ -7,6 +7,7 @@ import re
 import pytest
 from test_auto_calibrate import SMALL, Script, examples, shown_scores
 
+from active_critic.data import read_examples
 from active_critic.errors import FitError
 from active_critic.evaluators.auto_calibrate import AutoCalibrate
 from active_critic.records import Example
@@ -26,7 +27,7 @@ def test_scores_of_an_aspect_are_shown_by_the_scale_of_that_aspect() -> None:
     # As good as the overall, on 1..3 instead of 1..5.
     given = [Example(e.response, e.source, e.score, aspects={"tone": 1 + ((e.score or 0) - 1) / 2}) for e in examples()]
     script = Script()
-    AutoCalibrate(script.lm(), **SMALL, aspects=["tone"]).fit(given)
+    AutoCalibrate(script.lm(), **SMALL, aspects=["tone"]).fit(read_examples(given))
     for turns in script.drafts:
         for response in shown_scores(turns):
             assert f"\n{response}\n</response>\nScore people gave: {float(response[-1]):.1f}" in turns[1][1]

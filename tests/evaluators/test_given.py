@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+import active_critic
 from active_critic.data import read_examples
-from active_critic.errors import DataError
-from active_critic.evaluators import Surface
+from active_critic.errors import ActiveCriticWarning, DataError
+from active_critic.evaluators import Surface, ZeroShot
+from active_critic.lm import scripted_lm
 from active_critic.records import Example
 
 ROWS: list[dict[str, Any]] = [
@@ -75,3 +77,54 @@ def test_what_is_no_item_among_items_is_unscored(floor: Surface) -> None:
         assert first.score is not None
         assert third.score is not None
         assert (second.score, "a mapping or an Example" in (second.unscored or "")) == (None, True)
+
+
+# --- what is guessed is said ------------------------------------------------------------------------------------------
+
+GUESSED = [{**row, "label": 3 - row["rating"] % 3} for row in ROWS]
+SCALE = "scale 1..5 inferred from the scores; pass --scale LOW..HIGH if that is wrong"
+COLUMN = "the score is read from 'rating'; --fields score=NAME for 'label'"
+QUICK: dict[str, Any] = {"resamples": 10, "journal": None}
+READING: dict[str, tuple[Callable[..., Any], set[str]]] = {
+    "fit": (lambda rows, **how: Surface(journal=None).fit(rows, **how), {SCALE, COLUMN}),
+    "fit on nothing but a scale": (
+        lambda rows, **how: ZeroShot(scripted_lm(lambda _: ""), journal=None).fit(rows, **how),
+        {SCALE, COLUMN},
+    ),
+    "compare": (lambda rows, **how: active_critic.compare(rows, ["surface"], **QUICK, **how), {SCALE, COLUMN}),
+    "curve": (
+        lambda rows, **how: active_critic.curve(rows, "surface", sizes=[5], repeats=1, **QUICK, **how),
+        {SCALE, COLUMN},
+    ),
+}
+
+
+@pytest.mark.parametrize("verb", READING)
+def test_what_is_guessed_of_labels_is_a_warning_where_it_was_asked_for(verb: str) -> None:
+    run, expected = READING[verb]
+    with pytest.warns(ActiveCriticWarning) as told:
+        run(GUESSED)
+    assert {str(warning.message) for warning in told} == expected
+    assert {warning.filename for warning in told} == {__file__}
+    # Nothing is guessed where it is given, nor said again where it was read before: warnings are errors here.
+    run(GUESSED, scale="1..5", fields={"score": "rating"})
+    run(read_examples(GUESSED))
+
+
+def test_the_shorthand_says_it_where_it_was_asked_for() -> None:
+    few = [{"response": row["answer"], "score": row["rating"]} for row in ROWS[:3]]
+    with pytest.warns(ActiveCriticWarning, match="inferred") as told, pytest.raises(DataError, match="at least 5"):
+        active_critic.fit(few, lm=scripted_lm(lambda _: ""), journal=None)
+    assert [warning.filename for warning in told] == [__file__]
+
+
+def test_what_is_guessed_of_a_pool_is_a_warning(floor: Surface) -> None:
+    pool = [{"prompt": f"s{i}", "article": "more", "answer": "word " * i} for i in range(1, 9)]
+    known = [{"prompt": "a s", "answer": "other words", "rating": 3, "label": 1}]
+    with pytest.warns(ActiveCriticWarning) as told:
+        active_critic.suggest(floor, pool, 2, labelled=known)
+    assert [str(warning.message) for warning in told] == [
+        "the source is read from 'prompt'; --fields source=NAME for 'article'"
+    ]
+    assert {warning.filename for warning in told} == {__file__}
+    active_critic.suggest(floor, read_examples(pool, scored=False), 2, labelled=known)

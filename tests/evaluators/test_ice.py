@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated import last_item
 
+from active_critic.data import read_examples
 from active_critic.errors import DataError, FitError
 from active_critic.evaluators.ice import ICE, ICEProtocol, draw
 from active_critic.examples import Examples, example_key, group_of
@@ -165,7 +166,8 @@ def test_the_overall_of_several_aspects_is_their_mean_and_what_is_shown_can_be_c
 @pytest.mark.parametrize(("scale", "highest"), [(None, 3), ("1..5", 5)])
 def test_a_shot_of_an_aspect_is_a_percentage_of_the_scale_of_that_aspect(scale: str | None, highest: int) -> None:
     given = {e.response: e.aspects["fluency"] for e in examples()}  # 1, 2 or 3; the overall goes from 1 to 5
-    fits = [ICE(rating(), journal=None, aspects=["fluency"], seed=seed).fit(examples(), scale=scale) for seed in (0, 1)]
+    data = read_examples(examples(), scale=scale)
+    fits = [ICE(rating(), journal=None, aspects=["fluency"], seed=seed).fit(data) for seed in (0, 1)]
     shots = [shot for fit in fits for shot in fit.fitted.aspects[0].shots]
     assert {given[shot.response] for shot in shots} == {1, 2, 3}
     assert all(shot.score == 100 * (given[shot.response] - 1) / (highest - 1) for shot in shots)
