@@ -377,7 +377,10 @@ def test_a_tilde_in_an_option_is_the_user_s_folder(run, examples, tmp_path, monk
     (home / "task.txt").write_text("Judge replies.")
     pinned = ("--task=@~/task.txt", "--criteria=@~/p.json", "--no-report")
     assert run("fit", "~/r.jsonl", "--out", home / "pinned.json", *pinned, *FIT).code == 0
-    chosen = run("suggest", "~/p.json", "~/s.jsonl", "-n", 2, "--labelled=~/r.jsonl")
+    chosen = run("suggest", "~/p.json", "~/s.jsonl", "-n", 2, "--labelled=~/s.jsonl", "--fields=score=rating")
+    assert "12 labelled already" in chosen.err  # so that both files were found
+    (home / "pool.jsonl").write_text((home / "s.jsonl").read_text().replace("Reply", "Another reply"))
+    chosen = run("suggest", "~/p.json", "~/pool.jsonl", "-n", 2, "--labelled=~/r.jsonl")
     assert chosen.code == 0, chosen.err
     refused = run("fit", "~/r.jsonl", f"--out={home}/r.jsonl", opener=refuse)
     assert "r.jsonl would be written over" in " ".join(refused.err.split())

@@ -118,5 +118,6 @@ def test_a_budget_that_pays_for_a_part_of_the_items_is_spent_on_verdicts() -> No
     critic, lm = spend(None, report=False, use_approval="always")
     assert critic.judge().questions == ("overall", "approval")
     lm.budget = Budget(calls=100)
-    verdicts = list(critic.score_many(examples(200), explain=False))  # two or three calls each
-    assert sum(verdict.score is not None for verdict in verdicts) >= 30
+    verdicts = list(critic.score_many(examples(200), explain=False))
+    # Three calls each, of twelve items before the next twelve: of 100 calls 72 are sure to be in verdicts.
+    assert sum(verdict.score is not None for verdict in verdicts) >= 24
