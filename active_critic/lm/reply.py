@@ -23,7 +23,10 @@ MOST_TOKENS = 2**53
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One generated token: its text, its log-probability, and the likeliest alternatives (text, log-probability)."""
+    """One generated token: its text, its log-probability, and the likeliest alternatives (text, log-probability).
+
+    Or a run of tokens of which nothing but the text is read; see :func:`tokens_from`.
+    """
 
     text: str
     logprob: float
@@ -161,10 +164,11 @@ def tokens_from(given: Sequence[Any]) -> tuple[Token, ...]:
     """The generated tokens, put together from their bytes where the endpoint gives these.
 
     A token may hold only a part of a character; endpoints write such a token each in their own way. Here the character
-    stands in the token that completes it, so that the joined tokens are the text.
+    stands in the token that completes it, so that the joined tokens are the text. Neighbours that hold no digit, and of
+    which nothing else is read, are one token here, with the least of their log-probabilities.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    begun = False  # whether the decoder holds a part of a character
+    begun = joined = False  # whether the decoder holds a part of a character; whether the last token takes more
     tokens: list[Token] = []
     for token in given:
         raw, text = token.bytes, token.token
@@ -172,9 +176,16 @@ def tokens_from(given: Sequence[Any]) -> tuple[Token, ...]:
             known = raw is not None and max(raw, default=0) <= 255
             text = decoder.decode(bytes(raw) if known else _whole(text).encode())
             begun = bool(decoder.getstate()[0])
-        read = matters(text, not tokens)
-        top = tuple((_whole(t.token), t.logprob) for t in token.top if math.isfinite(t.logprob)) if read else ()
-        tokens.append(Token(text, token.logprob if math.isfinite(token.logprob) else -1e9, top))
+        logprob = token.logprob if math.isfinite(token.logprob) else -1e9
+        if read := matters(text, not tokens):
+            tokens.append(
+                Token(text, logprob, tuple((_whole(t.token), t.logprob) for t in token.top if math.isfinite(t.logprob)))
+            )
+        elif joined:
+            tokens[-1] = Token(tokens[-1].text + text, min(tokens[-1].logprob, logprob))
+        else:
+            tokens.append(Token(text, logprob))
+        joined = not read
     return tuple(tokens)
 
 

@@ -31,6 +31,14 @@ def test_alternatives_stay_at_the_first_token_and_at_digits() -> None:
     assert kept == [True, False, True, False, True, False]
 
 
+def test_tokens_without_a_digit_are_one_but_for_the_first() -> None:
+    document = json.loads(body("{", '"score"', ": ", "4", ",", '"why": "a', " b", '"}'))
+    document["choices"][0]["logprobs"]["content"][5]["logprob"] = -3.0
+    thin = json.loads(thinned(json.dumps(document).encode()))["choices"][0]["logprobs"]["content"]
+    assert [token["token"] for token in thin] == ["{", '"score": ', "4", ',"why": "a b"}']
+    assert [token["logprob"] for token in thin] == [-0.1, -0.1, -0.1, -3.0]
+
+
 def test_bytes_stay_where_they_are_not_those_of_the_text() -> None:
     document = json.loads(body("a", "\ufffd", "1"))
     for token, raw in zip(document["choices"][0]["logprobs"]["content"], (b"a", b"\xc3", b"1"), strict=True):
