@@ -97,6 +97,7 @@ def ask(
     conversation = list(turns)
     material = "\n".join(text for role, text in turns if role == "user")
     usage, longest = Usage(), sheet.max_tokens
+    thought: UnreadableReply | None = None  # why the second one may be longer
     for attempt in (1, 2):
         try:
             reply = lm.fill(
@@ -110,8 +111,8 @@ def ask(
             )
             usage = usage + reply.usage
             if not reply.text.strip():
-                thought = reply.finish_reason == "length"
-                raise UnreadableReply(THOUGHT.format(longest) if thought else "the reply is empty", reply="")
+                cut = not reply.text and reply.finish_reason == "length"
+                raise UnreadableReply(THOUGHT.format(longest) if cut else "the reply is empty", reply="")
             form = read_form(reply, first=next(iter(sheet.schema["properties"])), shown=material)
             if form.values == sheet.skeleton and _has_prose(sheet.skeleton):
                 raise UnreadableReply("it is the form as it was shown, not filled in", reply=reply.text)
@@ -125,13 +126,16 @@ def ask(
             if attempt == 2:
                 problem.usage, problem.asked_again = usage, True
                 raise
-            if not reply.text.strip() and reply.finish_reason == "length":
-                longest += ROOM_TO_THINK
+            if not reply.text and reply.finish_reason == "length":
+                thought, longest = problem, longest + ROOM_TO_THINK
                 continue
             demand = f"That could not be read: {quote(str(problem))}. "
             demand += "Answer with nothing but this JSON object, filled in: " + compact(sheet.skeleton)
             conversation += [("assistant", quote(reply.text[:1000]) or "(nothing)"), ("user", demand)]
         except ModelError as problem:
+            if thought is not None and isinstance(problem, ContextOverflow | RequestRefused):
+                thought.usage = usage  # it was refused for the room that it was to have
+                raise thought from None
             problem.usage = usage
             raise
     raise AssertionError("unreachable")

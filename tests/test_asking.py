@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from active_critic.asking import ROOM_TO_THINK, ask, rating_sheet, shown_texts
-from active_critic.errors import EndpointDown, UnreadableReply
+from active_critic.errors import ContextOverflow, EndpointDown, UnreadableReply
 from active_critic.lm import Capabilities, LanguageModel, Turn, scripted_lm
 from active_critic.lm.reply import as_response
 from active_critic.protocols import Reading
@@ -71,6 +71,36 @@ def test_a_model_that_thought_until_it_was_cut_off_is_asked_again_with_room_to_t
     assert seen == [(1, sheet.max_tokens), (1, sheet.max_tokens + ROOM_TO_THINK)]
     with pytest.raises(UnreadableReply, match="the model used the 4,040 tokens it may have before it wrote anything"):
         ask(thinking(9000, seen), QUESTION, sheet, TEXT)
+
+
+def test_where_the_room_to_think_is_refused_the_reason_is_the_thinking() -> None:
+    model = thinking(9000, [])
+    send = model._send
+
+    def refusing(request: Any) -> Any:
+        if request.config.max_tokens > 1000:
+            raise ContextOverflow("too long")
+        return send(request)
+
+    lm = LanguageModel("m", refusing, capabilities=model.capabilities)
+    with pytest.raises(UnreadableReply, match="the model used the 40 tokens") as caught:
+        ask(lm, QUESTION, rating_sheet(TEXT), TEXT)
+    assert caught.value.usage == Usage(
+        calls=1, prompt_tokens=9, completion_tokens=7, seconds=caught.value.usage.seconds
+    )
+
+
+def test_blanks_without_end_are_no_thinking() -> None:
+    seen: list[int] = []
+
+    def send(request: Any) -> Any:
+        seen.append(request.config.max_tokens)
+        return as_response("m", Usage(prompt_tokens=9, completion_tokens=7), "\n \n", cut=True)
+
+    lm = LanguageModel("m", send, capabilities=Capabilities(json_schema=True, probabilities=False))
+    with pytest.raises(UnreadableReply, match=r"the reply is empty$"):
+        ask(lm, QUESTION, rating_sheet(TEXT), TEXT)
+    assert len(set(seen)) == 1
 
 
 def test_what_failed_twice_says_what_it_cost() -> None:

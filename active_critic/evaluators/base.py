@@ -327,7 +327,8 @@ class Evaluator(ABC):
         Args:
             items: Examples, or whatever ``iter_examples`` reads: a path, a DataFrame, a Dataset, mappings. Rows that
                 could not be read give an unscored verdict with the reason.
-            explain: Also explain; the ratings are the same either way.
+            explain: Also explain; the scores are the same either way. Where the rating has no part in the score, it is
+                asked for with an explanation only, and only then is a text without one unscored.
             progress: See :data:`Progress`.
             fields: Column by field, where items are read (``{"source": "question"}``). What should be known of the
                 columns that are taken for response, source and reference is a warning.

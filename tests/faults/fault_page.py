@@ -23,10 +23,11 @@ fails when it is out of date.
 
 Every row is a run over six items, one at a time. *Requests*: how often an item is asked for to which this always
 happens; the language model is the only one that retries, at most three times, after 1, 2 and 4 seconds or as long as
-the endpoint asks for (60 seconds at most). A reply that cannot be read is asked for once more, in stricter words. *One
-item*: what becomes of the item, and the exit code of the run; all other rows are as they would be without the fault.
-*Every item*: the exit code, and how many requests six items cost. The program reads ratings, and nothing else but in
-the last row.
+the endpoint asks for (60 seconds at most); after a 429 six times, after 1 to 32 seconds, and up to a quarter longer
+where several calls are in flight. A reply that cannot be read is asked for once more, in stricter words; one that was
+cut off before it began, with room for 4,000 tokens more. *One item*: what becomes of the item, and the exit code of
+the run; all other rows are as they would be without the fault. *Every item*: the exit code, and how many requests six
+items cost. The program reads ratings, and nothing else but in the last row.
 
 | fault | requests | one item | code | every item | code |
 | --- | --- | --- | --- | --- | --- |
