@@ -314,8 +314,8 @@ def words(calibration: Calibration, tried: Sequence[str], asked: int) -> list[st
         shares = ", ".join(f"{name} {share:.0%}" for name, share in calibration.shares.items())
         said.append(f"the score is combined from {shares} (shares of the weights, fitted on {calibration.n} examples)")
     if len(calibration.parts) > 1 and any(part.name == "rating" and not part.weight for part in calibration.parts):
-        asked = {"approval", "likelihood"} & calibration.shares.keys()
-        saved = "; in coarse mode texts are not rated where no explanation is wanted" if asked else ""
+        besides = {"approval", "likelihood"} & calibration.shares.keys()
+        saved = "; in coarse mode texts are not rated where no explanation is wanted" if besides else ""
         said.append(f"the rating, and with it the demonstrations, has no part in the score{saved}")
     if percent(SHOWN) not in calibration.half_widths:
         said.append(f"verdicts have no interval: one at {percent(SHOWN)} % takes examples of nine documents or more")
