@@ -34,13 +34,18 @@ def save(protocol: Protocol, path: str | Path) -> Path:
     """Write a program; the file appears whole or not at all.
 
     Raises:
-        OutputError: It cannot be written, or holds something that JSON cannot.
+        OutputError: It cannot be written, holds something that JSON cannot, or is larger than what is read again.
     """
     path = at_home(path)
     try:
         text = orjson.dumps(protocol.model_dump(mode="json"), option=orjson.OPT_INDENT_2) + b"\n"
     except (TypeError, ValueError) as problem:
         raise OutputError(f"{path}: the program holds something that JSON cannot ({problem})") from None
+    if len(text) > LARGEST:
+        raise OutputError(
+            f"{path}: the program of a fit on {len(protocol.provenance.fitted_on):,} texts would be larger than the "
+            f"{LARGEST // 2**20} MiB that are read again; fit on fewer of them"
+        )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")

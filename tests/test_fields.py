@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from active_critic.cli._common import parse_fields
+from active_critic.cli._options import parse_fields
 from active_critic.data import BadRow, RecordWriter, iter_examples, read_examples, unread_score
 from active_critic.errors import DataError
 

@@ -240,6 +240,16 @@ def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
     refuse(path, "larger than 16 MiB")
 
 
+def test_a_program_too_large_to_be_read_again_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps(document()))
+    program = store.load(path, CriticProtocol)
+    monkeypatch.setattr(store, "LARGEST", path.stat().st_size // 2)
+    with pytest.raises(OutputError, match="fit on fewer of them"):
+        store.save(program, tmp_path / "q.json")
+    assert not (tmp_path / "q.json").exists()
+
+
 @pytest.mark.parametrize("place", [(), ("scale",), ("provenance", "report"), ("provenance", "versions")])
 def test_more_fields_than_any_program_has_are_refused_unchecked(tmp_path: Path, place: tuple[str, ...]) -> None:
     damaged = inner = document()

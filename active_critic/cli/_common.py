@@ -1,15 +1,14 @@
-"""What the verbs share: options, talking on standard error, opening the model with the journal as its memory."""
+"""What the verbs share: talking on standard error, files in and out, the model opened with the journal as memory."""
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -22,82 +21,6 @@ if TYPE_CHECKING:
     from active_critic.lm import LanguageModel
     from active_critic.protocols import Provenance
 
-
-def check_scale(scale: str | None) -> str | None:
-    """Make sure that ``--scale`` is one.
-
-    Raises:
-        typer.BadParameter: It is none.
-    """
-    if scale is not None:
-        from active_critic.errors import DataError
-        from active_critic.records import Scale
-
-        try:
-            Scale.parse(scale)
-        except DataError as problem:
-            raise typer.BadParameter(str(problem)) from None
-    return scale
-
-
-Fields = Annotated[
-    list[str] | None,
-    typer.Option("--fields", metavar="FIELD=COLUMN,...", help="Which column holds what: score=overall,group=doc_id"),
-]
-Scale = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LOW..HIGH",
-        help="The scale of the scores, for example 1..5; else inferred.",
-        callback=check_scale,
-    ),
-]
-Lm = Annotated[
-    str,
-    typer.Option("--lm", metavar="MODEL", help="`local`, a name of `lm list`, a GGUF file, or provider/model."),
-]
-ApiBase = Annotated[
-    str | None, typer.Option("--api-base", metavar="URL", help="Address of an OpenAI-compatible endpoint.")
-]
-ApiKeyEnv = Annotated[
-    str | None,
-    typer.Option("--api-key-env", metavar="VARIABLE", help="Environment variable that holds the key."),
-]
-Context = Annotated[int | None, typer.Option("--context", metavar="TOKENS", min=256, help="Context window in tokens.")]
-Strict = Annotated[
-    bool,
-    typer.Option("--strict", help="Bit-for-bit the same scores from an embedded model; two to three times slower."),
-]
-ProgramLm = Annotated[
-    str | None, typer.Option("--lm", metavar="MODEL", help="Default: the model that the program was fitted with.")
-]
-Workers = Annotated[int | None, typer.Option("--workers", metavar="N", min=1, help="Calls in flight at once.")]
-Budgets = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--budget",
-        metavar="AMOUNT",
-        help='Spend at most so much: "500 calls", "200k tokens", "2 USD", "10 min". May be repeated.',
-    ),
-]
-Limits = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--budget",
-        metavar="N|AMOUNT",
-        help="At most N different requests (of each method, or the whole curve); with a unit, what the run may spend: "
-        '"200k tokens", "2 USD", "10 min". May be repeated.',
-    ),
-]
-Estimated = Annotated[
-    bool, typer.Option("--estimate", help="Make no call; say what it would take: calls, tokens, time and money.")
-]
-JournalPath = Annotated[
-    str | None,
-    typer.Option("--journal", metavar="PATH|none", help="Where replies are kept. Default: the user's data folder."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print everything as one JSON document.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors and the result.")]
 
 UNSCORED = 7
 """The exit code where some items have no score."""
@@ -158,49 +81,11 @@ def show_notes(notes: Iterable[str], *, quiet: bool) -> None:
         say(f"note: {note}", quiet=quiet)
 
 
-def parse_fields(given: list[str] | None, option: str = "--fields") -> dict[str, str]:
-    """``["score=overall,group=doc_id"]`` as a mapping; a comma only parts fields where the name of one follows it.
-
-    Raises:
-        typer.BadParameter: A part is not of the form ``FIELD=COLUMN``, or names no field, or one for the second time.
-    """
-    import difflib
-
-    from active_critic.errors import DataError
-    from active_critic.fields import COLUMNS, checked
-
-    fields: dict[str, str] = {}
-    for part in (part for text in given or () for part in re.split(rf",(?=\s*(?:{'|'.join(COLUMNS)})\s*=)", text)):
-        name, equals, column = (piece.strip() for piece in part.partition("="))
-        if not (name and equals and column):
-            raise typer.BadParameter(f"{option} {part.strip()!r} is not FIELD=COLUMN; write for example score=overall")
-        if name in fields:
-            raise typer.BadParameter(f"{option} names the field {name!r} twice")
-        fields[name] = column
-    for word in re.findall(r",\s*(\w+)\s*=", " ".join(fields.values())):
-        if near := difflib.get_close_matches(word.casefold(), COLUMNS, 1, cutoff=0.75):
-            raise typer.BadParameter(f"{option}: {word!r} is not a field; did you mean {near[0]!r}?")
-    try:
-        return checked(fields)
-    except DataError as problem:
-        raise typer.BadParameter(f"{option}: {problem}") from None
-
-
 def as_read(data: Examples) -> dict[str, Any]:
     """How tables are to be written for whoever wrote the examples, as arguments of ``RecordWriter``."""
     from active_critic.files import is_delimited
 
     return {"decimal_comma": data.decimal_comma, "bom": data.bom, "heads": not is_delimited(data.path)}
-
-
-def check_train(train: float | None) -> None:
-    """Make sure that ``--train`` is a part.
-
-    Raises:
-        typer.BadParameter: It is none.
-    """
-    if train is not None and not 0 < train < 1:
-        raise typer.BadParameter(f"--train is a fraction between 0 and 1, not {train:g}")
 
 
 def refuse_same(output: Path | None, *others: Path | None) -> None:
@@ -338,26 +223,6 @@ def refuse_model(
     unused |= {"--strict": options["strict"], "--workers": options["workers"]}
     if names := [option for option, value in unused.items() if value]:
         show_notes([f"{' and '.join(names)}: not used by {what}, which asks no model"], quiet=quiet)
-
-
-def limits(budget: list[str] | None) -> tuple[int | None, list[str] | None]:
-    """What ``--budget`` says where work is compared: a bare number, of different requests; and what may be spent.
-
-    Raises:
-        typer.BadParameter: A bare number is below 1, or there are several.
-    """
-    bare = [amount for amount in budget or () if amount.strip().isdecimal()]
-    if len(bare) > 1 or any(int(amount) < 1 for amount in bare):
-        raise typer.BadParameter(
-            f"--budget {bare[-1]}: one whole number of requests, 1 or more, or amounts with a unit"
-        )
-    return (int(bare[0]) if bare else None), [amount for amount in budget or () if amount not in bare] or None
-
-
-def typed(ctx: typer.Context, parameter: str) -> bool:
-    """Whether an option stands on the command line."""
-    source = ctx.get_parameter_source(parameter)
-    return source is not None and source.name == "COMMANDLINE"
 
 
 def opened_for(

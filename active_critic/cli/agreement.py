@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from active_critic.cli import _common as common
+from active_critic.cli import _options as opts
 
 if TYPE_CHECKING:
     from active_critic.cli._agreement_raters import PeoplesScores
@@ -70,13 +71,13 @@ def agreement(
             "--scale",
             metavar="LOW..HIGH",
             help="The human scale. Default: inferred, and said.",
-            callback=common.check_scale,
+            callback=opts.check_scale,
         ),
     ] = None,
     resamples: Annotated[int, typer.Option("--resamples", metavar="N", min=0, help="Of the documents.")] = 1000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of resampling.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    quiet: common.Quiet = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """How well a column of numbers agrees with people, and how columns compare.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from active_critic.cli import _common as common
+from active_critic.cli import _options as opts
 
 if TYPE_CHECKING:
     from active_critic.writing import RecordWriter
@@ -37,14 +38,14 @@ def compare(
             "active-critic-fine, surface.",
         ),
     ],
-    fields: common.Fields = None,
-    scale: common.Scale = None,
-    lm: common.Lm = "local",
-    api_base: common.ApiBase = None,
-    api_key_env: common.ApiKeyEnv = None,
-    context: common.Context = None,
-    strict: common.Strict = False,
-    workers: common.Workers = None,
+    fields: opts.Fields = None,
+    scale: opts.Scale = None,
+    lm: opts.Lm = "local",
+    api_base: opts.ApiBase = None,
+    api_key_env: opts.ApiKeyEnv = None,
+    context: opts.Context = None,
+    strict: opts.Strict = False,
+    workers: opts.Workers = None,
     folds: Annotated[
         int | None, typer.Option(metavar="K", min=2, help="Test each of K parts with a fit on the others. Default: 4.")
     ] = None,
@@ -65,7 +66,7 @@ def compare(
         list[str] | None,
         typer.Option("--set", metavar="NAME.PARAMETER=VALUE", help="A parameter of an evaluator. May be repeated."),
     ] = None,
-    budget: common.Limits = None,
+    budget: opts.Limits = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Have scores explained too; they are the same, and cost more.")
     ] = False,
@@ -87,9 +88,9 @@ def compare(
             metavar="FILE", help="Every method's score of every example: .csv, .jsonl, ...", callback=common.at_home
         ),
     ] = None,
-    journal: common.JournalPath = None,
-    as_json: common.AsJson = False,
-    quiet: common.Quiet = False,
+    journal: opts.JournalPath = None,
+    as_json: opts.AsJson = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Which evaluator agrees with people best, by how much, how surely, and at what price.
 
@@ -105,7 +106,7 @@ def compare(
     common.refuse_program(out, predictions)
     if folds is not None and train is not None:
         raise typer.BadParameter("--folds and --train are two ways to split; give one of them")
-    common.check_train(train)
+    opts.check_train(train)
     if test_documents is not None and train is None:
         raise typer.BadParameter("--test-documents goes with --train")
     names = [name.strip() for name in evaluators.split(",") if name.strip()]
@@ -117,12 +118,12 @@ def compare(
     if against is not None and against not in methods:
         raise typer.BadParameter(f"--against {against!r} is none of the evaluators compared: {', '.join(methods)}")
     options = common.model_options(api_base, api_key_env, context, strict, workers)
-    requests, spend = common.limits(budget)
+    requests, spend = opts.limits(budget)
     asking = any(map(needs_model, methods.values()))
     if not asking:
-        named = lm if common.typed(ctx, "lm") else None
+        named = lm if opts.typed(ctx, "lm") else None
         common.refuse_model(", ".join(methods), named, options=options, journal=journal, budget=budget, quiet=quiet)
-    data = read_examples(labels, fields=common.parse_fields(fields), scale=scale)
+    data = read_examples(labels, fields=opts.parse_fields(fields), scale=scale)
     how: dict[str, Any] = {
         "folds": folds,
         "train": train,

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from active_critic.cli import _common as common
+from active_critic.cli import _options as opts
 from active_critic.cli.compare import is_whole, parse_settings, result_file
 
 
@@ -21,14 +22,14 @@ def curve(
         str, typer.Option(metavar="NAME", help="One of those that `compare` knows.")
     ] = "active-critic-coarse",
     sizes: Annotated[str, typer.Option(metavar="N,...", help="Numbers of labels, at least 5.")] = "5,10,20,50,100",
-    fields: common.Fields = None,
-    scale: common.Scale = None,
-    lm: common.Lm = "local",
-    api_base: common.ApiBase = None,
-    api_key_env: common.ApiKeyEnv = None,
-    context: common.Context = None,
-    strict: common.Strict = False,
-    workers: common.Workers = None,
+    fields: opts.Fields = None,
+    scale: opts.Scale = None,
+    lm: opts.Lm = "local",
+    api_base: opts.ApiBase = None,
+    api_key_env: opts.ApiKeyEnv = None,
+    context: opts.Context = None,
+    strict: opts.Strict = False,
+    workers: opts.Workers = None,
     test: Annotated[
         float, typer.Option(metavar="FRACTION", help="The part of the examples, by document, that is tested on.")
     ] = 0.5,
@@ -42,7 +43,7 @@ def curve(
         list[str] | None,
         typer.Option("--set", metavar="PARAMETER=VALUE", help="A parameter of the evaluator. May be repeated."),
     ] = None,
-    budget: common.Limits = None,
+    budget: opts.Limits = None,
     resamples: Annotated[int, typer.Option(metavar="N", min=0, help="Of the documents, for the intervals.")] = 1000,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of splits, fits and resampling.")] = 0,
     out: Annotated[
@@ -54,9 +55,9 @@ def curve(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.svg", help="A picture of the curve.", callback=common.at_home)
     ] = None,
-    journal: common.JournalPath = None,
-    as_json: common.AsJson = False,
-    quiet: common.Quiet = False,
+    journal: opts.JournalPath = None,
+    as_json: opts.AsJson = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """How agreement with people grows with the number of labels, and whether to label more or stop.
 
@@ -77,9 +78,9 @@ def curve(
     except FitError as problem:
         raise typer.BadParameter(str(problem)) from None
     options = common.model_options(api_base, api_key_env, context, strict, workers)
-    requests, spend = common.limits(budget)
+    requests, spend = opts.limits(budget)
     if not needs_model(factory):
-        named = lm if common.typed(ctx, "lm") else None
+        named = lm if opts.typed(ctx, "lm") else None
         common.refuse_model(evaluator, named, options=options, journal=journal, budget=budget, quiet=quiet)
     how: dict[str, Any] = {
         "sizes": _sizes(sizes),
@@ -88,7 +89,7 @@ def curve(
         "repeats": repeats,
         "seed": seed,
     }
-    data = read_examples(labels, fields=common.parse_fields(fields), scale=scale)
+    data = read_examples(labels, fields=opts.parse_fields(fields), scale=scale)
 
     from active_critic.cli._progress import Display
     from active_critic.meta_evaluation.curves import curve as curve_of

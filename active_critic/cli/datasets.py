@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from active_critic.cli import _common as common
+from active_critic.cli import _options as opts
 
 if TYPE_CHECKING:
     from active_critic.public_data import Card, Loaded
@@ -123,7 +124,7 @@ def get(
     ] = None,
     cache: Cache = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
-    quiet: common.Quiet = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Fetch a set from its publisher, once, and write it as records that `fit` and `agreement` read."""
     import shlex

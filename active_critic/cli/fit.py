@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from active_critic.cli import _common as common
+from active_critic.cli import _options as opts
 
 if TYPE_CHECKING:
     from active_critic.data import Examples
@@ -47,14 +48,14 @@ def fit(
         Path,
         typer.Option("--out", "-o", metavar="PROGRAM.json", help="Where the program goes.", callback=common.at_home),
     ],
-    fields: common.Fields = None,
-    scale: common.Scale = None,
-    lm: common.Lm = "local",
-    api_base: common.ApiBase = None,
-    api_key_env: common.ApiKeyEnv = None,
-    context: common.Context = None,
-    strict: common.Strict = False,
-    workers: common.Workers = None,
+    fields: opts.Fields = None,
+    scale: opts.Scale = None,
+    lm: opts.Lm = "local",
+    api_base: opts.ApiBase = None,
+    api_key_env: opts.ApiKeyEnv = None,
+    context: opts.Context = None,
+    strict: opts.Strict = False,
+    workers: opts.Workers = None,
     evaluator: Annotated[
         str,
         typer.Option(
@@ -131,11 +132,11 @@ def fit(
         typer.Option(help="The same for length, overlap and repetition. never: where texts are written to score well."),
     ] = "auto",
     no_report: Annotated[bool, typer.Option("--no-report", help="Do not measure agreement on held-out folds.")] = False,
-    journal: common.JournalPath = None,
-    budget: common.Budgets = None,
-    estimate: common.Estimated = False,
+    journal: opts.JournalPath = None,
+    budget: opts.Budgets = None,
+    estimate: opts.Estimated = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")] = False,
-    quiet: common.Quiet = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Fit a critic on examples that people scored.
 
@@ -150,15 +151,15 @@ def fit(
     common.refuse_program(rest)
     if rest is not None and train is None:
         raise typer.BadParameter("--rest needs --train, which says how much is held back")
-    common.check_train(train)
+    opts.check_train(train)
     make = _maker(ctx, evaluator, settings)
     options = common.model_options(api_base, api_key_env, context, strict, workers)
     if not make.needs_model:
-        named = lm if common.typed(ctx, "lm") else None
+        named = lm if opts.typed(ctx, "lm") else None
         common.refuse_model(evaluator, named, options=options, journal=journal, budget=budget, quiet=quiet)
         if estimate:
             raise typer.BadParameter(f"--estimate has no meaning for {evaluator}, which asks no model")
-    columns = common.parse_fields(fields)
+    columns = opts.parse_fields(fields)
     given_scale = Scale.parse(scale) if scale is not None else None
     data = read_examples(examples, fields=columns, scale=given_scale)
     notes = list(data.notes)
@@ -295,7 +296,7 @@ def _maker(ctx: typer.Context, name: str, settings: list[str] | None) -> _Maker:
     except FitError as problem:
         raise typer.BadParameter(str(problem)) from None
     for option, parameter in _OPTIONS.items():
-        if not common.typed(ctx, option):
+        if not opts.typed(ctx, option):
             continue
         if parameter not in known.parameters and option != "seed":  # the split has one, too
             own = ", ".join(known.parameters)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from active_critic.cli import _common as common
+from active_critic.cli import _options as opts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,8 +119,8 @@ def check(
     name: Annotated[
         str, typer.Argument(metavar="MODEL", help="A name from `lm list`, a GGUF file, or provider/model.")
     ] = "local",
-    api_base: common.ApiBase = None,
-    api_key_env: common.ApiKeyEnv = None,
+    api_base: opts.ApiBase = None,
+    api_key_env: opts.ApiKeyEnv = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Ask a model what it can really do, and how fast it is; five to nine small calls."""

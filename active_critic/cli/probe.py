@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 import typer
 
 from active_critic.cli import _common as common
+from active_critic.cli import _options as opts
 
 if TYPE_CHECKING:
     from active_critic.evaluators import Evaluator
@@ -52,16 +53,16 @@ def probe(
             "a model do it.",
         ),
     ] = None,
-    fields: common.Fields = None,
+    fields: opts.Fields = None,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first so many items.")] = None,
-    lm: common.ProgramLm = None,
-    api_base: common.ApiBase = None,
-    api_key_env: common.ApiKeyEnv = None,
-    context: common.Context = None,
-    strict: common.Strict = False,
-    workers: common.Workers = None,
-    budget: common.Budgets = None,
-    estimate: common.Estimated = False,
+    lm: opts.ProgramLm = None,
+    api_base: opts.ApiBase = None,
+    api_key_env: opts.ApiKeyEnv = None,
+    context: opts.Context = None,
+    strict: opts.Strict = False,
+    workers: opts.Workers = None,
+    budget: opts.Budgets = None,
+    estimate: opts.Estimated = False,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of what is done to the texts, and resampling.")] = 0,
     json_file: Annotated[
         Path | None,
@@ -76,8 +77,8 @@ def probe(
             callback=common.at_home,
         ),
     ] = None,
-    journal: common.JournalPath = None,
-    quiet: common.Quiet = False,
+    journal: opts.JournalPath = None,
+    quiet: opts.Quiet = False,
 ) -> None:
     """What a program is sensitive to, blind to, and fooled by.
 
@@ -97,7 +98,7 @@ def probe(
     if protocol.provenance.model == NO_MODEL and (estimate or by == "model"):
         option = "--estimate" if estimate else "--by model"
         raise typer.BadParameter(f"{option} has no meaning for this program, which asks no model")
-    data = read_examples(items, fields=common.parse_fields(fields), scored=False)[:limit]
+    data = read_examples(items, fields=opts.parse_fields(fields), scored=False)[:limit]
     common.show_notes(data.notes, quiet=quiet)
 
     from active_critic.cli._progress import Display

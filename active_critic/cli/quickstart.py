@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from active_critic.cli import _common as common
+from active_critic.cli import _options as opts
 
 if TYPE_CHECKING:
     from active_critic.data import Examples
@@ -40,17 +41,17 @@ CAVEAT = (
 
 def quickstart(
     ctx: typer.Context,
-    lm: common.Lm = "local",
-    api_base: common.ApiBase = None,
-    api_key_env: common.ApiKeyEnv = None,
+    lm: opts.Lm = "local",
+    api_base: opts.ApiBase = None,
+    api_key_env: opts.ApiKeyEnv = None,
     out: Annotated[
         Path,
         typer.Option("--out", "-o", metavar="PROGRAM.json", help="Where the program goes.", callback=common.at_home),
     ] = Path("quickstart.json"),
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Another seed, another split and search.")] = 0,
-    journal: common.JournalPath = None,
+    journal: opts.JournalPath = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")] = False,
-    quiet: common.Quiet = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Fit, save and score on a small set, with a model on this machine.
 

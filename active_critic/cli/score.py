@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from active_critic.cli import _common as common
+from active_critic.cli import _options as opts
 
 if TYPE_CHECKING:
     from active_critic.cli._tally import Tally
@@ -44,13 +45,13 @@ def score(
             callback=common.at_home,
         ),
     ] = None,
-    fields: common.Fields = None,
-    lm: common.ProgramLm = None,
-    api_base: common.ApiBase = None,
-    api_key_env: common.ApiKeyEnv = None,
-    context: common.Context = None,
-    strict: common.Strict = False,
-    workers: common.Workers = None,
+    fields: opts.Fields = None,
+    lm: opts.ProgramLm = None,
+    api_base: opts.ApiBase = None,
+    api_key_env: opts.ApiKeyEnv = None,
+    context: opts.Context = None,
+    strict: opts.Strict = False,
+    workers: opts.Workers = None,
     no_explain: Annotated[
         bool, typer.Option("--no-explain", help="Scores only: the same, much faster where the program rates first.")
     ] = False,
@@ -58,13 +59,13 @@ def score(
     repeat: Annotated[
         int, typer.Option(metavar="K", min=1, help="Score every item so often, and say how much scores move.")
     ] = 1,
-    journal: common.JournalPath = None,
-    budget: common.Budgets = None,
-    estimate: common.Estimated = False,
+    journal: opts.JournalPath = None,
+    budget: opts.Budgets = None,
+    estimate: opts.Estimated = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summary as one JSON document (needs --out).")
     ] = False,
-    quiet: common.Quiet = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Score items with a program.
 
@@ -81,7 +82,7 @@ def score(
         raise typer.BadParameter("--json prints the summary where the verdicts go; name a file for these with --out")
     common.refuse_same(out, items, program, common.journal_file(journal))
     common.refuse_program(out)
-    columns = common.parse_fields(fields)
+    columns = opts.parse_fields(fields)
     protocol = load_protocol(program)
     if protocol.provenance.model == NO_MODEL and (repeat > 1 or estimate):
         option = "--estimate" if estimate else "--repeat"

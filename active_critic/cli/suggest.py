@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from active_critic.cli import _common as common
+from active_critic.cli import _options as opts
 
 if TYPE_CHECKING:
     from active_critic.lm import LanguageModel
@@ -43,27 +44,27 @@ def suggest(
             callback=common.at_home,
         ),
     ] = None,
-    fields: common.Fields = None,
+    fields: opts.Fields = None,
     labelled_fields: Annotated[
         list[str] | None,
         typer.Option(
             "--labelled-fields", metavar="FIELD=COLUMN,...", help="Columns of --labelled. Default: those of --fields."
         ),
     ] = None,
-    lm: common.ProgramLm = None,
-    api_base: common.ApiBase = None,
-    api_key_env: common.ApiKeyEnv = None,
-    context: common.Context = None,
-    strict: common.Strict = False,
-    workers: common.Workers = None,
-    journal: common.JournalPath = None,
-    budget: common.Budgets = None,
-    estimate: common.Estimated = False,
+    lm: opts.ProgramLm = None,
+    api_base: opts.ApiBase = None,
+    api_key_env: opts.ApiKeyEnv = None,
+    context: opts.Context = None,
+    strict: opts.Strict = False,
+    workers: opts.Workers = None,
+    journal: opts.JournalPath = None,
+    budget: opts.Budgets = None,
+    estimate: opts.Estimated = False,
     seed: Annotated[
         int, typer.Option(metavar="N", min=0, help="Of the order among equals, and of what is drawn from a large pool.")
     ] = 0,
-    as_json: common.AsJson = False,
-    quiet: common.Quiet = False,
+    as_json: opts.AsJson = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Which outputs people should score next.
 
@@ -80,8 +81,8 @@ def suggest(
     common.refuse_program(out)
     if labelled_fields and labelled is None:
         raise typer.BadParameter("--labelled-fields names columns of the file that --labelled names; give that, too")
-    columns = common.parse_fields(fields)
-    labelled_columns = common.parse_fields(labelled_fields, "--labelled-fields") or columns
+    columns = opts.parse_fields(fields)
+    labelled_columns = opts.parse_fields(labelled_fields, "--labelled-fields") or columns
     protocol = load_protocol(program)
     if estimate and protocol.provenance.model == NO_MODEL:
         raise typer.BadParameter("--estimate has no meaning for this program, which asks no model")

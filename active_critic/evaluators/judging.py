@@ -33,9 +33,10 @@ GIVE_UP_AT_FIRST = 2
 GIVE_UP_AMONG_REPLAYS = 20
 """The same where only the journal answered in between: what failed before may be all that is left to be asked."""
 GIVE_UP_UNREAD = 50
-"""Items in a row that were refused, or whose replies cannot be read, after which a run stops in which others could.
+"""Items in a row whose replies cannot be read after which a run stops in which others could.
 
-More than there are responses to one source, as a rule, or attacks on one text: these come one after the other.
+More than there are responses to one source, as a rule, or attacks on one text: these come one after the other. Refused
+requests stop no such run: they cost nothing, and as no reply is kept, the next run would stop at the same place.
 """
 OUT_OF_MEMORY = "there was not enough memory for this item; shorten it, or score with fewer workers"
 
@@ -161,11 +162,11 @@ class Run:
         raise failure from None
 
     def _count_unread(self, question: str, came: ModelError | bool) -> None:
-        """The endpoint works; but where it refuses everything, or writes what cannot be read, going on only costs."""
+        """The endpoint works; but where it refuses everything, or writes what cannot be read, going on is of no use."""
         if came is True:
             self.read.add(question)
             self.unread[question] = 0
-        if not isinstance(came, ModelError):
+        if not isinstance(came, ModelError) or (isinstance(came, RequestRefused) and question in self.read):
             return
         self.unread[question] += 1
         if self.unread[question] == (GIVE_UP_UNREAD if question in self.read else UNREADABLE_AT_FIRST):
@@ -174,12 +175,9 @@ class Run:
 
     def _give_up(self, question: str, problem: ModelError) -> NoReturn:
         """Say that nothing was read for so long, why that ends the run, and how to go on."""
-        begun = question in self.read
-        which = f"{'last' if begun else 'first'} {self.unread[question]}"
+        which = f"{'last' if question in self.read else 'first'} {self.unread[question]}"
         where = f" for the {question} reading" if len(self.questions) > 1 else ""
         go_on = "Before you run this again, try"
-        if begun:
-            go_on = "Leave such items out, or before you run this again, try"
         failure: ModelError
         if isinstance(problem, UnreadableReply):
             said = f"none of the {which} replies{where} could be read; the last: {problem}"

@@ -20,9 +20,10 @@ from loopback import Say, serving
 from active_critic import __version__, errors
 from active_critic.cli import main
 from active_critic.cli._app import EXIT_CODES, app
-from active_critic.cli._common import Session, parse_fields
+from active_critic.cli._common import Session
 from active_critic.cli._failures import CODES, explain
 from active_critic.cli._interrupts import Interrupts
+from active_critic.cli._options import parse_fields
 from active_critic.evaluators import load
 from active_critic.lm import Capabilities, open_lm
 

@@ -90,17 +90,26 @@ def test_a_run_in_which_fifty_items_in_a_row_cannot_be_read_stops_and_the_next_g
     assert len(seen) == 2 * 19 + 180
 
 
-def test_a_run_in_which_fifty_items_in_a_row_are_refused_stops() -> None:
-    lm, seen = reading({0}, refused=True)
-    with pytest.raises(RequestRefused, match=r"none of the last 50 requests was answered; the last: not 50\n") as e:
-        list(scoring(lm).score_many(items(600)))
-    assert "Leave such items out, or before you run this again, try" in e.value.__notes__[0]
-    assert len(seen) == 51
+def test_refused_requests_stop_no_run_in_which_something_was_read() -> None:
+    lm, seen = reading({0, 599}, refused=True)
+    assert scores(scoring(lm).score_many(items(600))) == [50.0] + [None] * 598 + [50.0]
+    assert len(seen) == 600
 
 
-@pytest.mark.parametrize("refused", [True, False])
-def test_one_reply_that_is_read_in_fifty_is_enough_however_many_workers(refused: bool) -> None:
-    lm, _ = reading(range(0, 600, 50), workers=8, refused=refused)
+def test_refused_requests_between_replies_that_cannot_be_read_count_neither_way() -> None:
+    def rate(text: str) -> float | str:
+        if int(text) % 2:
+            raise RequestRefused(f"not {text}")
+        return "fine" if int(text) else 50
+
+    seen: list[str] = []
+    with pytest.raises(UnreadableReply, match="none of the last 50 replies"):
+        list(scoring(judging(rate, 1, seen)).score_many(items(600)))
+    assert len(seen) == 1 + 50 + 2 * 50
+
+
+def test_one_reply_that_is_read_in_fifty_is_enough_however_many_workers() -> None:
+    lm, _ = reading(range(0, 600, 50), workers=8)
     verdicts = scores(scoring(lm).score_many(items(600)))
     assert verdicts == [None if i % 50 else 50.0 for i in range(600)]
 

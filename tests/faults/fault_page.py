@@ -38,8 +38,9 @@ A run stops after 2 failures of the endpoint in a row when nothing was answered 
 journal answered in between); of requests that were under way together, one failure counts. Its message
 says so, and how to go on: what was paid for is in the journal, and the same command asks only for the rest. It also
 stops (4) when the replies to its first 20 items cannot be read, not one of them, or to 50 in a row later on, and the
-same command goes on behind them; and when each of the first 20 requests, or of 50 in a row later on, is refused. Only
-what is asked anew counts, in the order of the items; a reply that can be read begins the count anew.
+same command goes on behind them; and when each of the first 20 requests is refused. Later on a refused request costs
+that item alone. Only what is asked anew counts, in the order of the items; a reply that can be read begins the count
+anew.
 Of a reply at most 64 MiB are read, unpacked: a longer one is a failure like a time-out, and tried again. What a
 `dspy.LM` of your own reads is bounded by its time alone.
 At the end of every other run a summary counts the reasons; each is in the row's column `unscored`.
