@@ -9,7 +9,6 @@ product's comes first.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,14 +18,10 @@ from typing import Any
 import numpy as np
 
 from active_critic import calibration
-from active_critic.examples import data_sha256
-from active_critic.journal import Journal
-from active_critic.lm import open_lm
 from active_critic.stats import q
 
 sys.path.insert(0, str(Path(__file__).parent))
 import combining
-import drawing
 import readings
 
 BELIEFS = (
@@ -40,33 +35,12 @@ SITUATIONS = {"as it is": False, f"a simulated rating that correlates {combining
 
 
 def main() -> None:
-    parser = drawing.options(__doc__)
-    parser.add_argument("--splits", type=int, default=40)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[5, 10, 20, 30, 50])
-    parser.add_argument("--out", default="benchmarks/results/beliefs", help="without .json and .md")
-    args = parser.parse_args()
-    stem = Path(args.out)
-    with open_lm(args.lm, api_base=args.api_base, context=args.context) as lm, Journal(args.journal) as journal:
-        lm.memory = journal
-        for named in args.data:
-            name, _, path = named.partition("=")
-            data = drawing.draw(drawing.read(path, args), args)
-            known = combining.Readings.of(data, readings.take_readings(data, lm))
-            found = {
-                "name": name,
-                "model": lm.name,
-                "data_sha256": data_sha256(data),
-                "drawn": drawing.drawn(args),
-                "splits": args.splits,
-                "examples": len(known.human),
-                "reached": {
-                    situation: over_splits(known, args, strong=strong) for situation, strong in SITUATIONS.items()
-                },
-            }
-            sets = [*readings.kept(stem.with_suffix(".json"), name, lm.name), found]
-            stem.with_suffix(".json").write_text(json.dumps({"sets": sets}, indent=1) + "\n")
-            stem.with_suffix(".md").write_text(page(sets))
-            print(page([found]), flush=True)
+    args = readings.studying(__doc__, "beliefs", (5, 10, 20, 30, 50)).parse_args()
+
+    def work(_data: Any, known: combining.Readings, _lm: Any) -> dict[str, Any]:
+        return {"reached": {name: over_splits(known, args, strong=strong) for name, strong in SITUATIONS.items()}}
+
+    readings.study(args, work, page)
 
 
 def over_splits(known: combining.Readings, args: Any, *, strong: bool) -> list[dict[str, Any]]:

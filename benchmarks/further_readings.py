@@ -24,9 +24,8 @@ from typing import Any
 import numpy as np
 
 from active_critic.approval import QUESTION, Approval, approval, approval_turns, read_approval
-from active_critic.examples import data_sha256, group_of, human_score
-from active_critic.journal import Journal
-from active_critic.lm import LanguageModel, open_lm
+from active_critic.examples import group_of, human_score
+from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.lm.filling import YES_OR_NO
 from active_critic.records import Criterion, Example
@@ -56,35 +55,17 @@ Column = Sequence[float]
 
 
 def main() -> None:
-    """Read every set, and write what was found after each."""
     args = _arguments()
-    stem = Path(args.out)
-    with open_lm(args.lm, api_base=args.api_base, context=args.context) as lm, Journal(args.journal) as journal:
-        lm.memory = journal
-        for named in args.data:
-            name, _, path = named.partition("=")
-            data = drawing.draw(drawing.read(path, args), args)
-            known = combining.Readings.of(data, readings.take_readings(data, lm))
-            further = take(known.examples, lm, args)
-            sets = readings.kept(stem.with_suffix(".json"), name, lm.name)
-            sets.append(
-                {
-                    "name": name,
-                    "model": lm.name,
-                    "data_sha256": data_sha256(data),
-                    "drawn": drawing.drawn(args),
-                    "splits": args.splits,
-                    "examples": len(known.human),
-                    "alone": {
-                        label: q(list(column), known.human.tolist()) / 3
-                        for label, column in {**known.values, **further}.items()
-                    },
-                    "combined": combined(known, further, args),
-                }
-            )
-            stem.with_suffix(".json").write_text(json.dumps({"sets": sets}, indent=1) + "\n")
-            stem.with_suffix(".md").write_text(page(sets))
-            print(page(sets[-1:]), flush=True)
+
+    def work(_data: Any, known: combining.Readings, lm: LanguageModel) -> dict[str, Any]:
+        further = take(known.examples, lm, args)
+        alone = {**known.values, **further}
+        return {
+            "alone": {label: q(list(column), known.human.tolist()) / 3 for label, column in alone.items()},
+            "combined": combined(known, further, args),
+        }
+
+    readings.study(args, work, page)
 
 
 def take(examples: Sequence[Example], lm: LanguageModel, args: argparse.Namespace) -> dict[str, Column]:
@@ -242,15 +223,12 @@ def page(sets: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = drawing.options(__doc__)
+    parser = readings.studying(__doc__, "further_readings", (5, 10, 20, 30, 50))
     parser.add_argument("--criteria", help="JSON of criteria by name")
     parser.add_argument("--draws", type=int, default=2, help="draws of demonstrations")
     parser.add_argument("--questions", action="store_true", help="ask several questions one at a time")
     parser.add_argument("--comparisons", type=int, default=0, help="demonstrations to compare each response with")
     parser.add_argument("--no-alone", dest="alone", action="store_false", help="weigh no response on its own")
-    parser.add_argument("--splits", type=int, default=40)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[5, 10, 20, 30, 50])
-    parser.add_argument("--out", default="benchmarks/results/further_readings", help="without .json and .md")
     return parser.parse_args()
 
 

@@ -115,6 +115,49 @@ def kept(path: Path, name: str, model: str) -> list[dict[str, Any]]:
     return [one for one in sets if (one["name"], one["model"]) != (name, model)]
 
 
+def studying(description: str | None, name: str, sizes: Sequence[int]) -> argparse.ArgumentParser:
+    """The options of a script that works something out from the readings of sets, over random splits."""
+    parser = drawing.options(description)
+    parser.add_argument("--splits", type=int, default=40)
+    parser.add_argument("--sizes", type=int, nargs="+", default=list(sizes), help="numbers of labels")
+    parser.add_argument("--out", default=f"benchmarks/results/{name}", help="where to write, without .json and .md")
+    return parser
+
+
+def study(
+    args: argparse.Namespace,
+    work: Callable[[ac.Examples, combining.Readings, LanguageModel], Mapping[str, Any]],
+    page: Callable[[list[dict[str, Any]]], str],
+) -> None:
+    """Take the readings of every set, work something out, and write what was found after each.
+
+    Args:
+        args: What ``studying`` has parsed.
+        work: Gives what is found, from a set, its readings, and the model.
+        page: The Markdown of all sets.
+    """
+    stem = Path(args.out)
+    with open_lm(args.lm, api_base=args.api_base, context=args.context) as lm, Journal(args.journal) as journal:
+        lm.memory = journal
+        for named in args.data:
+            name, _, path = named.partition("=")
+            data = drawing.draw(drawing.read(path, args), args)
+            readings = combining.Readings.of(data, take_readings(data, lm))
+            found = {
+                "name": name,
+                "model": lm.name,
+                "data_sha256": data_sha256(data),
+                "drawn": drawing.drawn(args),
+                "splits": args.splits,
+                "examples": len(readings.human),
+                **work(data, readings, lm),
+            }
+            sets = [*kept(stem.with_suffix(".json"), name, lm.name), found]
+            stem.with_suffix(".json").write_text(json.dumps({"sets": sets}, indent=1) + "\n")
+            stem.with_suffix(".md").write_text(page(sets))
+            print(page([found]), flush=True)
+
+
 def take_readings(
     examples: Sequence[Example], lm: LanguageModel, weighed: Callable[[Likelihood], float] = value_of
 ) -> dict[str, list[float | None]]:

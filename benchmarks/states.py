@@ -26,11 +26,9 @@ import numpy as np
 from active_critic import calibration
 from active_critic.approval import approval_turns
 from active_critic.evaluators._readings import _parts
-from active_critic.examples import data_sha256
-from active_critic.journal import Journal
-from active_critic.lm import open_lm
+from active_critic.examples import Examples, data_sha256
+from active_critic.lm import LanguageModel
 from active_critic.lm.weights import open_weights
-from active_critic.records import Example
 from active_critic.stats import q
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -48,43 +46,24 @@ Floats = combining.Floats
 
 
 def main() -> None:
-    """Take what is needed of every set, and write what was found after each."""
-    parser = drawing.options(__doc__)
+    parser = readings.studying(__doc__, "states", (10, 20, 30, 50))
     parser.add_argument("--states", type=Path, required=True, help="folder in which states are kept")
-    parser.add_argument("--splits", type=int, default=40)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[10, 20, 30, 50])
-    parser.add_argument("--out", default="benchmarks/results/states", help="without .json and .md")
     args = parser.parse_args()
-    stem = Path(args.out)
-    for named in args.data:
-        name, _, path = named.partition("=")
-        data = drawing.draw(drawing.read(path, args), args)
-        file = args.states / f"{name}_{args.lm}_{data_sha256(data)[:12]}.npz"
+
+    def work(data: Examples, known: combining.Readings, lm: LanguageModel) -> dict[str, Any]:
+        file = args.states / f"{lm.name}_{data_sha256(data)[:12]}.npz"
         if not file.exists():
             args.states.mkdir(parents=True, exist_ok=True)
             np.savez(file, **taken(data, args.lm))
-        with open_lm(args.lm, context=args.context) as lm, Journal(args.journal) as journal:
-            lm.memory = journal
-            known = combining.Readings.of(data, readings.take_readings(data, lm))
-            place = {id(example): i for i, example in enumerate(data)}
-            kept = [place[id(example)] for example in known.examples]
-            states = {kind: np.load(file)[kind][kept].astype(np.float64) for kind in KINDS}
-            found = {
-                "name": name,
-                "model": lm.name,
-                "data_sha256": data_sha256(data),
-                "drawn": drawing.drawn(args),
-                "splits": args.splits,
-                "examples": len(known.human),
-                "reached": over_splits(known, states, args),
-            }
-        sets = [*readings.kept(stem.with_suffix(".json"), name, found["model"]), found]
-        stem.with_suffix(".json").write_text(json.dumps({"sets": sets}, indent=1) + "\n")
-        stem.with_suffix(".md").write_text(page(sets))
-        print(page([found]), flush=True)
+        place = {id(example): i for i, example in enumerate(data)}
+        kept = [place[id(example)] for example in known.examples]
+        states = {kind: np.load(file)[kind][kept].astype(np.float64) for kind in KINDS}
+        return {"reached": over_splits(known, states, args)}
+
+    readings.study(args, work, page)
 
 
-def taken(examples: list[Example] | Any, name: str) -> dict[str, Floats]:
+def taken(examples: Examples, name: str) -> dict[str, Floats]:
     """The states of every example, one row each."""
     found: dict[str, list[Floats]] = {kind: [] for kind in KINDS}
     with server(name) as address:
