@@ -7,7 +7,7 @@ No boxes are drawn, so the same text is fine in a narrow terminal, in a pipe and
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,8 @@ LONGEST_NAME = 24
 """Characters of a column's name that stand on one line of its heading."""
 SHORT = 160
 """Characters of a text that stand in a table."""
+WHOLE = 20_000
+"""The same where texts are shown whole."""
 
 _RIVALS = {"critic": "this critic", "zero_shot": "zero-shot", "surface": "surface floor"}
 _COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall", "mean": "mean of 3"}
@@ -100,7 +102,7 @@ def _table(*columns: str, right: Sequence[str] = (), header: bool = True) -> Tab
 
 
 @dataclass(frozen=True)
-class _Columns:
+class Columns:
     """A table with as many columns side by side as there is room for, and the others below; no cell is cut.
 
     Attributes:
@@ -128,13 +130,18 @@ class _Columns:
         for number, chunk in enumerate(chunks):
             if number:
                 yield Text("")
-            table = _table("", *(self.names[i] for i in chunk))
+            table = self.table(chunk)
             for column, width in zip(table.columns, [first, *(widths[i] for i in chunk)], strict=True):
                 column.width = min(width, options.max_width)
-            for name, cells in self.rows.items():
-                style = "bold" if name == _COEFFICIENTS["mean"] else ""
-                table.add_row(name, *(Text(cells[i]) for i in chunk), style=style)
             yield table
+
+    def table(self, places: Sequence[int]) -> Table:
+        """The columns at these places as one table."""
+        table = _table("", *(self.names[i] for i in places))
+        for name, cells in self.rows.items():
+            style = "bold" if name == _COEFFICIENTS["mean"] else ""
+            table.add_row(name, *(Text(cells[i]) for i in places), style=style)
+        return table
 
 
 def _heading(text: str) -> Text:
@@ -178,7 +185,7 @@ def agreement_table(
         for name, shown in _COEFFICIENTS.items()
     }
     rows["scored"] = [f"{figures['n']:,} of {figures['total']:,}" for figures in known.values()]
-    table = _Columns(list(known), {**rows, **{name: list(cells) for name, cells in (more or {}).items()}})
+    table = Columns(list(known), {**rows, **{name: list(cells) for name, cells in (more or {}).items()}})
     first = next(iter(known.values()))
     level = {"dataset": "over all examples", "document": "within documents", "system": "over systems"}[first["level"]]
     basis = f"Agreement with {whom} {level}"
@@ -232,16 +239,34 @@ class Judged:
     human: float | None = None
 
 
-def verdict_table(rows: Sequence[Judged], *, whom: str = "people") -> Table:
-    """Verdicts to read; the scores to compare with have a column of their own, ``whom``, where there are any."""
+def verdict_table(rows: Sequence[Judged], *, whom: str = "people", whole: bool = False) -> Table:
+    """Verdicts to read; the scores to compare with have a column of their own, ``whom``, where there are any.
+
+    Args:
+        rows: The verdicts.
+        whom: Whose scores they are compared with.
+        whole: Shorten only what is longer than ``WHOLE``, and show intervals and notes, too.
+    """
     human = any(row.human is not None for row in rows)
     columns = ("item", *((whom,) if human else ()), "critic", "text", "why")
     table = _table(*columns, right=(whom, "critic"))
     table.columns[0].max_width = 12
+
+    def cut(text: str, longest: int) -> str:
+        if not whole:
+            return shorten(text, longest)
+        return plain(text[:WHOLE], lines=True) + ("…" if len(text) > WHOLE else "")
+
     for row in rows:
-        text = Text(shorten(row.source, 110) + "\n→ ", style="dim") if row.source.strip() else Text()
-        text.append(shorten(row.response, 220), style="not dim")
-        cells = [Text(shorten(row.label, 40)), Text(_score(row.verdict.score), style="bold"), text, _why(row.verdict)]
+        text = Text(cut(row.source, 110) + "\n→ ", style="dim") if row.source.strip() else Text()
+        text.append(cut(row.response, 220), style="not dim")
+        score = Text(_score(row.verdict.score), style="bold")
+        if whole and row.verdict.interval:
+            low, high = row.verdict.interval
+            score.append(f"\n{low:.2f} to {high:.2f}", style="not bold dim")
+        cells = [Text(shorten(row.label, 40)), score, text, _why(row.verdict, cut)]
+        if whole:
+            cells[-1].append("".join(f"\nNote: {plain(note)}" for note in row.verdict.notes), style="dim")
         if human:
             cells.insert(1, Text(_given(row.human)))
         table.add_row(*cells)
@@ -257,15 +282,15 @@ def _given(score: float | None) -> str:
     return "-" if score is None else f"{score:.6g}"
 
 
-def _why(verdict: Verdict) -> Text:
+def _why(verdict: Verdict, cut: Callable[[str, int], str]) -> Text:
     if verdict.unscored is not None:
-        return Text("unscored: " + shorten(verdict.unscored, 240), style="red")
-    text = Text(shorten(verdict.explanation or "", 240))
+        return Text("unscored: " + cut(verdict.unscored, 240), style="red")
+    text = Text(cut(verdict.explanation or "", 240))
     if verdict.criteria:
         ratings = ", ".join(f"{plain(c.name)} {_score(c.score)}" for c in verdict.criteria)
         text.append(("\n" if text.plain else "") + ratings, style="dim")
     if verdict.advice:
-        text.append("\nBetter: " + shorten(verdict.advice), style="dim")
+        text.append("\nBetter: " + cut(verdict.advice, SHORT), style="dim")
     return text
 
 

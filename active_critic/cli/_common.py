@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from errno import EISDIR
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 UNSCORED = 7
 """The exit code where some items have no score."""
+BELOW = 8
+"""The exit code where all items have one, and their mean is below what ``--fail-under`` asks for."""
 
 
 @dataclass
@@ -173,6 +176,38 @@ def check_writable(out: Path) -> bool:
     if not there:
         raise OutputError(f"{out} is there and is no program; name another file, or remove it")
     return True
+
+
+@contextmanager
+def text_file(path: Path) -> Iterator[list[str]]:
+    """A list whose texts are in this file when the block ends well; that they can be is found when it begins.
+
+    Raises:
+        OutputError: The file cannot be written.
+    """
+    partial = path.with_name(f"{path.name}.partial")
+    with _writing(path):
+        if path.is_dir():
+            raise IsADirectoryError(EISDIR, "it is a folder; name a file")
+        partial.touch()
+    try:
+        texts: list[str] = []
+        yield texts
+        with _writing(path):
+            partial.write_text("".join(texts), encoding="utf-8")
+            partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    from active_critic.errors import OutputError
+
+    try:
+        yield
+    except OSError as problem:
+        raise OutputError(f"cannot write {path}: {problem.strerror or problem}") from problem
 
 
 def model_options(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from active_critic.cli import _common as common
 
 
 def check_scale(scale: str | None) -> str | None:
@@ -23,6 +26,17 @@ def check_scale(scale: str | None) -> str | None:
         except DataError as problem:
             raise typer.BadParameter(str(problem)) from None
     return scale
+
+
+def check_html(path: Path | None) -> Path | None:
+    """Make sure that ``--html`` names a page.
+
+    Raises:
+        typer.BadParameter: It ends in something else.
+    """
+    if path is not None and path.suffix.lower() not in {".html", ".htm"}:
+        raise typer.BadParameter(f"{path} is no .html file; name it FILE.html")
+    return common.at_home(path)
 
 
 Fields = Annotated[
@@ -80,6 +94,10 @@ Estimated = Annotated[
 JournalPath = Annotated[
     str | None,
     typer.Option("--journal", metavar="PATH|none", help="Where replies are kept. Default: the user's data folder."),
+]
+Html = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="FILE", help="Write what is shown as one HTML page, too.", callback=check_html),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as one JSON document.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors and the result.")]

@@ -90,6 +90,7 @@ def compare(
     ] = None,
     journal: opts.JournalPath = None,
     as_json: opts.AsJson = False,
+    html: opts.Html = None,
     quiet: opts.Quiet = False,
 ) -> None:
     """Which evaluator agrees with people best, by how much, how surely, and at what price.
@@ -102,8 +103,9 @@ def compare(
     from active_critic.meta_evaluation.splits import plan
 
     common.refuse_same(out, labels, predictions, common.journal_file(journal))
-    common.refuse_same(predictions, labels, common.journal_file(journal))
-    common.refuse_program(out, predictions)
+    common.refuse_same(predictions, labels, html, common.journal_file(journal))
+    common.refuse_same(html, labels, out, common.journal_file(journal))
+    common.refuse_program(out, predictions, html)
     if folds is not None and train is not None:
         raise typer.BadParameter("--folds and --train are two ways to split; give one of them")
     opts.check_train(train)
@@ -144,6 +146,7 @@ def compare(
         # An output that cannot be written is found before anything is paid for.
         table = stack.enter_context(result_file(out, **common.as_read(data))) if out else None
         score_file = stack.enter_context(RecordWriter(predictions, **common.as_read(data))) if predictions else None
+        shown = stack.enter_context(common.text_file(html)) if html else None
         model = None
         if asking:
             opened = common.opened(ctx.obj, lm, options=options, journal=journal, budget=spend, quiet=quiet)
@@ -173,12 +176,16 @@ def compare(
         if score_file is not None:
             for record in found.predictions():
                 score_file.write(record)
+        from active_critic.cli._compare_view import comparison_account
+
+        if shown is not None:
+            from active_critic.page import page
+
+            shown.append(page(f"Evaluators compared on {labels.name}", comparison_account(found)))
     if as_json:
         common.print_json(found.to_dict())
     else:
         common.show_notes([note for note in found.notes if note not in {*data.notes, *notes}], quiet=quiet)
-        from active_critic.cli._compare_view import comparison_account
-
         common.console(stderr=False).print(comparison_account(found))
     if any(method.agreement.n < method.agreement.total for method in found.methods):
         raise typer.Exit(common.UNSCORED)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from errno import EISDIR
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,6 +55,7 @@ def curve(
     ] = None,
     journal: opts.JournalPath = None,
     as_json: opts.AsJson = False,
+    html: opts.Html = None,
     quiet: opts.Quiet = False,
 ) -> None:
     """How agreement with people grows with the number of labels, and whether to label more or stop.
@@ -68,8 +67,9 @@ def curve(
     from active_critic.meta_evaluation.methods import needs_model, resolve
 
     common.refuse_same(out, labels, plot, common.journal_file(journal))
-    common.refuse_same(plot, labels, common.journal_file(journal))
-    common.refuse_program(out, plot)
+    common.refuse_same(plot, labels, html, common.journal_file(journal))
+    common.refuse_same(html, labels, out, common.journal_file(journal))
+    common.refuse_program(out, plot, html)
     if plot is not None and plot.suffix.lower() != ".svg":
         raise typer.BadParameter(f"--plot {plot} is no .svg file; the picture is SVG, so name it FILE.svg")
     given = parse_settings(settings, of=evaluator)
@@ -104,7 +104,8 @@ def curve(
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
         table = stack.enter_context(result_file(out, **common.as_read(data))) if out else None
-        picture = stack.enter_context(_text_file(plot)) if plot else None
+        picture = stack.enter_context(common.text_file(plot)) if plot else None
+        shown = stack.enter_context(common.text_file(html)) if html else None
         model = None
         if needs_model(factory):
             opened = common.opened(ctx.obj, lm, options=options, journal=journal, budget=spend, quiet=quiet)
@@ -125,56 +126,26 @@ def curve(
                 journal=None,  # the model has its memory already
                 progress=progress,
             )
+        from active_critic.cli._curve_view import curve_account
+        from active_critic.meta_evaluation.curve_plot import curve_svg
+        from active_critic.page import page
+
         if table is not None:
             for record in [found.to_dict()] if is_whole(table) else found.table():
                 table.write(record)
         if picture is not None:
-            from active_critic.meta_evaluation.curve_plot import curve_svg
-
             picture.append(curve_svg(found))
+        if shown is not None:
+            shown.append(page(f"Learning curve of {labels.name}", curve_account(found), picture=curve_svg(found)))
     if as_json:
         common.print_json(found.to_dict())
     else:
         common.show_notes([note for note in found.notes if note not in {*data.notes, *notes}], quiet=quiet)
-        from active_critic.cli._curve_view import curve_account
-
         common.console(stderr=False).print(curve_account(found))
     points = [point for point in (found.zero_shot, *found.points) if point is not None]
     results = [one for point in points for one in (point.result, point.floor) if one is not None]
     if any(one.agreement.n < one.agreement.total for one in results):
         raise typer.Exit(common.UNSCORED)
-
-
-@contextmanager
-def _text_file(path: Path) -> Iterator[list[str]]:
-    """A list whose texts are in this file when the block ends well; that they can be is found when it begins.
-
-    Raises:
-        OutputError: The file cannot be written.
-    """
-    partial = path.with_name(f"{path.name}.partial")
-    with _writing(path):
-        if path.is_dir():
-            raise IsADirectoryError(EISDIR, "it is a folder; name a file")
-        partial.touch()
-    try:
-        texts: list[str] = []
-        yield texts
-        with _writing(path):
-            partial.write_text("".join(texts), encoding="utf-8")
-            partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    from active_critic.errors import OutputError
-
-    try:
-        yield
-    except OSError as problem:
-        raise OutputError(f"cannot write {path}: {problem.strerror or problem}") from problem
 
 
 def _sizes(given: str) -> list[int]:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 TABLE_ROWS = 200
 """Verdicts shown in the terminal at most; a file has no such limit."""
+PAGE_ROWS = 1000
+"""Verdicts on a page of ``--html`` at most."""
 
 
 def score(
@@ -59,12 +61,17 @@ def score(
     repeat: Annotated[
         int, typer.Option(metavar="K", min=1, help="Score every item so often, and say how much scores move.")
     ] = 1,
+    fail_under: Annotated[
+        float | None,
+        typer.Option("--fail-under", metavar="SCORE", help="Exit with 8 where the mean score is below this."),
+    ] = None,
     journal: opts.JournalPath = None,
     budget: opts.Budgets = None,
     estimate: opts.Estimated = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summary as one JSON document (needs --out).")
     ] = False,
+    html: opts.Html = None,
     quiet: opts.Quiet = False,
 ) -> None:
     """Score items with a program.
@@ -80,13 +87,16 @@ def score(
 
     if as_json and out is None and not estimate:
         raise typer.BadParameter("--json prints the summary where the verdicts go; name a file for these with --out")
-    common.refuse_same(out, items, program, common.journal_file(journal))
-    common.refuse_program(out)
+    common.refuse_same(out, items, program, html, common.journal_file(journal))
+    common.refuse_same(html, items, program, common.journal_file(journal))
+    common.refuse_program(out, html)
     columns = opts.parse_fields(fields)
     protocol = load_protocol(program)
     if protocol.provenance.model == NO_MODEL and (repeat > 1 or estimate):
         option = "--estimate" if estimate else "--repeat"
         raise typer.BadParameter(f"{option} has no meaning for this program, which asks no model")
+    if fail_under is not None and fail_under not in protocol.scale:
+        raise typer.BadParameter(f"--fail-under {fail_under:g} is not on the program's scale {protocol.scale}")
     sink = _sink(out)
     if sink.needs_header and items.exists() and not (items.is_file() or items.is_dir()):
         raise typer.BadParameter(f"{items} can be read only once, and {out} needs a header first; write .jsonl instead")
@@ -101,6 +111,8 @@ def score(
     with ExitStack() as stack:
         if not estimate:
             stack.enter_context(sink)  # an output that cannot be written is found before anything is paid for
+            shown = stack.enter_context(common.text_file(html)) if html else None
+        kept = _Kept(PAGE_ROWS) if html else None
         how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
         model = stack.enter_context(common.opened_for(ctx.obj, protocol.provenance, lm, **how))
         notes = list(found.notes)
@@ -120,19 +132,20 @@ def score(
             )
             return
         fill = dict.fromkeys(header if sink.needs_header else ())
-        _score_all(protocol, model, stream, sink, tally, fill, again, total=total, quiet=quiet)
-        usage = model.usage if model else Usage()
-    later = [note for note in found.notes if note not in notes]  # such as empty rows, counted when all are read
+        sinks = [sink, kept] if kept else [sink]
+        _score_all(protocol, model, stream, sinks, tally, fill, again, total=total, quiet=quiet)
+        later = [note for note in found.notes if note not in notes]  # such as empty rows, counted when all are read
+        summary = tally.summary() | {
+            "program": str(program),
+            "output": str(out) if out else None,
+            "model": model.name if model else NO_MODEL,
+            "usage": (model.usage if model else Usage()).to_dict(),
+            "seconds": round(time.monotonic() - started, 3),
+            "notes": [*notes, *later],
+        }
+        if shown is not None and kept is not None:
+            shown.append(_page(items, summary, kept))
     common.show_notes(later, quiet=quiet)
-    notes += later
-    summary = tally.summary() | {
-        "program": str(program),
-        "output": str(out) if out else None,
-        "model": model.name if model else NO_MODEL,
-        "usage": usage.to_dict(),
-        "seconds": round(time.monotonic() - started, 3),
-        "notes": notes,
-    }
     if as_json:
         common.print_json(summary)
     elif not quiet:
@@ -143,13 +156,17 @@ def score(
             common.say(line)
     if summary["unscored"]:
         raise typer.Exit(common.UNSCORED)
+    if fail_under is not None and (summary["mean_score"] is None or summary["mean_score"] < fail_under):
+        mean = "nothing was scored" if summary["mean_score"] is None else f"the mean is {summary['mean_score']:.4g}"
+        common.say(f"{mean}, and --fail-under asks for {fail_under:g}")
+        raise typer.Exit(common.BELOW)
 
 
 def _score_all(
     protocol: Protocol,
     model: LanguageModel | None,
     stream: Iterable[Example | BadRow],
-    sink: _Sink,
+    sinks: Sequence[_Sink],
     tally: Tally,
     fill: dict[str, None],
     again: _Again,
@@ -174,7 +191,9 @@ def _score_all(
             columns = verdict.to_dict()
             if again.times > 1:
                 columns["repeat_sd"] = tally.repeated([verdict.score, *(other.score for other in others)])
-            sink.put(entry, verdict, merge_record({**fill, **entry.record}, columns))
+            record = merge_record({**fill, **entry.record}, columns)
+            for sink in sinks:
+                sink.put(entry, verdict, record)
             tally.add(entry, verdict)
 
 
@@ -281,30 +300,62 @@ class _Lines(_Sink):
         common.print_json(record)
 
 
-class _Table(_Sink):
-    """A table on the terminal, at the end."""
+class _Kept(_Sink):
+    """Keeps verdicts to be shown at the end.
 
-    def __init__(self) -> None:
-        self._rows: list[Judged] = []
-        self._more = 0
+    Args:
+        most: So many at most; the others are counted.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.rows: list[Judged] = []
+        self.more = 0
 
     def put(self, entry: Example | BadRow, verdict: Verdict, record: dict[str, Any]) -> None:
         from active_critic.data import BadRow
-        from active_critic.report import Judged, shorten
+        from active_critic.report import Judged
 
         del record
-        if len(self._rows) == TABLE_ROWS:
-            self._more += 1
+        if len(self.rows) == self.most:
+            self.more += 1
         elif isinstance(entry, BadRow):
-            self._rows.append(Judged(f"row {entry.row}", verdict))
+            self.rows.append(Judged(f"row {entry.row}", verdict))
         else:
             label = entry.id or f"row {entry.row}"
-            self._rows.append(Judged(label, verdict, response=shorten(entry.response), human=entry.score))
+            self.rows.append(Judged(label, verdict, entry.source, entry.response, entry.score))
+
+
+class _Table(_Kept):
+    """A table on the terminal, at the end."""
+
+    def __init__(self) -> None:
+        super().__init__(TABLE_ROWS)
 
     def __exit__(self, kind: Any = None, error: Any = None, trace: Any = None) -> None:
         from active_critic.report import verdict_table
 
-        if self._rows:
-            common.console(stderr=False).print(verdict_table(self._rows))
-        if self._more:
-            common.say(f"{self._more:,} more verdicts are not shown; write them to a file with --out")
+        if self.rows:
+            shown = [replace(row, source="") for row in self.rows]
+            common.console(stderr=False).print(verdict_table(shown))
+        if self.more:
+            common.say(f"{self.more:,} more verdicts are not shown; write them to a file with --out")
+
+
+def _page(items: Path, summary: dict[str, Any], kept: _Kept) -> str:
+    """The page of ``--html``: the summary, what is to be noted, and the verdicts."""
+    from rich.text import Text
+
+    from active_critic.page import page
+    from active_critic.report import plain, score_summary, verdict_table
+
+    said = [*summary["notes"], *(summary["repeats"] or {}).get("words", ())]
+    if kept.more:
+        said.append(f"These are the first {kept.most:,}; {kept.more:,} more are in the file of --out.")
+    return page(
+        f"Verdicts on {items.name}",
+        score_summary(summary),
+        *(Text(plain(line)) for line in said),
+        Text("Verdicts", style="bold"),
+        verdict_table(kept.rows, whole=True),
+    )

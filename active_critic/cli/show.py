@@ -8,12 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from active_critic.cli import _common as common
+from active_critic.cli import _options as opts
 
 
 def show(
     program: Annotated[Path | None, typer.Argument(metavar="PROGRAM.json", help="A program made by `fit`.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the program document as it is.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the whole prompt, with a placeholder item.")] = False,
+    html: opts.Html = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of programs and exit.")] = False,
 ) -> None:
     """Show what is in a program.
@@ -29,8 +31,10 @@ def show(
         return
     if program is None:
         raise typer.BadParameter("name a program, or ask for --schema")
-    if as_json and prompt:
-        raise typer.BadParameter("--json and --prompt do not go together")
+    if sum((as_json, prompt, html is not None)) > 1:
+        raise typer.BadParameter("give one of --json, --prompt and --html")
+    common.refuse_same(html, program)
+    common.refuse_program(html)
     protocol = load_protocol(program)
     if as_json:
         typer.echo(json.dumps(protocol.model_dump(mode="json"), indent=2))
@@ -40,7 +44,13 @@ def show(
 
     out = common.console(stderr=False)
     if not prompt:
-        out.print(program_account(protocol))
+        account = program_account(protocol)
+        if html is not None:
+            from active_critic.page import page
+
+            with common.text_file(html) as shown:
+                shown.append(page(f"The program {program.name}", account))
+        out.print(account)
         return
     from active_critic.lm import LanguageModel
     from active_critic.records import Example

@@ -313,3 +313,22 @@ def test_what_cannot_be_is_told_before_anything_is_paid_for(run, program, exampl
     Path("j").write_text("this is no journal, but long enough to be taken for something else " * 20)
     assert run("score", program, examples, "-o", "s.csv", "--journal", "j", opener=refuse).code == 5
     assert not Path("s.csv").exists()
+
+
+@pytest.mark.parametrize(("bound", "code"), [(1, 0), (5, 8)])
+def test_a_mean_below_what_is_asked_for_has_an_exit_code_of_its_own(run, program, examples, bound, code) -> None:
+    done = run("score", program, examples, "-o", "s.jsonl", "--fail-under", bound)
+    assert done.code == code
+    assert ("and --fail-under asks for 5" in done.err) == (code == 8)
+    assert len(lines("s.jsonl")) == 12
+
+
+def test_unscored_items_are_said_before_a_low_mean(run, program, tmp_path) -> None:
+    items = write(tmp_path / "i.jsonl", [*rows(3), {"response": ""}])
+    assert run("score", program, items, "-o", "s.jsonl", "--fail-under", 5).code == 7
+
+
+def test_a_bound_off_the_scale_is_refused(run, program, examples) -> None:
+    done = run("score", program, examples, "--fail-under", 80, opener=refuse)
+    assert done.code == 2
+    assert "--fail-under 80 is not on the program's scale 1..5" in done.err
