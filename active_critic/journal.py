@@ -9,7 +9,7 @@ import threading
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar
 
@@ -28,6 +28,8 @@ of its questions at once; only one that was stopped is waited for so long.
 """
 PATIENCE = 30.0
 """Seconds for which a journal that another process holds is waited for."""
+PRIVATE = 0o600
+"""Who may read and write a new journal: its user, for it holds every prompt, with the texts and people's scores."""
 _POLL = 0.02
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, request TEXT NOT NULL, reply TEXT NOT NULL)"
 
@@ -64,6 +66,8 @@ class Journal:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists() and not os.access(self.path, os.W_OK):  # SQLite says so with the first reply
                 raise PermissionError("the file is read-only")
+            with suppress(FileExistsError):
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE))
             self._db = self._opened()
         except (sqlite3.Error, OSError, ValueError) as problem:  # ValueError: no path of any file
             raise self._error("opened", problem) from None
@@ -198,7 +202,7 @@ class _Turns:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self.file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
         self.threads = OneAtATime()
         self._journals = 0
 

@@ -202,7 +202,8 @@ def fit_report(report: Mapping[str, Any]) -> RenderableType:
     if not report:
         return Text("No report was made (--no-report), so how well this critic agrees with people is not known.")
     table = agreement_table({shown: report.get(name) for name, shown in _RIVALS.items()})
-    where = f"Out of fold: {report['held_out']:,} of the {report['examples']:,} training examples could be held out."
+    where = f"Out of fold: {report['held_out']:,} of the {report['examples']:,} training examples count; one that is a "
+    where += "demonstration of its fold's winner does not."
     parts: list[RenderableType] = [table, Text(where, style="dim"), Text("")]
     parts += [Text(plain(sentence)) for sentence in report["words"]]
     return Group(*parts, Text(""), _usage_table(report["usage"]))
@@ -451,7 +452,7 @@ def findings_table(found: Findings) -> RenderableType:
             else ("most probability falls elsewhere: expectations rest on little")
         )
         table.add_row("mass on ratings", f"{found.rating_mass:.0%}", sure)
-    weighed = "GPTScore works with it" if found.likelihood else "it weighs no text that it did not write: no GPTScore"
+    weighed = "GPTScore works with it" if found.likelihood else "no GPTScore, and Active-Critic's score does without it"
     table.add_row("likelihood", said(found.likelihood), weighed)
     table.add_row("temperature", said(found.temperature), temperature)
     table.add_row("prefix cache", said(found.prefix_cache), cache)

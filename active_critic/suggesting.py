@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from active_critic.data import unread_score
-from active_critic.errors import DataError
+from active_critic.errors import BudgetSpent, DataError
 from active_critic.evaluators.base import Evaluator, Progress
 from active_critic.evaluators.given import examples_of
 from active_critic.evaluators.surface import FEATURES, WITHIN, figures_of
@@ -104,7 +104,7 @@ def suggest(
     Raises:
         DataError: There are fewer than ``n`` different texts that are not labelled yet and can be scored; or nothing
             that is given as labelled has a score.
-        ModelError: The language model cannot be used.
+        ModelError: The language model cannot be used; or its budget was spent before enough could be scored.
     """
     texts = Pool.of(
         pool,
@@ -221,6 +221,7 @@ class Pool:
         """Whether so many are enough.
 
         Raises:
+            BudgetSpent: They are not, for others could not be paid for.
             DataError: They are not.
         """
         if there >= self.n:
@@ -228,6 +229,8 @@ class Pool:
         without = {"labelled already": self.labelled, "repeat the text of another row": self.repeated}
         without |= {"not drawn": self.not_drawn, **{f"unscored ({why})": c for why, c in unscored.most_common(3)}}
         why = ", ".join(f"{count} {what}" for what, count in without.items() if count)
+        if spent := next((reason for reason in unscored if "the budget of " in reason), None):
+            raise BudgetSpent(f"{self.n} texts are asked for, and {there} of {self.rows} could be scored: {spent}")
         raise DataError(
             f"{self.n} texts are asked for, and {there} of {self.rows} can be suggested{f': {why}' if why else ''}; "
             "ask for fewer, or give a larger pool",

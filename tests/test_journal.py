@@ -477,3 +477,12 @@ def test_the_environment_names_the_journal(tmp_path: Path, monkeypatch: pytest.M
     assert default_path() == tmp_path / "journal.sqlite"
     monkeypatch.delenv("ACTIVE_CRITIC_JOURNAL")
     assert default_path().name == "journal.sqlite"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")
+def test_a_new_journal_is_for_its_user_alone(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j.sqlite") as journal, journal.asking("key"):
+        journal.keep("key", "{}", "{}")
+        modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert {"j.sqlite", "j.sqlite-wal", "j.sqlite-turns"} <= modes.keys()
+    assert set(modes.values()) == {0o600}

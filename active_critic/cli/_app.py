@@ -25,6 +25,7 @@ Exit codes:
   5    a program, journal or output file cannot be read or written
   6    a fit is impossible with these examples and settings
   7    scored, but some items are left unscored
+  8    all items are scored, and their mean is below --fail-under
   130  interrupted
   141  the reader of the output went away"""
 

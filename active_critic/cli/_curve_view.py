@@ -68,7 +68,7 @@ def _basis(found: Curve) -> str:
         tested += f", at most {settings['test_documents']} documents"
     said = (
         f"{plain(found.evaluator)} fitted on more and more labels, each set part of the next, and tested on {tested}, "
-        f"always the same ones; {often} (seed {settings['seed']}). "
+        f"the same ones at every size; {often} (seed {settings['seed']}). "
         "Gain: of the mean of 3 over the size before, on tests scored at both."
     )
     if last.interval:

@@ -130,6 +130,8 @@ def score(
             tell(
                 model, lambda stand_in: deque(again.score(protocol, stand_in, stream), 0), as_json=as_json, quiet=quiet
             )
+            if unwritten := [option for option, path in (("--out", out), ("--html", html)) if path]:
+                common.show_notes([f"{' and '.join(unwritten)}: an estimate writes no file"], quiet=quiet)
             return
         fill = dict.fromkeys(header if sink.needs_header else ())
         sinks = [sink, kept] if kept else [sink]
@@ -351,7 +353,8 @@ def _page(items: Path, summary: dict[str, Any], kept: _Kept) -> str:
 
     said = [*summary["notes"], *(summary["repeats"] or {}).get("words", ())]
     if kept.more:
-        said.append(f"These are the first {kept.most:,}; {kept.more:,} more are in the file of --out.")
+        where = "in the file of --out" if summary["output"] else "left out; --out FILE writes all"
+        said.append(f"These are the first {kept.most:,}; {kept.more:,} more are {where}.")
     return page(
         f"Verdicts on {items.name}",
         score_summary(summary),

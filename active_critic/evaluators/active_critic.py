@@ -26,8 +26,8 @@ UNTOLD = "It is not known what the task is; the examples have to show it."
 """What stage 1 is told in place of a task description when that is left out."""
 
 MADE_FROM_ALL = (
-    "the {} made from all examples, those of held-out folds included: the agreement on these folds may be a "
-    "little too high; --train 0.5 --rest FILE keeps examples back from everything"
+    "the {} made from all examples fitted on, those of held-out folds included: the agreement on these folds may be a "
+    "little too high; that on examples which no fit saw (--train 0.5 --rest FILE) is not"
 )
 
 NOT_WIDENED = (
@@ -236,10 +236,13 @@ class ActiveCritic(Evaluator):
         try:
             calibration, floor = combiner.fit(chosen, range(len(data)))
             notes += [*words(calibration, combiner.names, len(data)), *combiner.against_people(chosen)]
-        except FitError as problem:
+        except FitError:
             if stopped is None:
                 raise
-            notes.append(f"the score is the rating as it is, without an interval: {problem}")
+            notes.append(
+                "the score is the rating as it is, without an interval: before the budget was spent, too few examples "
+                "were rated to combine it with anything, or to bring it to your scale"
+            )
         report = None
         if self.report and stopped is not None:
             notes.append("the agreement on held-out folds was not measured, for the budget was spent before")

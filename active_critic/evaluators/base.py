@@ -336,7 +336,8 @@ class Evaluator(ABC):
         Raises:
             DataError: They cannot be read at all, or ``fields`` are given for examples.
             ModelError: The endpoint does not answer at all, or failed five times in a row, or its first twenty replies
-                cannot be read, not one, or fifty in a row later on; a note says how to go on.
+                cannot be read or are refusals, all of them, or fifty in a row cannot be read later on; a note says how
+                to go on.
         """
         for first, *_ in self._rounds(self.judge(), items_of(items, fields), 1, explain, progress):
             yield first

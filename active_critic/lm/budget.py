@@ -124,6 +124,7 @@ class Account:
         budget: What may be spent.
         name: The model's name, for messages.
         price: From tokens to what they cost in US dollars, or None where that is not known.
+        keeps: Whether replies are kept, so that none is paid for twice.
         clock: Seconds, for time.
 
     Attributes:
@@ -139,6 +140,7 @@ class Account:
         name: str,
         price: Callable[[Usage], float | None],
         *,
+        keeps: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if budget.cost is not None and price(Usage(prompt_tokens=1000, completion_tokens=1000)) is None:
@@ -148,6 +150,7 @@ class Account:
             )
         self.budget = budget
         self._price = price
+        self._keeps = keeps
         self.spent = Usage()
         self._clock = clock
         self._started = clock()
@@ -236,10 +239,10 @@ class Account:
             ),
             "seconds": (_time(limits.seconds or 0), "the time is over"),
         }[kind]
-        raise BudgetSpent(
-            f"the budget of {limit} is spent ({so_far}); run this again with a larger one: what the journal holds is "
-            "not paid for twice"
-        )
+        kept = "what the journal holds is not paid for twice"
+        if not self._keeps():
+            kept = "no journal was kept, so all of it is paid for anew"
+        raise BudgetSpent(f"the budget of {limit} is spent ({so_far}); run this again with a larger one: {kept}")
 
 
 def at_most(request: Request, context: int | None) -> Usage:

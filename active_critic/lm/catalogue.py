@@ -1,7 +1,7 @@
 """The embedded models that can be fetched by name: what they are, how big, under which licence, and from where.
 
-The checksum pins the content; a source only says where the same bytes may be found. Speeds and agreement figures of the
-models marked ``measured`` are in the documentation of the local models.
+The checksum pins the content; a source only says where the same bytes may be found. Speeds of the models marked
+``measured`` are in ``speed``, agreement figures in ``benchmarks/results``.
 """
 
 from __future__ import annotations

@@ -152,7 +152,9 @@ class LanguageModel:
 
     @budget.setter
     def budget(self, budget: Budget | None) -> None:
-        self._account = None if budget is None else Account(budget, self.name, self.price_of)
+        self._account = None
+        if budget is not None:
+            self._account = Account(budget, self.name, self.price_of, keeps=lambda: self.memory is not None)
 
     def price_of(self, usage: Usage) -> float | None:
         """What so many tokens cost in US dollars by the provider's price list, or None where that is not known."""

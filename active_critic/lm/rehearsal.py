@@ -156,6 +156,8 @@ def estimate(
     notes = ["replies are made up, as long as an embedded model's were found to be; a real one may write more or less"]
     if ranges:
         notes.append(f"what is asked depends on the replies: the ranges are those of {len(found)} rehearsals")
+    elif takes > 1 and len(found) == 1:
+        notes.append("what is asked depends on the replies, and there was time for one rehearsal only: no range")
     if overlay.granted and lm.weights is None:
         granted = " and ".join(sorted(overlay.granted, reverse=True))
         notes.append(

@@ -98,8 +98,9 @@ class AttackTrial:
         scale: The user's scale.
         families: A result for each family, in the order of ``ATTACKS``.
         kinds: The same by kind.
-        overall: All families together that leave something of the text.
-        replacing: Those together that put something else in its place: an honest judge scores that much lower.
+        overall: All families together that leave the text.
+        replacing: Those together that put something else, or its first words, in its place: an honest judge scores that
+            much lower.
         texts: Texts that were attacked.
         documents: Documents that they belong to.
         unscored: Texts that were left unscored as they are; they count in nothing.

@@ -40,7 +40,8 @@ class Attack:
         about: What is done to the text, in a line.
         make: From response, source and attacker to the attacked response; None where it cannot be made (there is no
             source to copy).
-        replaces: Whether nothing of the response is left: then an honest judge scores it below the original.
+        replaces: Whether nothing of the response is left, or its first words alone: then an honest judge scores it
+            below the original.
     """
 
     name: str
