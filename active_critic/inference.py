@@ -5,8 +5,6 @@ Active-Critic, section 4.1, Algorithm 1 (Eq. 6-8), Tables 14-15 and Appendix D.2
 
 from __future__ import annotations
 
-import functools
-import random
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -24,20 +22,17 @@ from pydantic import (
     model_validator,
 )
 
+from active_critic.batches import DEFAULT_CONTEXT, SHORTENED, Shortener, batches
 from active_critic.errors import UnreadableReply
 from active_critic.lm.client import LanguageModel
-from active_critic.lm.lengths import CHARS_PER_TOKEN, beginning_of, end_of, length_of
+from active_critic.lm.lengths import length_of
 from active_critic.quoting import quote
 from active_critic.reading import thought_end
 from active_critic.records import Criterion, Example, Scale
 
-BATCH_SIZE = 5
 MAX_BATCHES = 25
 STOP_AFTER = 5
 """The model is asked until it says "complete" this many times in a row (Appendix D.2)."""
-DEFAULT_CONTEXT = 8192
-"""Tokens assumed for a model whose context window is not known."""
-SHORTENED = "(the first two thirds and the last third of their share of the context were kept); scoring sees them whole"
 
 QUALITIES = (
     " Criteria are qualities that every response of this task has more or less of, such as accuracy, relevance, "
@@ -261,60 +256,86 @@ def infer(
         UnreadableReply: The model did not answer in the form asked for, nor when asked again; shows its reply.
         ModelError: The endpoint cannot be used.
     """
-    texts = Shortener(lm.context or DEFAULT_CONTEXT)
-    dealt = batches(examples, seed)[:max_batches]
-
-    @functools.cache  # a batch is read for the task and again for the criteria; what is not read is not counted
-    def shown(number: int) -> str:
-        return texts.batch(dealt[number], scale)
-
-    say: Callable[[str], None] = (lambda step: progress(step, 0, 0)) if progress else (lambda _: None)
-    ask = Asker(lm)
+    reader = _Reader(examples, lm, scale=scale, seed=seed, most=max_batches, progress=progress)
     task_batches = criteria_batches = 0
-    remarks: list[str] = []
     if task_description is None:
+        task_description, task_batches = reader.task()
+    if criteria is None:
+        criteria, criteria_batches = reader.criteria(task_description)
+    remarks, shortened = reader.remarks, reader.texts.shortened
+    if shortened:
+        remarks.append(f"{shortened} texts were shortened for task inference {SHORTENED}")
+    return Inferred(task_description, tuple(criteria), task_batches, criteria_batches, shortened, tuple(remarks))
+
+
+class _Reader:
+    """Reads the examples in mini-batches, for the task and then for the criteria.
+
+    Attributes:
+        texts: Shortens what would not fit, and counts it.
+        remarks: What the user should be told.
+    """
+
+    def __init__(
+        self,
+        examples: Sequence[Example],
+        lm: LanguageModel,
+        *,
+        scale: Scale,
+        seed: int,
+        most: int,
+        progress: Callable[[str, int, int], None] | None,
+    ) -> None:
+        self.texts = Shortener(lm.context or DEFAULT_CONTEXT)
+        self.remarks: list[str] = []
+        self._model = lm.name
+        self._ask = Asker(lm)
+        self._scale = scale
+        self._batches = batches(examples, seed)[:most]
+        self._shown: dict[int, str] = {}
+        self._progress = progress
+
+    def _batch(self, number: int, what: str) -> str:
+        """The examples of a batch; one is read for the task and again for the criteria, and counted once."""
+        if self._progress is not None:
+            self._progress(f"reading batch {number + 1} of {len(self._batches)} for the {what}", 0, 0)
+        if number not in self._shown:
+            self._shown[number] = self.texts.batch(self._batches[number], self._scale)
+        return self._shown[number]
+
+    def task(self) -> tuple[str, int]:
+        """The task description, and how many batches were read for it."""
         observations: list[str] = []
-        streak = 0
-        for number in range(len(dealt)):
-            task_batches += 1
-            say(f"reading batch {task_batches} of {len(dealt)} for the task")
-            notes = ask(
-                ObserveTask, "notes", TaskNotes, examples=shown(number), earlier_observations=_latest(observations)
-            )
+        streak = read = 0
+        for number in range(len(self._batches)):
+            examples, read = self._batch(number, "task"), number + 1
+            earlier = _latest(observations)
+            notes = self._ask(ObserveTask, "notes", TaskNotes, examples=examples, earlier_observations=earlier)
             if not (notes.complete and observations):  # that nothing is new is no observation
                 observations += [notes.observations] if notes.observations else []
             streak = streak + 1 if notes.complete else 0
             if streak == STOP_AFTER:
                 break
         if not observations:
-            remarks.append(f"{lm.name} noted nothing about the examples: the task description is its guess; see it")
-        while sum(map(length_of, observations)) > texts.room:
-            del observations[len(observations) // 2]
-        task_description = ask(SummariseTask, "summary", TaskSummary, observations=_joined(observations)).text()
-    if criteria is None:
-        criteria_batches = 1
-        say(f"reading batch 1 of {len(dealt)} for the criteria")
-        streak = 0
-        try:
-            first = ask(ProposeCriteria, "proposal", FirstCriteria, task=task_description, examples=shown(0))
-            found, observations = first.criteria, [first.observations]
-        except UnreadableReply:
-            # A very small model is led astray by what the examples are about, even in its own description of the task;
-            # the kind of task, which comes first there, it can still manage.
-            kind = task_description.split(". ")[0]
-            found, observations = ask(NameCriteria, "named", CriteriaSet, task=kind).criteria, []
-            remarks.append(
-                f"{lm.name} could not infer criteria from the first examples; it began from the task description alone"
+            self.remarks.append(
+                f"{self._model} noted nothing about the examples: the task description is its guess; see it"
             )
-        for number in range(1, len(dealt)):
-            criteria_batches += 1
-            say(f"reading batch {criteria_batches} of {len(dealt)} for the criteria")
-            notes = ask(
+        while sum(map(length_of, observations)) > self.texts.room:
+            del observations[len(observations) // 2]
+        return self._ask(SummariseTask, "summary", TaskSummary, observations=_joined(observations)).text(), read
+
+    def criteria(self, task: str) -> tuple[list[Criterion], int]:
+        """The criteria for a task, and how many batches were read for them."""
+        found, observations = self._first_criteria(task)
+        streak, read = 0, 1
+        for number in range(1, len(self._batches)):
+            examples, read = self._batch(number, "criteria"), number + 1
+            notes = self._ask(
                 ObserveScores,
                 "notes",
                 TaskNotes,
-                task=task_description,
-                examples=shown(number),
+                task=task,
+                examples=examples,
                 criteria=_listed(found),
                 earlier_observations=_latest(observations),
             )
@@ -326,76 +347,32 @@ def infer(
             streak = 0
             observations.append(notes.observations)
             try:
-                found = ask(
+                found = self._ask(
                     RefineCriteria,
                     "refined",
                     CriteriaSet,
-                    task=task_description,
+                    task=task,
                     criteria=_listed(found),
                     new_observations=notes.observations,
                 ).criteria
             except UnreadableReply:
-                remarks.append(
-                    f"{lm.name} could not refine the criteria after batch {criteria_batches}; they were kept"
-                )
-        criteria = [Criterion(name=c.name, definition=c.definition) for c in found]
-    if texts.shortened:
-        remarks.append(f"{texts.shortened} texts were shortened for task inference {SHORTENED}")
-    return Inferred(task_description, tuple(criteria), task_batches, criteria_batches, texts.shortened, tuple(remarks))
+                self.remarks.append(f"{self._model} could not refine the criteria after batch {read}; they were kept")
+        return [Criterion(name=c.name, definition=c.definition) for c in found], read
 
-
-def batches(examples: Sequence[Example], seed: int, size: int = BATCH_SIZE) -> list[list[Example]]:
-    """Mini-batches that each span the scores: sorted by score, ties shuffled, and dealt out like cards.
-
-    The last batches are smaller by one where the number of examples is not a multiple of the size.
-    """
-    shuffled = list(examples)
-    rng = random.Random(seed)  # noqa: S311
-    rng.shuffle(shuffled)
-    shuffled.sort(key=lambda example: example.score or 0.0)
-    count = max(1, -(-len(shuffled) // size))
-    dealt = [shuffled[start::count] for start in range(count)]
-    rng.shuffle(dealt)
-    for batch in dealt:
-        rng.shuffle(batch)
-    return dealt
-
-
-class Shortener:
-    """Shortens texts so that so many examples take at most half of the context window.
-
-    A text that is longer keeps the first two thirds and the last third of its share, with a mark in between. Half of an
-    example's share is its response's; the source has what is left. ``shortened`` counts them. Context is in tokens, and
-    lengths are by ``length_of``.
-    """
-
-    def __init__(self, context: int, count: int = BATCH_SIZE) -> None:
-        self.room = int(context * CHARS_PER_TOKEN / 2)
-        self.share = self.room // count
-        self.shortened = 0
-
-    def _fit(self, text: str, longest: int) -> str:
-        if length_of(text) <= longest:
-            return text
-        self.shortened += 1
-        return f"{beginning_of(text, longest * 2 // 3)} [...] {end_of(text, longest // 3)}"
-
-    def texts(self, example: Example) -> tuple[str, str]:
-        """Source and response of an example, shortened and quoted."""
-        response = quote(self._fit(example.response, self.share // 2))
-        return quote(self._fit(example.source, self.share - length_of(response))), response
-
-    def batch(self, examples: Sequence[Example], scale: Scale) -> str:
-        """A mini-batch as it stands in the prompt, with the scores as 0-100."""
-        shown = []
-        for number, example in enumerate(examples, 1):
-            source, response = self.texts(example)
-            score = scale.to_percent(example.score if example.score is not None else scale.low)
-            shown.append(
-                f"Example {number}\n<source>\n{source}\n</source>\n<response>\n{response}\n</response>\n"
-                f"Score people gave (0-100): {score:.0f}"
+    def _first_criteria(self, task: str) -> tuple[list[NamedCriterion], list[str]]:
+        """Criteria from the first batch, and what was observed there."""
+        examples = self._batch(0, "criteria")
+        try:
+            first = self._ask(ProposeCriteria, "proposal", FirstCriteria, task=task, examples=examples)
+            return first.criteria, [first.observations]
+        except UnreadableReply:
+            # A very small model is led astray by what the examples are about, even in its own description of the task;
+            # the kind of task, which comes first there, it can still manage.
+            self.remarks.append(
+                f"{self._model} could not infer criteria from the first examples; it began from the task description "
+                "alone"
             )
-        return "\n\n".join(shown)
+            return self._ask(NameCriteria, "named", CriteriaSet, task=task.split(". ")[0]).criteria, []
 
 
 class _BehindThoughts(dspy.JSONAdapter):  # type: ignore[misc]

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from active_critic.batches import batches
 from active_critic.errors import AuthenticationFailed, ContextOverflow, EndpointDown, ModelError, UnreadableReply
-from active_critic.inference import batches, infer
+from active_critic.inference import infer
 from active_critic.lm import Capabilities, Turn, scripted_lm
 from active_critic.lm.lengths import CHARS_PER_TOKEN
 from active_critic.lm.reply import as_response

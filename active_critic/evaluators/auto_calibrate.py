@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from active_critic.batches import batches
 from active_critic.errors import FitError
 from active_critic.evaluators._auto_calibrate_judge import (
     OVERALL,
@@ -20,7 +21,7 @@ from active_critic.evaluators._fitting import check_aspects, check_task, of_aspe
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, check_whole, default_reading, scale_of
 from active_critic.evaluators.judging import Judge
 from active_critic.examples import Examples
-from active_critic.inference import MAX_BATCHES, batches, infer
+from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
 
 __all__ = ["AutoCalibrate", "AutoCalibrateJudge", "AutoCalibrateProtocol", "CriteriaCandidate"]

@@ -1,0 +1,69 @@
+"""Mini-batches of scored examples, and how they stand in a prompt: shortened to what the context window holds."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from active_critic.lm.lengths import CHARS_PER_TOKEN, beginning_of, end_of, length_of
+from active_critic.quoting import quote
+from active_critic.records import Example, Scale
+
+BATCH_SIZE = 5
+DEFAULT_CONTEXT = 8192
+"""Tokens assumed for a model whose context window is not known."""
+SHORTENED = "(the first two thirds and the last third of their share of the context were kept); scoring sees them whole"
+
+
+def batches(examples: Sequence[Example], seed: int, size: int = BATCH_SIZE) -> list[list[Example]]:
+    """Mini-batches that each span the scores: sorted by score, ties shuffled, and dealt out like cards.
+
+    The last batches are smaller by one where the number of examples is not a multiple of the size.
+    """
+    shuffled = list(examples)
+    rng = random.Random(seed)  # noqa: S311
+    rng.shuffle(shuffled)
+    shuffled.sort(key=lambda example: example.score or 0.0)
+    count = max(1, -(-len(shuffled) // size))
+    dealt = [shuffled[start::count] for start in range(count)]
+    rng.shuffle(dealt)
+    for batch in dealt:
+        rng.shuffle(batch)
+    return dealt
+
+
+class Shortener:
+    """Shortens texts so that so many examples take at most half of the context window.
+
+    A text that is longer keeps the first two thirds and the last third of its share, with a mark in between. Half of an
+    example's share is its response's; the source has what is left. ``shortened`` counts them. Context is in tokens, and
+    lengths are by ``length_of``.
+    """
+
+    def __init__(self, context: int, count: int = BATCH_SIZE) -> None:
+        self.room = int(context * CHARS_PER_TOKEN / 2)
+        self.share = self.room // count
+        self.shortened = 0
+
+    def _fit(self, text: str, longest: int) -> str:
+        if length_of(text) <= longest:
+            return text
+        self.shortened += 1
+        return f"{beginning_of(text, longest * 2 // 3)} [...] {end_of(text, longest // 3)}"
+
+    def texts(self, example: Example) -> tuple[str, str]:
+        """Source and response of an example, shortened and quoted."""
+        response = quote(self._fit(example.response, self.share // 2))
+        return quote(self._fit(example.source, self.share - length_of(response))), response
+
+    def batch(self, examples: Sequence[Example], scale: Scale) -> str:
+        """A mini-batch as it stands in the prompt, with the scores as 0-100."""
+        shown = []
+        for number, example in enumerate(examples, 1):
+            source, response = self.texts(example)
+            score = scale.to_percent(example.score if example.score is not None else scale.low)
+            shown.append(
+                f"Example {number}\n<source>\n{source}\n</source>\n<response>\n{response}\n</response>\n"
+                f"Score people gave (0-100): {score:.0f}"
+            )
+        return "\n\n".join(shown)
