@@ -171,15 +171,18 @@ def test_models_of_one_process_pay_once_for_a_question(loopback: Loopback, tmp_p
 
 
 def test_whoever_waited_for_a_question_that_failed_is_not_overtaken(tmp_path: Path) -> None:
-    begun, sent = threading.Event(), []
+    begun, may_fail, again, third_asks = (threading.Event() for _ in range(4))
+    sent = []
 
     def answer(_: object) -> str:
         sent.append(1)
         if len(sent) == 1:
             begun.set()
-            time.sleep(0.1)
+            assert may_fail.wait(30)
             raise errors.RequestRefused("no")
-        time.sleep(0.2)
+        again.set()
+        assert third_asks.wait(30)
+        time.sleep(0.1)  # for the third to come to the question, which it must not ask
         return "fine"
 
     with Journal(tmp_path / "j.sqlite") as journal:
@@ -194,11 +197,13 @@ def test_whoever_waited_for_a_question_that_failed_is_not_overtaken(tmp_path: Pa
 
         with ThreadPoolExecutor(3) as pool:
             first = pool.submit(ask)
-            begun.wait()
+            assert begun.wait(30)
             second = pool.submit(ask)
-            first.result()
-            time.sleep(0.05)  # the second has its turn by now
-            assert [first.result(), pool.submit(ask).result(), second.result()] == ["refused", "fine", "fine"]
+            may_fail.set()
+            assert again.wait(30)  # the second has its turn
+            third = pool.submit(ask)
+            third_asks.set()
+            assert [first.result(), third.result(), second.result()] == ["refused", "fine", "fine"]
     assert len(sent) == 2
 
 

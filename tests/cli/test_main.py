@@ -194,11 +194,14 @@ def test_ctrl_c_in_a_real_process(presses, program, examples, tmp_path) -> None:
     command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(script)]
     with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
         assert process.stdout.readline() == "asked\n"
+        err = ""
         for press in range(presses):
-            if press:
-                time.sleep(0.2)
+            while press and "Ctrl-C again" not in err:
+                line = process.stderr.readline()
+                assert line, err
+                err += line
             process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=90)
+        err += process.communicate(timeout=90)[1]
     assert process.returncode == 130, err
     assert "Ctrl-C again stops at once" in err
     assert ("run the same command again to go on" in err) == (presses == 1)
