@@ -24,7 +24,7 @@ from active_critic.errors import DataError, MissingExtra
 from active_critic.labels import labels_in_schema, labels_note, name_codes
 
 READABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
-NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+NUMBER = re.compile(r"\s*+[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?\s*+", re.ASCII)
 
 _HINT = re.compile(r'"?sep=([,;\t|])"?\s*', re.IGNORECASE)
 """A first line that tells Excel the separator."""
