@@ -13,13 +13,14 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from active_critic.errors import FitError
-from active_critic.records import Record, Scale
+from active_critic.records import LEAST_SPREAD, Record, Scale, Spread
 
 PRIOR = 20.0
 """How many examples the belief about readings counts for."""
@@ -63,7 +64,7 @@ class Part(Record):
 
     name: str
     mean: float
-    spread: float = Field(ge=0)
+    spread: Spread
     weight: float = Field(ge=0)
     high: float | None = None
 
@@ -91,11 +92,20 @@ class Calibration(Record):
 
     parts: tuple[Part, ...] = Field(min_length=1)
     intercept: float
-    half_widths: dict[str, float] = Field(default_factory=dict)
+    half_widths: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
     step: float | None = Field(default=None, gt=0)
     n: int
     least_tokens: int | None = None
     copied: float | None = Field(default=None, ge=0, le=1)
+
+    @field_validator("step")
+    @classmethod
+    def _known(cls, step: float | None) -> float | None:
+        if step is not None and step not in STEPS:
+            raise ValueError(
+                f"levels are {', '.join(f'{one:g}' for one in STEPS)} apart or none are known, not {step:g}"
+            )
+        return step
 
     def apply(self, readings: Mapping[str, float], scale: Scale) -> Combined:
         """The score of one text from its readings.
@@ -240,7 +250,7 @@ def _fit(x: Floats, y: Floats, names: Sequence[str], prior: float) -> tuple[Floa
     believed = np.array([EXPECTED.get(name, TOGETHER) for name in names])
     alike = np.array([[_together(one, other) for other in names] for one in names])
     means, spreads = x.mean(axis=0), x.std(axis=0)
-    spreads = np.where(spreads > 1e-9, spreads, 0.0)
+    spreads = np.where(spreads > LEAST_SPREAD, spreads, 0.0)
     varies, spread = spreads > 0, float(y.std())
     weights = np.zeros(len(means))
     if not varies.any() or spread <= 1e-9:

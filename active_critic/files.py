@@ -22,9 +22,10 @@ from typing import Any, BinaryIO, cast
 
 from active_critic.errors import DataError, MissingExtra
 from active_critic.labels import labels_in_schema, labels_note, name_codes
+from active_critic.lines import LONGEST, LongLine, first, lines_of, whole
 
 READABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
-NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+NUMBER = re.compile(r"\s*+[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?\s*+", re.ASCII)
 
 _HINT = re.compile(r'"?sep=([,;\t|])"?\s*', re.IGNORECASE)
 """A first line that tells Excel the separator."""
@@ -42,6 +43,8 @@ _DEEP = f"holds lists or objects that are nested more than {DEEPEST} deep; flatt
 _QUOTE = "quote cells that contain the separator"
 _PEEK = 200
 """Lines that tell the separator and decimal commas."""
+LARGEST_JSON = 256 * 2**20
+"""Characters of a ``.json`` file, which is read whole."""
 _WRAPPERS = ("data", "examples", "items")
 
 
@@ -179,9 +182,9 @@ class Records(Iterator[Row | BadRow]):
                 if kind in DELIMITERS:
                     yield from _delimited(text, path, DELIMITERS[kind], self)
                 elif kind == ".json":
-                    yield from _json_array(text.read(), path)
+                    yield from _json_array(text.read(LARGEST_JSON + 1), path)
                 else:
-                    yield from _json_lines(text)
+                    yield from _json_lines(lines_of(text))
 
 
 def iter_records(path: str | Path) -> Records:
@@ -227,12 +230,14 @@ def check_columns(columns: Iterable[str], path: str | None) -> None:
 
 def _opened(text: io.TextIOWrapper, delimiter: str) -> tuple[Iterator[str], str, int, bool]:
     """The lines, what separates the cells, how many lines were read before, and whether numbers have decimal commas."""
-    head = list(itertools.islice(text, _PEEK))
-    hint = _HINT.fullmatch(head[0]) if head else None
-    before, lines = (1, head[1:]) if hint else (0, head)
+    every = lines_of(text)
+    head = first(every, _PEEK)
+    hint = _HINT.fullmatch(head[0]) if head and head[0] else None
+    before, kept = (1, head[1:]) if hint else (0, head)
+    lines = [line for line in kept if line is not None]
     separator = hint[1] if hint else _separator(lines) if delimiter == "," else delimiter
     comma = separator == ";" or (separator != "," and _has_decimal_commas(lines, separator))
-    return itertools.chain(lines, text), separator, before, comma
+    return map(whole, itertools.chain(kept, every)), separator, before, comma
 
 
 def _separator(lines: list[str]) -> str:
@@ -265,7 +270,7 @@ def _records(lines: list[str], separator: str) -> Iterator[list[str]]:
 
 
 def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str, found: Records) -> Iterator[Row | BadRow]:
-    csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))  # the library refuses cells over 128 kB otherwise
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # the library refuses cells over 128 kB otherwise
     lines, delimiter, before, comma = _opened(text, delimiter)
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
@@ -296,6 +301,7 @@ def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str, found: Record
         except csv.Error as error:
             row += 1
             remedy = "a cell that opens with a quote must close with one, and quotes inside it are doubled"
+            before += isinstance(error, LongLine)  # which the library does not count
             ends = before + reader.line_num
             if ends > begins:  # who knows how many rows are in there
                 swallowed = (
@@ -303,6 +309,9 @@ def _delimited(text: io.TextIOWrapper, path: Path, delimiter: str, found: Record
                 )
                 reason = f"{swallowed}, {ends - begins + 1:,} lines ({error}); {remedy}"
                 raise DataError(reason, path=str(path), row=row) from error
+            if isinstance(error, LongLine):
+                yield BadRow(row, f"line {ends} of the file is {error}")
+                continue
             yield BadRow(row, f"broken before line {before + reader.line_num + 1} of the file ({error}); {remedy}")
             continue
         if not cells:
@@ -394,8 +403,11 @@ def _too_deep(record: dict[str, Any]) -> bool:
     return True
 
 
-def _json_lines(text: Iterable[str]) -> Iterator[Row | BadRow]:
-    for number, line in enumerate(text, 1):
+def _json_lines(lines: Iterable[str | None]) -> Iterator[Row | BadRow]:
+    for number, line in enumerate(lines, 1):
+        if line is None:
+            yield BadRow(number, f"line {number} is {LongLine()}")
+            continue
         if line.isspace():
             continue
         value, problem = _parsed(line.rstrip("\r\n"))
@@ -414,6 +426,9 @@ def _json_lines(text: Iterable[str]) -> Iterator[Row | BadRow]:
 def _json_array(text: str, path: Path) -> Iterator[Row | BadRow]:
     if not text.strip():
         raise DataError("the file is empty", path=str(path))
+    if len(text) > LARGEST_JSON:
+        reason = f"longer than {LARGEST_JSON:,} characters, and read whole; write .jsonl, which is read line by line"
+        raise DataError(reason, path=str(path))
     value, problem = _parsed(text)
     if problem:
         hint = "; if every line is a record of its own, let its name end in .jsonl" if "Extra data" in problem else ""

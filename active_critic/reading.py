@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"-?[0-9]+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _HALF_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?$")
 _THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
-_FENCE = re.compile(r"\s*(?:```)?(?:json)?\s*", re.IGNORECASE)
+_FENCE = re.compile(r"\s*+(?:```)?(?:json)?\s*+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from active_critic.errors import DataError
 
@@ -16,6 +16,22 @@ ScoredBy = Literal["probabilities", "text", "samples", "likelihood", "surface", 
 
 NARROWEST = 0.01
 """A scale spans this at least, so that scores, which are rounded to four decimals, can tell texts apart."""
+LEAST_SPREAD = 1e-9
+"""A standard deviation that is not above this is written as 0, and nothing is divided by it."""
+
+
+def check_spread(value: float) -> float:
+    """A standard deviation as a fit writes it; what is divided by a smaller one is beyond all numbers.
+
+    Raises:
+        ValueError: It is neither 0 nor above ``LEAST_SPREAD``.
+    """
+    if value != 0 and not value > LEAST_SPREAD:
+        raise ValueError(f"a spread is 0 or above {LEAST_SPREAD:g}, not {value:g}")
+    return value
+
+
+Spread = Annotated[float, Field(ge=0), AfterValidator(check_spread)]
 
 
 class Record(BaseModel):

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from active_critic.evaluators._fitting import check_names
 from active_critic.protocols import Protocol, Reading
-from active_critic.records import Criterion, Record
+from active_critic.records import Criterion, Record, Spread
 
 LAYERS = 100
 """More than these no tree has: a fit makes three."""
@@ -31,7 +31,7 @@ class TreeCriterion(Criterion):
     parent: str | None = None
     layer: int = Field(ge=1)
     mean: float
-    spread: float = Field(ge=0)
+    spread: Spread
     weight: float
     importance: float = Field(ge=0, le=1)
 

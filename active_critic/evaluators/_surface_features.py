@@ -41,7 +41,7 @@ FEATURES = (
 """Names of the figures, in the order of ``figures_of``."""
 
 _WORD = re.compile(r"\w+")
-_SENTENCE_END = re.compile(r"[.!?…。！？]+(?=\s|$)|[。！？]")
+_SENTENCE_END = re.compile(r"(?<![.!?…。！？])[.!?…。！？]++(?=\s|$)|[。！？]")  # a run is looked at once
 _ZLIB_WINDOW = 32_768
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from active_critic.errors import FitError
+from active_critic.records import LEAST_SPREAD
 
 ALPHAS: tuple[float, ...] = tuple(10.0 ** (half / 2) for half in range(-4, 10))
 """Ridge strengths that are tried, in units of one standardised figure."""
@@ -44,7 +45,9 @@ class Ridge:
         return np.asarray(self.intercept + self.contributions(x).sum(axis=-1))
 
 
-def fit(x: Floats, y: Floats, groups: Sequence[str], *, alpha: float | None = None, least: float = 1e-9) -> Ridge:
+def fit(
+    x: Floats, y: Floats, groups: Sequence[str], *, alpha: float | None = None, least: float = LEAST_SPREAD
+) -> Ridge:
     """Fit on standardised figures.
 
     Args:
@@ -106,7 +109,7 @@ def left_out_error(z: Floats, y: Floats, parts: Sequence[Sequence[int]], alpha: 
 
 
 def out_of_fold(
-    x: Floats, y: Floats, groups: Sequence[str], folds: Sequence[Sequence[int]], *, least: float = 1e-9
+    x: Floats, y: Floats, groups: Sequence[str], folds: Sequence[Sequence[int]], *, least: float = LEAST_SPREAD
 ) -> Floats:
     """Predictions for every row by a regression fitted on the other folds only, its strength chosen there too.
 

@@ -21,7 +21,7 @@ from active_critic.evaluators.judging import Judge
 from active_critic.examples import Examples
 from active_critic.lm import LanguageModel
 from active_critic.protocols import Protocol
-from active_critic.records import Example, Scale, Usage, Verdict
+from active_critic.records import LEAST_SPREAD, Example, Scale, Spread, Usage, Verdict, check_spread
 
 __all__ = [
     "ALPHA_PER_FIGURE",
@@ -160,6 +160,8 @@ class SurfaceFloor:
                 if values.shape != (len(FEATURES),):
                     raise ValueError(f"{name} has {len(values)} numbers, not {len(FEATURES)}")
                 setattr(floor, f"{name}_", values)
+            for spread in document["spreads"]:
+                check_spread(spread)
         except (DataError, KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             what = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
             raise ProtocolError(f"the saved surface floor is damaged: {what[:200]}; fit it again") from error
@@ -178,7 +180,7 @@ def _mean_and_spread(figures: Floats) -> tuple[Floats, Floats]:
     count, known = np.maximum(1, there.sum(axis=0)), np.where(there, figures, 0.0)
     mean = known.sum(axis=0) / count
     spread = np.sqrt((np.where(there, known - mean, 0.0) ** 2).sum(axis=0) / count)
-    return mean, np.where(spread > 1e-9, spread, 0.0)
+    return mean, np.where(spread > LEAST_SPREAD, spread, 0.0)
 
 
 def _number(value: object) -> float:
@@ -243,7 +245,7 @@ class SurfaceProtocol(Protocol):
     features: tuple[str, ...]
     coefficients: tuple[float, ...]
     means: tuple[float, ...]
-    spreads: tuple[float, ...]
+    spreads: tuple[Spread, ...]
     lows: tuple[float, ...]
     highs: tuple[float, ...]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from active_critic.probes._words import several
 
-_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+[」』”’]*|\n")
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|[。！？]+[」』”’]*|\n")  # a run is looked at once
 _SHORT = re.compile(
     r"(?:^|[\s(\"“'])(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Lt|Col|Gen|Sen|Rep|Gov|vs|e\.g|i\.e|cf|approx"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|(?:[A-Z]\.)*[A-Z])\.$"

@@ -219,6 +219,7 @@ def test_a_strength_that_is_no_number_above_0_is_refused(alpha: Any) -> None:
     [
         ({"means": [1.0]}, "means has 1 numbers, not 20"),
         ({"coefficients": ["x"] * 20}, "'x' is not a number"),
+        ({"spreads": [1e-300] * 20}, "a spread is 0 or above 1e-09, not 1e-300"),
         ({"intercept": float("nan")}, "nan is not a number"),
         ({"intercept": None}, "None is not a number"),
         ({"intercept": 10**400}, "too large"),

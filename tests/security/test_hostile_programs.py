@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +14,13 @@ import pytest
 from active_critic import load, store
 from active_critic.cli import main
 from active_critic.errors import UnknownModel
+from active_critic.evaluators._hd_eval_program import LAYERS, HDEvalProtocol
+from active_critic.evaluators.hd_eval import HDEvalJudge, Rated
+from active_critic.evaluators.surface import FEATURES
+from active_critic.lm import scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading
-from active_critic.records import Criterion, Scale
+from active_critic.reading import Rating
+from active_critic.records import LEAST_SPREAD, Criterion, Example, Scale, Usage
 
 LONGEST = 10.0
 """Seconds that a refusal may take, on a machine that is busy with other things."""
@@ -40,9 +46,35 @@ def put(name: str, literal: str) -> str:
     return text(**{name: "@@"}).replace('"@@"', literal)
 
 
-def tree(layers: int) -> str:
+def combined(*, spread: float = 1.0, **changes: Any) -> str:
+    """The program with a score that is combined."""
+    part = {"name": "rating", "mean": 3, "spread": spread, "weight": 1}
+    return text(calibration={"parts": [part], "intercept": 3, "n": 9} | changes)
+
+
+def regression(spread: float, furthest: float = 1.0) -> str:
+    """A program of the surface floor."""
+    columns = {name: [furthest * (-1) ** n for n in range(len(FEATURES))] for name in ("coefficients", "highs")}
+    columns |= {
+        "means": [0.0] * len(FEATURES),
+        "lows": [-furthest] * len(FEATURES),
+        "spreads": [spread] * len(FEATURES),
+    }
+    told = {"format_version": 1, "evaluator": "surface", "scale": {"low": 1, "high": 5}}
+    told |= {
+        "provenance": {"model": "none"},
+        "alpha": None,
+        "alpha_used": 1,
+        "intercept": 3,
+        "clip": [1, 5],
+        "features": FEATURES,
+    }
+    return json.dumps(told | columns)
+
+
+def tree(layers: int, furthest: float = 1.0, spread: float = 1.0) -> str:
     """A program of HD-Eval in which each criterion is part of the one before."""
-    figures = {"definition": "x", "mean": 1, "spread": 1, "weight": 1, "importance": 1}
+    figures = {"definition": "x", "mean": -furthest, "spread": spread, "weight": furthest, "importance": 1}
     chain = [
         figures | {"name": f"c{n}", "layer": n, "parent": f"c{n - 1}" if n > 1 else None} for n in range(1, layers + 1)
     ]
@@ -81,6 +113,11 @@ HOSTILE: dict[str, Callable[[], str]] = {
         criteria=[{"name": f"{n // 2:060}", "definition": "x"} for n in range(4_000)]
     ),
     "a tree of 2,000 layers": lambda: tree(2_000),
+    "a spread next to nothing": lambda: combined(spread=1e-300),
+    "a spread next to nothing in a tree": lambda: tree(1, spread=1e-300),
+    "a spread next to nothing of the surface": lambda: regression(1e-300),
+    "half an interval below nothing": lambda: combined(half_widths={"90": -3}),
+    "levels next to each other": lambda: combined(step=1e-300),
     "a YAML tag": lambda: "!!python/object/apply:os.system ['touch owned']",
     "a pickle": lambda: "cos\nsystem\n(S'touch owned'\ntR.",
 }
@@ -114,6 +151,30 @@ def test_a_hostile_program_is_refused(name: str, capfd: pytest.CaptureFixture[st
         assert not {"\x1b", "\x07", "\u202e"} & set(said)
         assert len(said) < 5000
     assert sorted(path.name for path in Path().iterdir()) == ["items.jsonl", "p.json"]
+
+
+def test_numbers_as_far_from_0_as_may_be_give_verdicts_in_numbers(tmp_path: Path) -> None:
+    least = math.nextafter(LEAST_SPREAD, 1)
+    Path("surface.json").write_text(regression(least, store.FURTHEST))
+    assert load("surface.json").score("Some text.", explain=True).score in {1.0, 5.0}
+
+    read = store.parse(json.loads(tree(LAYERS, store.FURTHEST, least)), HDEvalProtocol)
+    judge = HDEvalJudge(read, scripted_lm(lambda _: ""))
+    ratings = {c.name: Rating(3.0, "text") for c in read.criteria}
+    answers = {question: Rated(ratings, True, Usage(), ()) for question in judge.questions}
+    assert judge.verdict(Example("Some text."), answers).score == 5.0
+
+    wide = combined(spread=least, step=0.25, half_widths={"90": store.FURTHEST}, intercept=-store.FURTHEST)
+    calibration = store.parse(json.loads(wide), CriticProtocol).calibration
+    assert calibration is not None
+    many = (*calibration.parts, *(calibration.parts[0].model_copy(update={"name": f"{n}"}) for n in range(9)))
+    far = [
+        one.model_copy(update={"weight": store.FURTHEST, "mean": store.FURTHEST * (-1) ** i})
+        for i, one in enumerate(many)
+    ]
+    found = calibration.model_copy(update={"parts": tuple(far)}).apply({one.name: 1.0 for one in far}, GOOD.scale)
+    assert (found.score in {1.0, 5.0}, found.interval) == (True, (1.0, 5.0))
+    assert all(map(math.isfinite, found.added.values()))
 
 
 @pytest.mark.parametrize(
