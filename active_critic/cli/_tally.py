@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 from active_critic.examples import document_key, example_key, group_of, text_key
 from active_critic.files import BadRow
+from active_critic.reasons import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,8 +86,7 @@ class Tally:
         return self._movement.add(scores)
 
     def _unscored(self, row: int, reason: str) -> None:
-        # Reasons that only differ in numbers or in what they quote are one kind.
-        kind = re.sub(r"'[^']*'|\"[^\"]*\"|\d[\d,.]*", "…", reason)
+        kind = kind_of(reason)
         if kind not in self._reasons and len(self._reasons) >= MOST_REASONS:
             kind = reason = "other reasons, see the column `unscored`"
         entry = self._reasons.setdefault(kind, {"reason": reason, "count": 0, "row": row})

@@ -22,6 +22,7 @@ from active_critic.meta_evaluation.comparison import (
     ids_note,
     ranked,
 )
+from active_critic.meta_evaluation.metering import told
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES as EVALUATOR_NAMES
 from active_critic.meta_evaluation.methods import Factory, given_settings, resolve
 from active_critic.meta_evaluation.splits import plan
@@ -129,7 +130,7 @@ def compare(
             "repeats": repeats,
             "seed": seed,
             "against": against,
-            "budget": budget,
+            "budget": told(budget, model),
             "resamples": resamples,
             "explain": explain,
             "evaluators": {name: given_settings(factory) for name, factory in methods.items()},

@@ -11,6 +11,7 @@ from active_critic.demo_search import MIN_COVERAGE
 from active_critic.errors import FitError
 from active_critic.examples import Examples, describe_rows, group_of
 from active_critic.meta_evaluation.splits import Split
+from active_critic.reasons import counted
 from active_critic.records import Usage
 from active_critic.stats import Agreement, Difference
 
@@ -133,9 +134,6 @@ class MethodResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain JSON values, without the single scores."""
-        reasons: dict[str, int] = {}
-        for reason in self.unscored.values():
-            reasons[reason] = reasons.get(reason, 0) + 1
         return {
             "name": self.name,
             "parameters": self.parameters,
@@ -147,7 +145,7 @@ class MethodResult:
             "over_floor": self.over_floor.to_dict() if self.over_floor else None,
             "fit": self.fit.to_dict(),
             "scoring": self.scoring.to_dict(),
-            "unscored": reasons,
+            "unscored": counted(self.unscored.values()),
             "failures": [asdict(failure) for failure in self.failures],
             "notes": list(self.notes),
         }

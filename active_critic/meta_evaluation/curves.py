@@ -18,6 +18,7 @@ from active_critic.examples import MIN_EXAMPLES, Examples, group_of
 from active_critic.meta_evaluation.comparison import FLOOR, MethodResult, check_names, ids_note
 from active_critic.meta_evaluation.estimates import Estimate, estimate, slope
 from active_critic.meta_evaluation.learning_curve import Curve, Point, Repeat
+from active_critic.meta_evaluation.metering import told
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, Factory, given_settings, needs_model, resolve
 from active_critic.meta_evaluation.nested import growing
 from active_critic.meta_evaluation.splits import Split, plan
@@ -130,7 +131,7 @@ def curve(
         settings={
             "sizes": list(possible),
             **how,
-            "budget": budget,
+            "budget": told(budget, model),
             "resamples": resamples,
             "evaluator": given_settings(factory),
         },

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import threading
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 
 import orjson
 
 from active_critic.errors import BudgetSpent
-from active_critic.lm.client import Memory
+from active_critic.lm.client import LanguageModel, Memory
 from active_critic.lm.memory import alone
 from active_critic.records import Usage
 
 _FIGURES = tuple(figure.name for figure in fields(Usage) if figure.name not in {"calls", "replayed"})
+
+
+def told(requests: int | None, model: LanguageModel | None) -> int | str | None:
+    """What may be spent, as settings record it: a number of requests, amounts (see ``Budget``), both, or None."""
+    amounts = None if model is None or model.budget is None else str(model.budget)
+    return f"{requests}, {amounts}" if requests and amounts else requests or amounts
 
 
 class ForNow:
@@ -76,9 +83,18 @@ class Meter:
             self._count(key, kept)
         return kept
 
-    def asking(self, key: str) -> AbstractContextManager[None]:
-        """What the memory does to keep other processes from asking the same at this moment."""
-        return alone(self._memory, key)
+    @contextmanager
+    def asking(self, key: str) -> Iterator[None]:
+        """What the memory does to keep other processes from asking the same at this moment.
+
+        The question is paid for within this, so that a refusal by the model's own budget is seen here.
+        """
+        with alone(self._memory, key):
+            try:
+                yield
+            except BudgetSpent as spent:
+                self._spent = spent
+                raise
 
     def keep(self, key: str, request: str, reply: str) -> None:
         """Pass a reply on to the memory."""
@@ -86,14 +102,21 @@ class Meter:
         self._memory.keep(key, request, reply)
 
     def check(self) -> None:
-        """Raise ``BudgetSpent`` where a request was refused: evaluators make do, or leave examples unscored."""
+        """Evaluators make do with a request that was refused, or leave examples unscored; this says so.
+
+        Raises:
+            BudgetSpent: One was refused since the last lap, by a budget of this work or of the model.
+        """
         if self._spent is not None:
             raise self._spent
 
     def lap(self) -> Usage:
-        """What was needed since this was last called; ``calls`` are requests that were answered, retries left out."""
+        """What was needed since this was last called; ``calls`` are requests that were answered, retries left out.
+
+        What was refused in that time is forgotten, too.
+        """
         with self._lock:
-            used, self._lap = self._lap, Usage()
+            used, self._lap, self._spent = self._lap, Usage(), None
         return used
 
     def _count(self, key: str, reply: str) -> None:

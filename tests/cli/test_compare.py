@@ -106,7 +106,11 @@ def test_an_amount_with_a_unit_limits_what_the_whole_run_spends(run, labels) -> 
     assert done.code == 7, done.err
     (method,) = done.document["methods"]
     assert method["fit"]["calls"] + method["scoring"]["calls"] == 8
-    assert 0 < method["agreement"]["n"] < method["agreement"]["total"]
+    assert [failure["error"] for failure in method["failures"]] == ["BudgetSpent", "BudgetSpent"]
+    assert "zero-shot failed in 2 of 2 splits, first in its scoring: the budget of 8 calls" in done.document["words"][1]
+    assert done.document["settings"]["budget"] == "8 calls"
+    both = run("compare", labels, "--evaluators", "zero-shot", "--budget", "1h", "--budget", "9", "--json", *QUICK)
+    assert both.document["settings"]["budget"] == "9, 60 min"
     for wrong, said in (("0", "1 or more"), ("plenty", "--budget")):
         failed = run("compare", labels, "--evaluators", "zero-shot", "--budget", wrong, *QUICK)
         assert failed.code == 2

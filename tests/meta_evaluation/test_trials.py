@@ -3,6 +3,8 @@ from __future__ import annotations
 from compared import asking, examples, model
 from simulated import simulated_lm
 
+from active_critic.evaluators import ActiveCritic
+from active_critic.lm import Budget
 from active_critic.meta_evaluation.splits import plan
 from active_critic.meta_evaluation.trials import HeldOut, Shared, prefixed, trial
 
@@ -34,6 +36,33 @@ def test_what_was_paid_for_by_another_is_not_in_the_budget_of_all_again() -> Non
     with Shared(model(), None, budget=27) as shared:
         found = [run(shared, name, "same") for name in "ab"]
     assert [(one.failures, one.needs.calls) for one in found] == [((), 27)] * 2
+
+
+def test_a_fit_that_the_model_s_own_budget_cut_short_is_not_the_method_s_result() -> None:
+    how = {"mode": "coarse", "candidates": 2, "demos": 1, "max_batches": 1, "journal": None}
+    train = whole().data.take(whole().splits[0].train)
+    lm = simulated_lm()
+    lm.budget = Budget(calls=12)
+    assert "budget of 12 calls is spent" in str(ActiveCritic(lm, **how).fit(train).fitted.provenance.notes)
+    lm.budget = Budget(calls=12)
+    with Shared(lm, None) as shared:
+        found = trial("ours", lambda given: ActiveCritic(given, **how), shared, whole(), None, False, None)
+    assert [(failure.stage, failure.error) for failure in found.failures] == [("fit", "BudgetSpent")] * 3
+    assert "the budget of 12 calls is spent" in found.failures[0].reason
+    assert found.agreement.n == 0
+
+
+def test_a_split_in_which_nothing_was_refused_stands_beside_those_that_were_cut_short() -> None:
+    lm = model()
+    lm.budget = Budget(calls=20)
+    with Shared(lm, None) as shared:
+        found = run(shared, "a", "x")
+    assert [(failure.split, failure.stage) for failure in found.failures] == [(2, "scoring")]
+    assert found.agreement.n == 16
+    assert len(found.to_dict()["unscored"]) == 1
+    with Shared(lm, None) as shared:
+        again = run(shared, "a", "x")
+    assert len(again.failures) == 3, "all of it is spent, and nothing was kept"
 
 
 def test_finding_out_what_the_model_can_do_is_in_no_budget() -> None:

@@ -1,0 +1,23 @@
+"""Why something has no score: which reasons are of one kind, and which say that a budget was spent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d,.]*")
+
+
+def kind_of(reason: str) -> str:
+    """A reason without its numbers and what it quotes: those that only differ in these are of one kind."""
+    return _VARIES.sub("…", reason)
+
+
+def counted(reasons: Iterable[str]) -> dict[str, int]:
+    """How often each kind of reason occurs, by the first of its kind, the most frequent first."""
+    first: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for reason in reasons:
+        named = first.setdefault(kind_of(reason), reason)
+        counts[named] = counts.get(named, 0) + 1
+    return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
