@@ -19,7 +19,8 @@ from active_critic.lm.connection import (
     secrets,
     without_userinfo,
 )
-from active_critic.lm.likelihood import echoing, forcing, templated
+from active_critic.lm.echoing import echoing
+from active_critic.lm.likelihood import forcing, templated
 from active_critic.lm.sending import directly, import_dspy, through_dspy
 
 if TYPE_CHECKING:

@@ -286,7 +286,6 @@ def test_a_provider_that_only_chats_is_not_asked(monkeypatch: pytest.MonkeyPatch
     [
         not_echoing,
         echoing(lambda _: None),
-        lambda body: {"id": "x", "object": "text_completion", "choices": []},
         lambda body: {"id": "x", "choices": [{"index": 0, "text": body["prompt"], "logprobs": None}]},
         lambda body: Fault(status=404, message="Not Found"),
         lambda body: Fault(status=400, message="This is a chat model; use v1/chat/completions"),

@@ -1,0 +1,153 @@
+"""An endpoint that echoes prompts with their log-probabilities, and what goes wrong there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+from loopback import Fault, Loopback, echoing, too_many
+
+from active_critic import errors
+from active_critic.lm import LanguageModel, open_lm
+from active_critic.lm.echoing import seconds_in
+from active_critic.lm.retrying import RETRIES, WHERE_LIMITED
+from active_critic.records import Usage
+
+KEY = "sk-very-secret-value-42"
+ASK = [("system", "Write well."), ("user", "A lake.")]
+GOOD = echoing(lambda _: -1.5)
+
+
+@pytest.fixture
+def lm(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> LanguageModel:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    loopback.complete = GOOD
+    opened = open_lm("openai/x", api_base=loopback.api_base)
+    opened._wait = lambda _: None
+    return opened
+
+
+def changed(change: Callable[[Any], object]) -> Callable[[dict[str, Any]], Any]:
+    """An endpoint that echoes, whose answer was changed."""
+
+    def complete(body: dict[str, Any]) -> Any:
+        answer = GOOD(body)
+        change(answer)
+        return answer
+
+    return complete
+
+
+def given(answer: Any, **values: Any) -> None:
+    answer["choices"][0]["logprobs"].update(values)
+
+
+# --- answers that are none ------------------------------------------------------------------------------------------
+
+GARBLED: dict[str, Callable[[Any], object]] = {
+    **{f"choices {v!r}": lambda a, v=v: a.update(choices=v) for v in (None, [], "abc", 5, {}, [None], ["a"])},
+    **{f"text {v!r}": lambda a, v=v: a["choices"][0].update(text=v) for v in (5, ["a"])},
+    **{f"logprobs {v!r}": lambda a, v=v: a["choices"][0].update(logprobs=v) for v in ("x", 5, [])},
+    **{f"tokens {v!r}": lambda a, v=v: given(a, tokens=v) for v in ([5, 6], [None], "abc", 5)},
+    **{f"probabilities {v!r}": lambda a, v=v: given(a, token_logprobs=v) for v in (["a"], 5, [[1]], [True], [10**400])},
+    **{f"offsets {v!r}": lambda a, v=v: given(a, tokens=["x"], text_offset=v) for v in ("a", 5, [None], [1.5])},
+}
+
+
+@pytest.mark.parametrize("change", GARBLED.values(), ids=GARBLED)
+def test_a_garbled_answer_is_asked_for_again_and_then_told(
+    lm: LanguageModel, loopback: Loopback, change: Callable[[Any], object]
+) -> None:
+    loopback.complete = changed(change)
+    with pytest.raises(errors.EndpointDown, match="openai/x: the endpoint does not answer"):
+        lm.likelihood(ASK, "It lay still.")
+    assert loopback.calls == 1 + RETRIES
+    assert lm.usage == Usage(calls=4, prompt_tokens=4 * 10, completion_tokens=4)
+
+
+@pytest.mark.parametrize("body", [b"[]", b"5", b'"x"', b"null", b"[" * 100_000])
+def test_a_body_that_is_no_object_is_a_failure_of_the_endpoint(
+    lm: LanguageModel, loopback: Loopback, monkeypatch: pytest.MonkeyPatch, body: bytes
+) -> None:
+    monkeypatch.setattr("loopback._Handler._send", lambda handler, *_: handler._send_bytes(200, body))
+    with pytest.raises(errors.EndpointDown, match="its answer is no"):
+        lm.likelihood(ASK, "a lake")
+    assert loopback.calls == 1 + RETRIES
+
+
+@pytest.mark.parametrize("figures", [{"prompt_tokens": True}, {"prompt_tokens": -5}, {"prompt_tokens": "a"}, [], 5])
+def test_figures_of_usage_that_are_none_are_unknown(lm: LanguageModel, loopback: Loopback, figures: Any) -> None:
+    loopback.complete = changed(lambda answer: answer.update(usage=figures))
+    measured = lm.likelihood(ASK, "It lay still.").usage
+    assert (measured.calls, measured.prompt_tokens, measured.completion_tokens) == (1, 0, 0)
+    assert not isinstance(measured.prompt_tokens, bool)
+
+
+# --- failures that are sent as successes ----------------------------------------------------------------------------
+
+
+def failing(code: object, message: str = "upstream overloaded") -> dict[str, Any]:
+    return {"error": {"message": message, "code": code}}
+
+
+@pytest.mark.parametrize(
+    "passing", [failing(503), failing("429"), failing(None), {"error": "oops"}, {"id": "x", "choices": []}]
+)
+def test_a_passing_failure_that_comes_as_a_success_is_waited_for(
+    lm: LanguageModel, loopback: Loopback, passing: dict[str, Any]
+) -> None:
+    left = [passing]
+    loopback.complete = lambda body: left.pop() if left else GOOD(body)
+    assert lm.gives_likelihood
+    assert loopback.calls == 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "calls"),
+    [
+        (failing(503), errors.EndpointDown, 1 + RETRIES),
+        (failing(429), errors.RateLimited, 1 + WHERE_LIMITED * RETRIES),
+        (failing("rate_limit_exceeded"), errors.RateLimited, 1 + WHERE_LIMITED * RETRIES),
+        (failing(401, f"bad key {KEY}"), errors.AuthenticationFailed, 1),
+        (failing("insufficient_quota"), errors.BillingStopped, 1),
+        (failing(400, "maximum context length is 10"), errors.ContextOverflow, 1),
+        (failing(400, "echo is not supported"), errors.RequestRefused, 1),
+    ],
+)
+def test_what_failed_is_told_by_the_code(
+    lm: LanguageModel, loopback: Loopback, reply: dict[str, Any], kind: type[errors.ModelError], calls: int
+) -> None:
+    loopback.complete = lambda _: reply
+    with pytest.raises(errors.ModelError) as caught:
+        lm.likelihood(ASK, "a lake")
+    assert type(caught.value) is kind
+    assert KEY not in str(caught.value)
+    assert loopback.calls == calls
+
+
+# --- how long to wait -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("said", ["nan", "inf", "-5", "1e400", "0x10", "3, 3", "", "Wed, 21 Oct 2015 07:28:00"])
+def test_an_endpoint_that_says_nothing_of_use_is_waited_for_as_ever(
+    lm: LanguageModel, loopback: Loopback, said: str
+) -> None:
+    waits: list[float] = []
+    lm._wait, lm.workers = waits.append, 1
+    left: list[Fault] = [too_many(said)]
+    loopback.complete = lambda body: left.pop() if left else GOOD(body)
+    assert lm.likelihood(ASK, "a lake").usage.calls == 2
+    assert waits == [1.0]
+
+
+def test_a_date_to_wait_for_is_understood() -> None:
+    def at(seconds: float) -> float | None:
+        return seconds_in({"retry-after": format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)})
+
+    assert at(20) == pytest.approx(20, abs=2)
+    assert at(-1000) == 0
+    assert seconds_in({"retry-after": "7"}) == 7
+    assert seconds_in({}) is None
