@@ -134,11 +134,16 @@ def ask(
             conversation += [("assistant", quote(reply.text[:1000]) or "(nothing)"), ("user", demand)]
         except ModelError as problem:
             if thought is not None and isinstance(problem, ContextOverflow | RequestRefused):
-                thought.usage = usage  # it was refused for the room that it was to have
+                thought.usage = usage + spent_on(problem)  # it was refused for the room that it was to have
                 raise thought from None
-            problem.usage = usage
+            problem.usage = usage + spent_on(problem)
             raise
     raise AssertionError("unreachable")
+
+
+def spent_on(problem: ModelError) -> Usage:
+    """What the attempts that came to this cost, as far as that is known."""
+    return problem.usage if isinstance(problem.usage, Usage) else Usage()
 
 
 def _has_prose(form: Mapping[str, Any]) -> bool:
