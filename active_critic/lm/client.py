@@ -367,8 +367,15 @@ class LanguageModel:
         memory = self.memory
         if memory is None:
             return pay()
+        try:
+            return self._one_pays(memory, document, read, pay)
+        except memories.Impossible:
+            return self._once({**asked, "anew": asked.get("anew", 0) + 1}, read, pay)
+
+    def _one_pays(self, memory: Memory, document: str, read: Callable[[str], Paid], pay: Callable[[], Paid]) -> Paid:
+        """Of two threads or processes with one question, one pays, and the other finds the reply."""
         key = memories.key_of(document)
-        with self._asking(key), memories.alone(memory, key):  # of two threads or processes with one question, one pays
+        with self._asking(key), memories.alone(memory, key):
             kept = memory.recall(key)
             if kept is not None:
                 replayed = replace(memories.read_kept(kept, key, read), usage=Usage(replayed=1))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import orjson
 
 from active_critic.errors import ContextOverflow, RequestRefused, UnreadableReply
+from active_critic.lm.memory import Impossible
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ LEAST_LIKELY = 15
 """How many of a text's least likely tokens its weakness is read from."""
 FLOOR = -104.0
 """Log-probability of a token whose probability is zero in single precision (its smallest number is exp(-103.3))."""
+CEILING = 1e-3
+"""Log-probability up to which one above 0 is an error of rounding; no probability is higher."""
 LIKELIEST, EVERY_TOKEN = 4096, 1 << 20
 """How many alternatives to look among for a token that is not whole characters; the second is more than any vocabulary
 has. A list of a whole vocabulary takes the server longer than the step itself."""
@@ -73,12 +76,12 @@ class Likelihood:
         """From the log-probability of each token.
 
         Raises:
-            UnreadableReply: There are none, or one of them is not a number.
+            UnreadableReply: There are none, or one of them is no logarithm of a probability.
         """
-        if not logprobs or any(math.isnan(value) for value in logprobs):
-            said = "the model gave no log-probability for some of the text's tokens; try another text or model"
-            raise UnreadableReply(said, reply="")
-        return cls(tuple(max(float(value), FLOOR) for value in logprobs), method, usage)
+        if not logprobs or not all(value <= CEILING for value in logprobs):  # not a number is not
+            said = "the model gave no log-probability, or an impossible one, for some of the text's tokens; "
+            raise UnreadableReply(said + "try another text or model", reply="")
+        return cls(tuple(min(max(float(value), FLOOR), 0.0) for value in logprobs), method, usage)
 
     def to_json(self) -> str:
         """The likelihood as one JSON document, for the journal."""
@@ -87,9 +90,19 @@ class Likelihood:
 
     @classmethod
     def from_json(cls, text: str) -> Likelihood:
-        """The inverse of :meth:`to_json`."""
+        """The inverse of :meth:`to_json`.
+
+        Raises:
+            Impossible: Log-probabilities that no reply has (JSON keeps infinity as null).
+        """
         document = orjson.loads(text)
-        return cls(tuple(document["logprobs"]), document["method"], Usage(**document["usage"]))
+        logprobs = document["logprobs"]
+        if not all(isinstance(value, float | int) for value in logprobs):
+            raise Impossible("a likelihood is made of numbers")
+        try:
+            return cls.of(logprobs, document["method"], Usage(**document["usage"]))
+        except UnreadableReply as problem:
+            raise Impossible(str(problem)) from None
 
 
 def refusal(who: str) -> str:

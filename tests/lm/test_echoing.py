@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from loopback import Fault, Loopback, echoing, too_many
 
 from active_critic import errors
+from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.echoing import seconds_in
 from active_critic.lm.retrying import RETRIES, WHERE_LIMITED
@@ -151,3 +153,15 @@ def test_a_date_to_wait_for_is_understood() -> None:
     assert at(-1000) == 0
     assert seconds_in({"retry-after": "7"}) == 7
     assert seconds_in({}) is None
+
+
+@pytest.mark.parametrize("value", [float("inf"), 5.0, 1e308])
+def test_an_impossible_probability_is_refused_and_not_kept(
+    lm: LanguageModel, loopback: Loopback, tmp_path: Path, value: float
+) -> None:
+    loopback.complete = echoing(lambda _: value)
+    with Journal(tmp_path / "j.sqlite") as journal, lm.remembering(journal):
+        with pytest.raises(errors.UnreadableReply, match="or an impossible one"):
+            lm.likelihood(ASK, "a lake")
+        loopback.complete = GOOD
+        assert lm.likelihood(ASK, "a lake").mean == -1.5
