@@ -130,7 +130,7 @@ class LanguageModel:
         self.close()
 
     def close(self) -> None:
-        """Stop the embedded server, where there is one. Safe to call twice."""
+        """Stop the embedded server, where there is one, and close connections. Safe to call twice."""
         if self._close is not None:
             self._close()
 

@@ -6,7 +6,9 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from active_critic.errors import UnreadableReply
 from active_critic.lm.body import EndlessReply, bounded_client
 from active_critic.lm.deadline import within
-from active_critic.lm.likelihood import Likelihood, Weigh
+from active_critic.lm.likelihood import Likelihood
 from active_critic.lm.reply import possible
 from active_critic.records import Usage
 
@@ -22,12 +24,12 @@ if TYPE_CHECKING:
     from active_critic.lm.client import Turn
 
 
-def echoing(model: str, api_base: str, key: str | None, timeout: float) -> Weigh:
-    """Weigh texts at an OpenAI-compatible endpoint whose ``/completions`` echoes the prompt with its log-probabilities.
+class Echoing:
+    """Weighs texts at an OpenAI-compatible endpoint whose ``/completions`` echoes prompts with their log-probabilities.
 
     This protocol knows no chat template, so the conversation is rendered plainly: ``User: ...``, a blank line and
     ``Assistant:`` on a line of its own before the text. A token that holds both the end of that line and the beginning
-    of the text counts with the text.
+    of the text counts with the text. Safe to use from threads, which share connections.
 
     Args:
         model: The model's name on the wire.
@@ -36,28 +38,51 @@ def echoing(model: str, api_base: str, key: str | None, timeout: float) -> Weigh
         timeout: Seconds to wait for the whole answer.
     """
 
-    def weigh(turns: Sequence[Turn], text: str) -> Likelihood:
-        import openai  # noqa: F401  loading it is no part of the time
+    def __init__(self, model: str, api_base: str, key: str | None, timeout: float) -> None:
+        self._model, self._api_base, self._key, self._timeout = model, api_base, key, timeout
+        self._lock = threading.Lock()
+        self._client: Any = None
+        self._hang_up: Callable[[], object] | None = None
 
-        return within(timeout, lambda: exchange(turns, text))
+    def __call__(self, turns: Sequence[Turn], text: str) -> Likelihood:
+        """The likelihood of a text as the reply to a conversation; see ``likelihood.Weigh``."""
+        client = self._opened()  # no part of the time
+        return within(self._timeout, lambda: self._exchange(client, turns, text))
 
-    def exchange(turns: Sequence[Turn], text: str) -> Likelihood:
+    def close(self) -> None:
+        """Close the connections; a later call opens others. Safe to call twice."""
+        with self._lock:
+            if self._hang_up is not None:
+                self._hang_up()
+            self._client = self._hang_up = None
+
+    def _opened(self) -> Any:
+        """One client for all calls: to make one takes longer than a call does."""
+        import openai
+
+        with self._lock:
+            if self._client is None:
+                http = bounded_client()
+                self._client = openai.OpenAI(
+                    api_key=self._key or "none",
+                    base_url=self._api_base,
+                    max_retries=0,
+                    timeout=self._timeout,
+                    http_client=http,
+                )
+                self._hang_up = weakref.finalize(self, http.close)
+            return self._client
+
+    def _exchange(self, client: Any, turns: Sequence[Turn], text: str) -> Likelihood:
         import openai
         from dspy.utils.exceptions import LMProviderError, LMUnsupportedFeatureError
 
         prompt = "".join(f"{role.capitalize()}: {said}\n\n" for role, said in turns) + "Assistant:\n"
         try:
-            with openai.OpenAI(
-                api_key=key or "none",
-                base_url=api_base,
-                max_retries=0,
-                timeout=timeout,
-                http_client=bounded_client(),
-            ) as client:
-                # One token is written and passed over: some servers take 0 for "as many as fit".
-                came = client.completions.with_raw_response.create(
-                    model=model, prompt=prompt + text, max_tokens=1, temperature=0, echo=True, logprobs=1
-                )
+            # One token is written and passed over: some servers take 0 for "as many as fit".
+            came = client.completions.with_raw_response.create(
+                model=self._model, prompt=prompt + text, max_tokens=1, temperature=0, echo=True, logprobs=1
+            )
         except openai.APIError as failure:
             raise _failure(failure) from None
         answer = _document(came.content)
@@ -66,8 +91,6 @@ def echoing(model: str, api_base: str, key: str | None, timeout: float) -> Weigh
         except (LMProviderError, LMUnsupportedFeatureError, UnreadableReply) as useless:
             useless.usage = _usage(answer)
             raise
-
-    return weigh
 
 
 def _document(body: bytes) -> dict[str, Any]:
@@ -104,6 +127,8 @@ def _failure(failure: Any) -> Exception:
     said = str(failure.__cause__ if isinstance(failure.__cause__, EndlessReply) else failure)
     status = 408 if isinstance(failure, openai.APITimeoutError) else getattr(failure, "status_code", None)
     response = getattr(failure, "response", None)
+    if status is not None and 300 <= status < 400:
+        said = "it points to another address, and texts go nowhere but where you say; give that address"
     return _failed(said, status, failure.code, None if response is None else seconds_in(response.headers))
 
 

@@ -44,7 +44,7 @@ class Likelihood:
         logprobs: Natural logarithm of the probability of each token of the text, the end of the reply not counted, in
             the model's own tokens; likelihoods of different models do not compare.
         method: ``"forced"`` (generation was forced along the text, after the model's own chat template) or ``"prompt"``
-            (the text was read as the end of a prompt; see ``echoing``).
+            (the text was read as the end of a prompt; see ``echoing.Echoing``).
         usage: What this cost (zero, with ``replayed=1``, when it came from the journal).
     """
 

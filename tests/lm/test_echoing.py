@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import Fault, Loopback, echoing, too_many
+from loopback import Fault, Loopback, _Handler, echoing, serving, too_many
 
 from active_critic import errors
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm
-from active_critic.lm.echoing import seconds_in
+from active_critic.lm.body import bounded_client
+from active_critic.lm.echoing import Echoing, seconds_in
 from active_critic.lm.retrying import RETRIES, WHERE_LIMITED
 from active_critic.records import Usage
 
@@ -165,3 +168,52 @@ def test_an_impossible_probability_is_refused_and_not_kept(
             lm.likelihood(ASK, "a lake")
         loopback.complete = GOOD
         assert lm.likelihood(ASK, "a lake").mean == -1.5
+
+
+# --- connections ----------------------------------------------------------------------------------------------------
+
+
+def test_all_calls_go_through_one_client_which_is_closed_with_the_model(
+    lm: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr("active_critic.lm.echoing.bounded_client", lambda: made.append(bounded_client()) or made[-1])
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda number: lm.likelihood(ASK, f"a lake {number}").mean, range(12)))
+    assert found == [-1.5] * 12
+    assert [client.is_closed for client in made] == [False]
+    lm.close()
+    lm.close()
+    assert [client.is_closed for client in made] == [True]
+    assert lm.likelihood(ASK, "a lake").mean == -1.5  # with another one
+    assert len(made) == 2
+
+
+def test_a_model_that_is_forgotten_leaves_no_connection_open(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr("active_critic.lm.echoing.bounded_client", lambda: made.append(bounded_client()) or made[-1])
+    loopback.complete = GOOD
+    weigh = Echoing("x", loopback.api_base, KEY, 20.0)
+    assert weigh(ASK, "a lake").mean == -1.5
+    del weigh
+    gc.collect()
+    assert [client.is_closed for client in made] == [True]
+
+
+def test_texts_are_not_sent_on_to_another_address(
+    lm: LanguageModel, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving() as other:
+        other.complete = GOOD
+        away = {"Location": f"{other.api_base}/completions"}
+        send = _Handler._send_bytes
+        monkeypatch.setattr(
+            _Handler,
+            "_send",
+            lambda handler, *_: send(handler, 307, b"{}", away) if handler.loopback is loopback else None,
+        )
+        with pytest.raises(errors.RequestRefused, match="it points to another address"):
+            lm.likelihood(ASK, "a lake")
+        assert (loopback.calls, other.calls) == (1, 0)
