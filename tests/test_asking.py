@@ -124,6 +124,24 @@ def test_an_endpoint_that_fails_at_the_second_question_says_what_both_cost() -> 
     assert caught.value.usage.calls == 1 + 1 + RETRIES  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("before", [[], ["nothing"]])
+def test_a_model_that_finds_its_own_reply_unreadable_is_asked_no_more(before: list[str]) -> None:
+    """The first reply, where there is one, is not judged a second time."""
+    replies = iter(before)
+    seen: list[int] = []
+
+    def answer(turns: list[Turn]) -> str:
+        seen.append(len(turns))
+        for reply in replies:
+            return reply
+        raise UnreadableReply("not a word of it", reply="¿?")
+
+    with pytest.raises(UnreadableReply, match="not a word of it") as caught:
+        ask(scripted_lm(answer), QUESTION, rating_sheet(LEVELS), LEVELS)
+    assert (caught.value.reply, caught.value.asked_again) == ("¿?", False)
+    assert caught.value.usage.calls == len(seen) == len(before) + 1  # type: ignore[attr-defined]
+
+
 def test_several_ratings_in_one_form() -> None:
     lm = scripted_lm(lambda turns: json.dumps({"scores": {"Tone": 2, "Accuracy": 5}}))
     filled = ask(lm, QUESTION, rating_sheet(LEVELS, ["Tone", "Accuracy"]), LEVELS)
