@@ -109,7 +109,14 @@ def ask(
                 stop=sheet.stop,
                 sample=sample,
             )
-            usage = usage + reply.usage
+        except ModelError as problem:
+            if thought is not None and isinstance(problem, ContextOverflow | RequestRefused):
+                thought.usage = usage + spent_on(problem)  # it was refused for the room that it was to have
+                raise thought from None
+            problem.usage = usage + spent_on(problem)
+            raise
+        usage = usage + reply.usage
+        try:
             if not reply.text.strip():
                 cut = not reply.text and reply.finish_reason == "length"
                 raise UnreadableReply(THOUGHT.format(longest) if cut else "the reply is empty", reply="")
@@ -132,13 +139,12 @@ def ask(
             demand = f"That could not be read: {quote(str(problem))}. "
             demand += "Answer with nothing but this JSON object, filled in: " + compact(sheet.skeleton)
             conversation += [("assistant", quote(reply.text[:1000]) or "(nothing)"), ("user", demand)]
-        except ModelError as problem:
-            if thought is not None and isinstance(problem, ContextOverflow | RequestRefused):
-                thought.usage = usage  # it was refused for the room that it was to have
-                raise thought from None
-            problem.usage = usage
-            raise
     raise AssertionError("unreachable")
+
+
+def spent_on(problem: ModelError) -> Usage:
+    """What the attempts that came to this cost, as far as that is known."""
+    return problem.usage if isinstance(problem.usage, Usage) else Usage()
 
 
 def _has_prose(form: Mapping[str, Any]) -> bool:

@@ -26,6 +26,7 @@ from active_critic.asking import (
     object_schema,
     reading_notes,
     shown_texts,
+    spent_on,
     string_schema,
     why_unscored,
 )
@@ -84,8 +85,7 @@ class Scorer(dspy.Module):  # type: ignore[misc]
         try:
             return self.rated(source, response, explain=explain, without=without)
         except PER_ITEM as problem:
-            usage = problem.usage if isinstance(problem.usage, Usage) else Usage()
-            return Verdict(unscored=why_unscored(problem, source, response), usage=usage)
+            return Verdict(unscored=why_unscored(problem, source, response), usage=spent_on(problem))
 
     def rated(self, source: str, response: str, *, explain: bool = True, without: Collection[str] = ()) -> Verdict:
         """:meth:`verdict`, which raises what concerns this response alone, too (``asking.PER_ITEM``)."""
@@ -206,9 +206,9 @@ class _Conversation:
         try:
             filled = ask(self.lm, turns, sheet, self.reading)
         except ModelError as problem:
-            if isinstance(problem.usage, Usage):
-                self.usage = self.usage + problem.usage
-            problem.usage = self.usage  # what the criteria cost is paid, too, whoever catches this
+            problem.usage = self.usage = self.usage + spent_on(
+                problem
+            )  # what the criteria cost is paid, too, whoever catches this
             raise
         self.usage = self.usage + filled.usage
         self.notes += [note for note in filled.notes if note not in self.notes]

@@ -9,6 +9,7 @@ from active_critic.asking import ROOM_TO_THINK, ask, rating_sheet, shown_texts
 from active_critic.errors import ContextOverflow, EndpointDown, UnreadableReply
 from active_critic.lm import Capabilities, LanguageModel, Turn, scripted_lm
 from active_critic.lm.reply import as_response
+from active_critic.lm.retrying import RETRIES
 from active_critic.protocols import Reading
 from active_critic.records import Usage
 
@@ -86,7 +87,7 @@ def test_where_the_room_to_think_is_refused_the_reason_is_the_thinking() -> None
     with pytest.raises(UnreadableReply, match="the model used the 40 tokens") as caught:
         ask(lm, QUESTION, rating_sheet(TEXT), TEXT)
     assert caught.value.usage == Usage(
-        calls=1, prompt_tokens=9, completion_tokens=7, seconds=caught.value.usage.seconds
+        calls=2, prompt_tokens=9, completion_tokens=7, seconds=caught.value.usage.seconds
     )
 
 
@@ -109,7 +110,7 @@ def test_what_failed_twice_says_what_it_cost() -> None:
     assert caught.value.usage.calls == 2  # type: ignore[attr-defined]
 
 
-def test_an_endpoint_that_fails_at_the_second_question_says_what_the_first_cost() -> None:
+def test_an_endpoint_that_fails_at_the_second_question_says_what_both_cost() -> None:
     replies = iter(["nothing"])
 
     def answer(turns: list[Turn]) -> str:
@@ -120,7 +121,25 @@ def test_an_endpoint_that_fails_at_the_second_question_says_what_the_first_cost(
 
     with pytest.raises(EndpointDown) as caught:
         ask(scripted_lm(answer), QUESTION, rating_sheet(LEVELS), LEVELS)
-    assert caught.value.usage.calls == 1  # type: ignore[attr-defined]
+    assert caught.value.usage.calls == 1 + 1 + RETRIES  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("before", [[], ["nothing"]])
+def test_a_model_that_finds_its_own_reply_unreadable_is_asked_no_more(before: list[str]) -> None:
+    """The first reply, where there is one, is not judged a second time."""
+    replies = iter(before)
+    seen: list[int] = []
+
+    def answer(turns: list[Turn]) -> str:
+        seen.append(len(turns))
+        for reply in replies:
+            return reply
+        raise UnreadableReply("not a word of it", reply="¿?")
+
+    with pytest.raises(UnreadableReply, match="not a word of it") as caught:
+        ask(scripted_lm(answer), QUESTION, rating_sheet(LEVELS), LEVELS)
+    assert (caught.value.reply, caught.value.asked_again) == ("¿?", False)
+    assert caught.value.usage.calls == len(seen) == len(before) + 1  # type: ignore[attr-defined]
 
 
 def test_several_ratings_in_one_form() -> None:

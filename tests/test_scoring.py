@@ -23,6 +23,7 @@ from active_critic.errors import (
     UnknownModel,
 )
 from active_critic.lm import Capabilities, LanguageModel, Turn, scripted_lm
+from active_critic.lm.retrying import RETRIES
 from active_critic.protocols import CriticProtocol, Demo, Provenance, Reading
 from active_critic.records import Criterion, Scale, Usage
 from active_critic.scoring import OVERALL_QUESTION, Scorer, demo_turns, instructions
@@ -415,7 +416,7 @@ def test_what_is_refused_for_what_it_holds_is_unscored_with_the_reason(problem: 
     assert verdict.score is None
     assert str(problem) in (verdict.unscored or "")
     assert len(asked.requests) == at
-    assert verdict.usage.calls == at - 1
+    assert verdict.usage.calls == at
 
 
 @pytest.mark.parametrize("kind", [EndpointDown, RateLimited, AuthenticationFailed, BillingStopped, UnknownModel])
@@ -568,5 +569,5 @@ def test_a_failure_at_the_second_question_says_what_both_cost() -> None:
         Scorer(protocol(), lm).verdict("source", "response")
     usage = failure.value.usage
     assert isinstance(usage, Usage)
-    assert usage.calls == 1
+    assert usage.calls == 1 + 1 + RETRIES
     assert usage.prompt_tokens > 0

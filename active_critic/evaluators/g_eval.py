@@ -21,6 +21,7 @@ from active_critic.asking import (
     rating_sheet,
     reading_notes,
     shown_texts,
+    spent_on,
 )
 from active_critic.errors import ModelError, UnreadableReply
 from active_critic.evaluators._fitting import check_names, check_task, given_criteria
@@ -187,7 +188,7 @@ class GEvalJudge(Judge):
             try:
                 filled = ask(self.lm, turns, sheet, reading, temperature=1.0, sample=sample)
             except ModelError as problem:
-                usage = usage + (problem.usage if isinstance(problem.usage, Usage) else Usage())
+                usage = usage + spent_on(problem)
                 if not isinstance(problem, UnreadableReply):
                     problem.usage = usage
                     raise

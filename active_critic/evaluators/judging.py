@@ -113,7 +113,8 @@ class Run:
             return False
         if any(isinstance(answer, _Failed) for answer in list(answers.values())):  # others may be adding to it
             return False  # one question without an answer leaves the item unscored: the others need not be paid for
-        before = self.counted
+        with self.counting:
+            before = self.counted
         try:
             answers[question] = answer = self.judge.answer(question, entry, explain=self.explain)
         except PER_ITEM as problem:
@@ -138,11 +139,12 @@ class Run:
 
     def _count_answer(self, came: Any) -> None:
         """Something came of a question; what the journal answered, or was never sent, tells nothing of the endpoint."""
-        self.answered, self.in_a_row = True, 0
         usage = getattr(came, "usage", None)
         replayed = isinstance(usage, Usage) and usage.replayed > 0 and usage.calls == 0
-        if not replayed and not (isinstance(came, ContextOverflow) and not came.sent):
-            self.since_paid = 0
+        with self.counting:
+            self.answered, self.in_a_row = True, 0
+            if not replayed and not (isinstance(came, ContextOverflow) and not came.sent):
+                self.since_paid = 0
 
     def _count_failure(self, failure: ModelError, before: int) -> None:
         """The endpoint failed at a question that was begun when so many failures had been counted."""

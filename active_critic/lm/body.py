@@ -35,7 +35,10 @@ def whole(parts: Iterable[bytes]) -> bytes:
 
 
 def bounded_client() -> Any:
-    """An HTTP client for the OpenAI library like that library's own, but for how it reads bodies: see :func:`whole`."""
+    """An HTTP client for the OpenAI library like that library's own, but for how it reads bodies: see :func:`whole`.
+
+    And it does not send the texts on to where an endpoint points instead of answering.
+    """
     import httpx
     import openai
 
@@ -48,4 +51,4 @@ def bounded_client() -> Any:
             headers = [(name, value) for name, value in reply.headers.multi_items() if name not in packing]
             return httpx.Response(reply.status_code, headers=headers, content=body, request=request)
 
-    return Bounded()
+    return Bounded(follow_redirects=False)

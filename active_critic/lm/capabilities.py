@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 
 from active_critic.errors import ModelError
@@ -50,7 +51,9 @@ class Probing:
         before = self._failed
         with self._lock:
             if self._failure is not None and self._failed > before:
-                raise self._failure
+                same = copy(self._failure)
+                same.usage = None  # whoever asked has paid
+                raise same
             try:
                 yield
                 self._failure = None

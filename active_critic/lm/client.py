@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shlex
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -18,13 +17,13 @@ from active_critic.lm.budget import Account, Budget, at_most, prompt_tokens_at_m
 from active_critic.lm.capabilities import Capabilities as Capabilities
 from active_critic.lm.capabilities import Probing
 from active_critic.lm.deadline import finished
-from active_critic.lm.failures import translate
 from active_critic.lm.likelihood import Likelihood, Weigh, refusal
 from active_critic.lm.memory import Memory as Memory
+from active_critic.lm.paying import Payer
 from active_critic.lm.reply import Reply as Reply
 from active_critic.lm.reply import Token as Token
 from active_critic.lm.reply import as_response, failure_in, reply_from, text_of, usage_of
-from active_critic.lm.retrying import RETRIES, SPREAD, again
+from active_critic.lm.retrying import RETRIES, SPREAD
 from active_critic.locks import OneAtATime
 from active_critic.records import Usage
 
@@ -40,7 +39,6 @@ MESSAGES = 128
 """Messages kept ready to be sent, the latest used ones; more than the demonstrations of any prompt."""
 
 Paid = TypeVar("Paid", Reply, Likelihood)
-Sent = TypeVar("Sent")
 
 
 def _bytes(request: Request) -> int:
@@ -132,7 +130,7 @@ class LanguageModel:
         self.close()
 
     def close(self) -> None:
-        """Stop the embedded server, where there is one. Safe to call twice."""
+        """Stop the embedded server, where there is one, and close connections. Safe to call twice."""
         if self._close is not None:
             self._close()
 
@@ -329,7 +327,7 @@ class LanguageModel:
 
         def pay() -> Likelihood:
             try:
-                weighed, usage = self._attempt(lambda: weigh(turns, text), lambda found: found.usage, most)
+                weighed, usage = self._payer.pay(lambda: weigh(turns, text), lambda found: found.usage, most)
             except errors.RequestRefused as refused:
                 refused.args = (refusal(str(refused)),)
                 raise
@@ -369,8 +367,15 @@ class LanguageModel:
         memory = self.memory
         if memory is None:
             return pay()
+        try:
+            return self._one_pays(memory, document, read, pay)
+        except memories.Impossible:
+            return self._once({**asked, "anew": asked.get("anew", 0) + 1}, read, pay)
+
+    def _one_pays(self, memory: Memory, document: str, read: Callable[[str], Paid], pay: Callable[[], Paid]) -> Paid:
+        """Of two threads or processes with one question, one pays, and the other finds the reply."""
         key = memories.key_of(document)
-        with self._asking(key), memories.alone(memory, key):  # of two threads or processes with one question, one pays
+        with self._asking(key), memories.alone(memory, key):
             kept = memory.recall(key)
             if kept is not None:
                 replayed = replace(memories.read_kept(kept, key, read), usage=Usage(replayed=1))
@@ -393,56 +398,15 @@ class LanguageModel:
                 raise down
             return came
 
-        response, usage = self._attempt(
+        response, usage = self._payer.pay(
             send, lambda came: usage_of(came, self._price), lambda: at_most(request, self.context)
         )
         return reply_from(response, usage)
 
-    def _attempt(
-        self, send: Callable[[], Sent], used: Callable[[Sent], Usage], most: Callable[[], Usage]
-    ) -> tuple[Sent, Usage]:
-        """Send, and send again after failures that may pass; the only place that retries, and that pays.
-
-        Args:
-            send: Sends once.
-            used: The tokens and the money that what came has cost.
-            most: The tokens that one attempt may cost at most.
-
-        Returns:
-            What came, and what all attempts cost; it has been counted.
-
-        Raises:
-            CancelledError: The work that this belongs to has ended (see ``stopping``).
-        """
-        started, attempts = time.monotonic(), 0
-        account = self._account
-
-        def once() -> tuple[Sent, Usage]:
-            nonlocal attempts
-            stopping.check()
-            with nullcontext(_unwatched) if account is None else account.paying(most()) as tell:
-                attempts += 1
-                self._count(Usage(calls=1))
-                try:
-                    came = send()
-                except Exception as failure:
-                    error = translate(failure, self.name, self._secrets)
-                    if error is None:
-                        raise
-                    error.sent = True
-                    if isinstance(paid := getattr(failure, "usage", None), Usage):  # it was answered, to no use
-                        self._count(paid)
-                        error.usage = replace(paid, calls=attempts)
-                    raise error from None
-                usage = used(came)
-                tell(usage)
-                return came, usage
-
-        patience = None if account is None else lambda: account.seconds_left
-        came, usage = again(once, self._retries, self._wait, patience, SPREAD if self.workers > 1 else 0.0)
-        usage = replace(usage, calls=attempts, seconds=time.monotonic() - started)
-        self._count(replace(usage, calls=0))  # attempts were counted as they were made
-        return came, usage
+    @property
+    def _payer(self) -> Payer:
+        spread = SPREAD if self.workers > 1 else 0.0
+        return Payer(self.name, self._secrets, self._account, self._count, self._retries, self._wait, spread)
 
     def _count(self, usage: Usage) -> None:
         with self._lock:
@@ -494,7 +458,3 @@ class LanguageModel:
             temperature = 0.0 if self.capabilities.temperature else None
             self._dspy = dspy.LM(self.name, engine=self, cache=False, num_retries=0, temperature=temperature)
         return self._dspy
-
-
-def _unwatched(_: Usage) -> None:
-    """Takes note of nothing, where there is no budget."""

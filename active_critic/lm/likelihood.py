@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import orjson
 
 from active_critic.errors import ContextOverflow, RequestRefused, UnreadableReply
-from active_critic.lm.body import EndlessReply, bounded_client
-from active_critic.lm.deadline import within
-from active_critic.lm.reply import possible
+from active_critic.lm.memory import Impossible
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
@@ -31,6 +29,8 @@ LEAST_LIKELY = 15
 """How many of a text's least likely tokens its weakness is read from."""
 FLOOR = -104.0
 """Log-probability of a token whose probability is zero in single precision (its smallest number is exp(-103.3))."""
+CEILING = 1e-3
+"""Log-probability up to which one above 0 is an error of rounding; no probability is higher."""
 LIKELIEST, EVERY_TOKEN = 4096, 1 << 20
 """How many alternatives to look among for a token that is not whole characters; the second is more than any vocabulary
 has. A list of a whole vocabulary takes the server longer than the step itself."""
@@ -44,7 +44,7 @@ class Likelihood:
         logprobs: Natural logarithm of the probability of each token of the text, the end of the reply not counted, in
             the model's own tokens; likelihoods of different models do not compare.
         method: ``"forced"`` (generation was forced along the text, after the model's own chat template) or ``"prompt"``
-            (the text was read as the end of a prompt; see :func:`echoing`).
+            (the text was read as the end of a prompt; see ``echoing.Echoing``).
         usage: What this cost (zero, with ``replayed=1``, when it came from the journal).
     """
 
@@ -76,12 +76,12 @@ class Likelihood:
         """From the log-probability of each token.
 
         Raises:
-            UnreadableReply: There are none, or one of them is not a number.
+            UnreadableReply: There are none, or one of them is no logarithm of a probability.
         """
-        if not logprobs or any(math.isnan(value) for value in logprobs):
-            said = "the model gave no log-probability for some of the text's tokens; try another text or model"
-            raise UnreadableReply(said, reply="")
-        return cls(tuple(max(float(value), FLOOR) for value in logprobs), method, usage)
+        if not logprobs or not all(value <= CEILING for value in logprobs):  # not a number is not
+            said = "the model gave no log-probability, or an impossible one, for some of the text's tokens; "
+            raise UnreadableReply(said + "try another text or model", reply="")
+        return cls(tuple(min(max(float(value), FLOOR), 0.0) for value in logprobs), method, usage)
 
     def to_json(self) -> str:
         """The likelihood as one JSON document, for the journal."""
@@ -90,9 +90,19 @@ class Likelihood:
 
     @classmethod
     def from_json(cls, text: str) -> Likelihood:
-        """The inverse of :meth:`to_json`."""
+        """The inverse of :meth:`to_json`.
+
+        Raises:
+            Impossible: Log-probabilities that no reply has (JSON keeps infinity as null).
+        """
         document = orjson.loads(text)
-        return cls(tuple(document["logprobs"]), document["method"], Usage(**document["usage"]))
+        logprobs = document["logprobs"]
+        if not all(isinstance(value, float | int) for value in logprobs):
+            raise Impossible("a likelihood is made of numbers")
+        try:
+            return cls.of(logprobs, document["method"], Usage(**document["usage"]))
+        except UnreadableReply as problem:
+            raise Impossible(str(problem)) from None
 
 
 def refusal(who: str) -> str:
@@ -200,124 +210,3 @@ def _among_all(step: Callable[[list[int], int, str, int], Any], behind: list[int
             if other["id"] == token:
                 return float(other["logprob"])
     raise UnreadableReply(f"the model gives no probability for token {token} of its own vocabulary", reply="")
-
-
-# --- an endpoint of one's own: the text as part of a prompt -----------------------------------------------------------
-
-
-def echoing(model: str, api_base: str, key: str | None, timeout: float) -> Weigh:
-    """Weigh texts at an OpenAI-compatible endpoint whose ``/completions`` echoes the prompt with its log-probabilities.
-
-    This protocol knows no chat template, so the conversation is rendered plainly: ``User: ...``, a blank line and
-    ``Assistant:`` on a line of its own before the text. A token that holds both the end of that line and the beginning
-    of the text counts with the text.
-
-    Args:
-        model: The model's name on the wire.
-        api_base: The endpoint's address, ending in ``/v1`` as a rule.
-        key: The key, or None where none is wanted.
-        timeout: Seconds to wait for the whole answer.
-    """
-
-    def weigh(turns: Sequence[Turn], text: str) -> Likelihood:
-        import openai  # noqa: F401  loading it is no part of the time
-
-        return within(timeout, lambda: exchange(turns, text))
-
-    def exchange(turns: Sequence[Turn], text: str) -> Likelihood:
-        import openai
-        from dspy.utils.exceptions import LMProviderError, LMUnsupportedFeatureError
-
-        prompt = "".join(f"{role.capitalize()}: {said}\n\n" for role, said in turns) + "Assistant:\n"
-        try:
-            with openai.OpenAI(
-                api_key=key or "none",
-                base_url=api_base,
-                max_retries=0,
-                timeout=timeout,
-                http_client=bounded_client(),
-            ) as client:
-                # One token is written and passed over: some servers take 0 for "as many as fit".
-                answer: Any = client.completions.create(
-                    model=model, prompt=prompt + text, max_tokens=1, temperature=0, echo=True, logprobs=1
-                )
-        except openai.APIError as failure:
-            raise _failure(failure) from None
-        except ValueError as problem:
-            raise LMProviderError(f"its answer is not JSON ({problem})") from None
-        try:
-            return Likelihood.of(_echoed(answer, prompt, text), "prompt", _usage(answer))
-        except (LMUnsupportedFeatureError, UnreadableReply) as useless:
-            useless.usage = _usage(answer)
-            raise
-
-    return weigh
-
-
-def _failure(failure: Any) -> Exception:
-    """What the OpenAI client raised, as DSPy would have raised it."""
-    import openai
-    from dspy.utils import exceptions as theirs
-
-    said = str(failure.__cause__ if isinstance(failure.__cause__, EndlessReply) else failure)
-    status = getattr(failure, "status_code", None)
-    if isinstance(failure, openai.APITimeoutError) or status in {408, 504}:
-        kind = theirs.LMTimeoutError
-    elif status is None:
-        kind = theirs.LMTransportError
-    elif "context length" in said or "context size" in said or failure.code == "context_length_exceeded":
-        kind = theirs.ContextWindowExceededError
-    elif status == 402 or failure.code == "insufficient_quota":
-        kind = theirs.LMBillingError
-    elif status in {401, 403}:
-        kind = theirs.LMAuthError
-    elif status == 429:
-        kind = theirs.LMRateLimitError
-    elif status >= 500 and status != 501 and "echo" not in said:
-        kind = theirs.LMServerError
-    else:  # no 404 of ours: what is missing here is the way to weigh texts, not the model
-        kind, status = theirs.LMUnsupportedFeatureError, None
-    wait = None if status is None else _seconds(failure.response.headers)
-    error: Exception = kind(message=said, status=status, retry_after=wait)
-    return error
-
-
-def _seconds(headers: Mapping[str, str]) -> float | None:
-    try:
-        return float(headers["retry-after"])
-    except (KeyError, ValueError):
-        return None
-
-
-def _echoed(answer: Any, prompt: str, text: str) -> list[float]:
-    """The log-probabilities of the text's tokens in an echoed prompt."""
-    from dspy.utils.exceptions import LMUnsupportedFeatureError
-
-    whole = prompt + text
-    choices = getattr(answer, "choices", None)
-    if not choices or not (choices[0].text or "").startswith(whole):
-        raise LMUnsupportedFeatureError("it does not echo the prompt")
-    given = choices[0].logprobs
-    if given is None or not given.tokens or not given.token_logprobs:
-        raise LMUnsupportedFeatureError("it gives no log-probabilities with the echoed prompt")
-    # Some servers count a token before the prompt into the offsets, or bytes; the tokens themselves say better.
-    starts = list(itertools.accumulate((len(token) for token in given.tokens), initial=0))[:-1]
-    begin = "".join(given.tokens).find(whole)
-    if begin < 0:
-        begin, starts = 0, list(given.text_offset or ())
-    border, end = begin + len(prompt), begin + len(whole)
-    first = max((start for start in starts if start <= border), default=border)
-    values = [v for start, v in zip(starts, given.token_logprobs, strict=False) if first <= start < end]
-    if not values or None in values:
-        raise LMUnsupportedFeatureError("it gives no log-probabilities of the prompt's tokens")
-    return [float(value) for value in values]
-
-
-def _usage(answer: Any) -> Usage:
-    used = getattr(answer, "usage", None)
-    details = getattr(used, "prompt_tokens_details", None)
-    read, written = (getattr(used, name, None) for name in ("prompt_tokens", "completion_tokens"))
-    cached = getattr(details, "cached_tokens", None)
-    if not all(map(possible, (read, written, cached))):
-        return Usage()
-    return Usage(prompt_tokens=read or 0, cached_tokens=cached or 0, completion_tokens=written or 0)

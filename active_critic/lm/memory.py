@@ -28,6 +28,10 @@ class Memory(Protocol):
         """Keep a reply, durably, before it is used."""
 
 
+class Impossible(ValueError):
+    """What is kept is whole, but no reply can be so: it is asked for anew, and kept under another key."""
+
+
 def alone(memory: Memory, key: str) -> AbstractContextManager[None]:
     """Keeps other processes from asking the same now, where the memory is one that can (``journal.Journal.asking``)."""
     asking: Callable[[str], AbstractContextManager[None]] | None = getattr(memory, "asking", None)
@@ -72,10 +76,13 @@ def read_kept(text: str, key: str, read: Callable[[str], Kept]) -> Kept:
     """What the journal kept, read back.
 
     Raises:
+        Impossible: See there.
         JournalError: It is damaged.
     """
     try:
         return read(text)
+    except Impossible:
+        raise
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise errors.JournalError(
             f"a reply in the journal is damaged ({type(problem).__name__}, key {key}); delete that row, or move the "

@@ -19,7 +19,8 @@ from active_critic.lm.connection import (
     secrets,
     without_userinfo,
 )
-from active_critic.lm.likelihood import echoing, forcing, templated
+from active_critic.lm.echoing import Echoing
+from active_critic.lm.likelihood import forcing, templated
 from active_critic.lm.sending import directly, import_dspy, through_dspy
 
 if TYPE_CHECKING:
@@ -244,6 +245,7 @@ def _open_remote(
         raise
     except Exception as failure:
         raise ModelError(f"{name}: {failure}") from None
+    weigh = Echoing(model.partition("/")[2], api_base, key, timeout) if api_base else None
     return LanguageModel(
         name,
         send,
@@ -253,7 +255,8 @@ def _open_remote(
         extensions={"cache_prompt": False} if strict and api_base else None,
         price=_pricer(model) if not api_base else None,
         secrets=secrets(key),
-        weigh=echoing(model.partition("/")[2], api_base, key, timeout) if api_base else None,
+        weigh=weigh,
+        close=weigh.close if weigh else None,
     )
 
 
@@ -370,6 +373,7 @@ def _wrap(inner: Any, workers: int, context: int | None) -> LanguageModel:
     given = inner.kwargs.get("timeout")
     timeout = float(given) if isinstance(given, int | float) else DSPY_TIMEOUT
     asked, reached = own_settings(inner.kwargs)
+    weigh = Echoing(wire, base, key, timeout) if base else None
     return LanguageModel(
         inner.model,
         through_dspy(inner.copy(cache=False, num_retries=0), timeout, reached),
@@ -379,7 +383,8 @@ def _wrap(inner: Any, workers: int, context: int | None) -> LanguageModel:
         extensions=asked,
         price=_pricer(inner.model) if not base else None,
         secrets=secrets(*credentials(inner.kwargs)),
-        weigh=echoing(wire, base, key, timeout) if base else None,
+        weigh=weigh,
+        close=weigh.close if weigh else None,
     )
 
 

@@ -336,6 +336,9 @@ class _Understudy:
         _, read = self._read(turns)
         written = self.count(text)
         logprobs = [-1.0 - _share(self.own + text)] * max(1, written)
+        if self.lm.weights is None:  # an endpoint reads the text with the prompt, and writes one token
+            usage = replace(read, prompt_tokens=read.prompt_tokens + written, completion_tokens=1)
+            return Likelihood.of(logprobs, "prompt", usage)
         return Likelihood.of(logprobs, "forced", replace(read, completion_tokens=written))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from dspy.lm15 import Response
 
 
+CEILING = 1e-2
+"""Log-probability up to which one above 0 is an error of rounding; no probability is higher."""
+NONE = -1e9
+"""The log-probability of a token that has none that can be."""
 MOST_TOKENS = 2**53
 """Larger figures of usage are none."""
 
@@ -31,6 +35,20 @@ class Token:
     text: str
     logprob: float
     top: tuple[tuple[str, float], ...] = ()
+
+    @classmethod
+    def of(cls, text: str, logprob: Any, top: Iterable[tuple[str, Any]] = ()) -> Token:
+        """From what an endpoint said, or a journal kept; what is no logarithm of a probability is left out."""
+        known = _logarithm(logprob)
+        alternatives = ((other, value) for other, said in top if (value := _logarithm(said)) is not None)
+        return cls(text, NONE if known is None else known, tuple(alternatives))
+
+
+def _logarithm(said: Any) -> float | None:
+    """The logarithm of a probability, or None where this is none."""
+    if isinstance(said, float) or type(said) is int:
+        return min(said, 0.0) if -math.inf < said <= CEILING else None
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +88,7 @@ class Reply:
         return cls(
             text=document["text"],
             finish_reason=document["finish_reason"],
-            tokens=tuple(
-                Token(text, logprob, tuple((alternative, value) for alternative, value in top))
-                for text, logprob, top in document["tokens"]
-            ),
+            tokens=tuple(Token.of(text, logprob, top) for text, logprob, top in document["tokens"]),
             usage=Usage(**document["usage"]),
             model=document["model"],
         )
@@ -101,7 +116,7 @@ def usage_of(response: Response, price: Callable[[Response], float | None] | Non
 
 def possible(figure: Any) -> bool:
     """Whether an endpoint may say this of the tokens of a call: nothing, or a number that every file can hold."""
-    return figure is None or (isinstance(figure, int) and 0 <= figure <= MOST_TOKENS)
+    return figure is None or (type(figure) is int and 0 <= figure <= MOST_TOKENS)
 
 
 def as_response(
@@ -176,15 +191,13 @@ def tokens_from(given: Sequence[Any]) -> tuple[Token, ...]:
             known = raw is not None and max(raw, default=0) <= 255
             text = decoder.decode(bytes(raw) if known else _whole(text).encode())
             begun = bool(decoder.getstate()[0])
-        logprob = token.logprob if math.isfinite(token.logprob) else -1e9
         if read := matters(text, not tokens):
-            tokens.append(
-                Token(text, logprob, tuple((_whole(t.token), t.logprob) for t in token.top if math.isfinite(t.logprob)))
-            )
+            tokens.append(Token.of(text, token.logprob, ((_whole(t.token), t.logprob) for t in token.top)))
         elif joined:
-            tokens[-1] = Token(tokens[-1].text + text, min(tokens[-1].logprob, logprob))
+            last, more = tokens[-1], Token.of(text, token.logprob)
+            tokens[-1] = Token(last.text + text, min(last.logprob, more.logprob))
         else:
-            tokens.append(Token(text, logprob))
+            tokens.append(Token.of(text, token.logprob))
         joined = not read
     return tuple(tokens)
 

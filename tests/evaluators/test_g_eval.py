@@ -422,7 +422,7 @@ def test_a_refusal_concerns_one_item_and_what_it_cost_is_counted(problem: Except
     bad, good = evaluator.score_many([Example("bad"), Example("good")])
     assert (bad.score, good.score) == (None, 3.0)
     assert str(problem) in (bad.unscored or "")
-    assert bad.usage.calls == (20 + 1 if can else 1)
+    assert bad.usage.calls == (20 + 2 if can else 2)
 
 
 # --- reasons ----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Container
 from pathlib import Path
@@ -53,6 +54,30 @@ def test_failures_in_a_row_are_counted_over_windows_and_repeats() -> None:
     with pytest.raises(EndpointDown) as caught:
         list(scoring(judging(rate)).score_repeatedly(items(300), 2))
     assert "Stopped after 5 failures in a row" in caught.value.__notes__[0]
+
+
+def test_an_answer_waits_while_a_failure_is_counted() -> None:
+    asked, counting = threading.Event(), threading.Event()
+
+    class Slow(Judge):
+        def answer(self, question: str, example: Example, *, explain: bool) -> str:
+            asked.set()
+            counting.wait(20)
+            return "good"
+
+        def verdict(self, example: Example, answers: object) -> Verdict:
+            return Verdict(score=1.0)
+
+    run = Run(Slow(), explain=False)
+    worker = threading.Thread(target=run.ask, args=("overall", Example("text"), {}, 0))
+    worker.start()
+    assert asked.wait(20)
+    with run.counting:
+        counting.set()
+        worker.join(0.2)
+        assert not run.answered
+    worker.join(20)
+    assert run.answered
 
 
 # --- when what is answered cannot be used -----------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from active_critic import errors
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm, scripted_lm
 from active_critic.lm.likelihood import FLOOR, LEAST_LIKELY, Likelihood
+from active_critic.lm.memory import key_of
 from active_critic.lm.retrying import RETRIES, WHERE_LIMITED
 from active_critic.records import Usage
 
@@ -54,7 +55,7 @@ def test_it_comes_back_from_the_journal_as_it_was(logprobs: list[float], usage: 
     assert measured.mean == pytest.approx(sum(logprobs) / len(logprobs))
 
 
-@pytest.mark.parametrize("logprobs", [[], [-1.0, math.nan]])
+@pytest.mark.parametrize("logprobs", [[], [-1.0, math.nan], [math.inf], [-1.0, 0.01], [1e308]])
 def test_what_could_not_be_measured_is_no_number(logprobs: list[float]) -> None:
     with pytest.raises(errors.ModelError, match="gave no log-probability"):
         Likelihood.of(logprobs, "forced", Usage())
@@ -216,6 +217,27 @@ def test_the_same_text_from_many_threads_is_weighed_once(tmp_path: Path) -> None
     assert (lm.usage.calls, lm.usage.replayed) == (1, 7)
 
 
+@pytest.mark.parametrize("kept", [[None, -2.0], [5.0], [1e308, -1.0], []])
+def test_what_older_journals_hold_of_impossible_likelihoods_is_asked_anew_and_then_kept(
+    lm: LanguageModel, loopback: Loopback, tmp_path: Path, kept: list[float | None]
+) -> None:
+    with Journal(tmp_path / "j.sqlite") as journal:
+        with lm.remembering(journal):
+            lm.likelihood(ASK, "a lake")
+        ((request, reply),) = journal.latest(1)
+    bad = json.dumps({**json.loads(reply), "logprobs": kept})
+    with Journal(tmp_path / "old.sqlite") as journal, lm.remembering(journal):
+        journal.keep(key_of(request), request, bad)
+        found = [lm.likelihood(ASK, "a lake") for _ in range(3)]
+    assert loopback.calls == 2
+    assert {one.logprobs for one in found} == {(-1.0, -4.0)}
+    assert [one.usage.calls for one in found] == [1, 0, 0]
+
+
+def test_what_is_above_zero_by_rounding_only_is_zero() -> None:
+    assert Likelihood.of([1e-6, -1.0, -math.inf], "prompt", Usage()).logprobs == (0.0, -1.0, FLOOR)
+
+
 # --- an endpoint that echoes ----------------------------------------------------------------------------------------
 
 
@@ -286,7 +308,6 @@ def test_a_provider_that_only_chats_is_not_asked(monkeypatch: pytest.MonkeyPatch
     [
         not_echoing,
         echoing(lambda _: None),
-        lambda body: {"id": "x", "object": "text_completion", "choices": []},
         lambda body: {"id": "x", "choices": [{"index": 0, "text": body["prompt"], "logprobs": None}]},
         lambda body: Fault(status=404, message="Not Found"),
         lambda body: Fault(status=400, message="This is a chat model; use v1/chat/completions"),

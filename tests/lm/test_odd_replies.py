@@ -15,7 +15,7 @@ from active_critic.errors import BudgetSpent, ContextOverflow, EndpointDown, Unr
 from active_critic.evaluators import ZeroShot
 from active_critic.journal import Journal
 from active_critic.lm import Budget, Capabilities, LanguageModel, open_lm, scripted_lm
-from active_critic.lm.reply import usage_of
+from active_critic.lm.reply import Reply, Token, usage_of
 from active_critic.protocols import Reading
 from active_critic.records import Example, Usage
 
@@ -224,3 +224,36 @@ def test_a_prompt_is_refused_unsent_only_where_it_can_by_no_means_fit() -> None:
     with pytest.raises(ContextOverflow, match="801 bytes"):
         lm.ask([("user", "a" * 801)], max_tokens=1)
     assert lm.usage.calls == 1
+
+
+IMPOSSIBLE: dict[str, tuple[Any, float, str]] = {
+    # The token that was written counts by itself where it is not among the alternatives.
+    "alternative": (lambda token: token["top_logprobs"][0].update(logprob=1000.0), 4.1, "probabilities"),
+    "all alternatives": (lambda token: [other.update(logprob=5.0) for other in token["top_logprobs"]], 4.0, "text"),
+    "token": (lambda token: token.update(logprob=1e3, top_logprobs=token["top_logprobs"][1:]), 5.0, "probabilities"),
+}
+
+
+@pytest.mark.parametrize(("change", "value", "read_from"), IMPOSSIBLE.values(), ids=IMPOSSIBLE)
+def test_an_impossible_probability_counts_as_none_fresh_and_from_the_journal(
+    loopback: Loopback, tmp_path: Any, change: Any, value: float, read_from: str
+) -> None:
+    say = Say('{"rating": 4}', tokens=[(c, -0.1, {"4": -0.1, "5": -2.3} if c == "4" else {}) for c in '{"rating": 4}'])
+    raw(loopback, lambda document: change(document["choices"][0]["logprobs"]["content"][11]), say)
+    lm = remote(loopback)
+    with Journal(tmp_path / "j.sqlite") as journal, lm.remembering(journal):
+        for _ in range(2):
+            rating = ask(lm, [("user", "?")], rating_sheet(LEVELS), LEVELS).ratings["rating"]
+            assert (rating.value, rating.read_from) == (pytest.approx(value, abs=0.01), read_from)
+    assert loopback.calls == 1
+
+
+@pytest.mark.parametrize("kept", [1000.0, None, 5, True, "x"])
+def test_what_journals_hold_of_impossible_probabilities_is_passed_over(kept: Any) -> None:
+    good = Reply("4", tokens=(Token("4", -0.1, (("4", -0.1), ("5", -2.3))),))
+    document = json.loads(good.to_json())
+    document["tokens"] = [["4", kept, [["4", kept], ["5", -2.3], ["3", 1e-4]]]]
+    (token,) = Reply.from_json(json.dumps(document)).tokens
+    assert token.logprob < -1000
+    assert token.top == (("5", -2.3), ("3", 0.0))
+    assert Reply.from_json(good.to_json()) == good

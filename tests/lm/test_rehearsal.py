@@ -7,12 +7,13 @@ from statistics import correlation
 from typing import Any
 
 import pytest
+from loopback import Loopback, echoing
 from simulated import simulated_lm
 
 from active_critic.errors import RequestRefused
 from active_critic.evaluators import EVALUATORS, ActiveCritic, GEval, ZeroShot
 from active_critic.journal import Journal
-from active_critic.lm import Capabilities, LanguageModel, scripted_lm
+from active_critic.lm import Capabilities, LanguageModel, open_lm, scripted_lm
 from active_critic.lm.client import Turn
 from active_critic.lm.rehearsal import Estimate, estimate, rehearsal
 from active_critic.lm.speed import MEASURED, Speed, fitted, speed_of
@@ -60,6 +61,24 @@ def test_it_makes_the_calls_of_the_real_thing() -> None:
     assert found.usage.calls == pytest.approx(
         real.usage.calls, abs=2
     )  # whether criteria are refined is the model's say
+
+
+@pytest.mark.parametrize("length", [3, 300])
+def test_the_likelihood_of_a_text_at_an_endpoint_is_read_with_the_prompt_and_one_token_is_written(
+    loopback: Loopback, length: int
+) -> None:
+    loopback.complete = echoing(lambda _: -1.0)
+    endpoint = open_lm("openai/x", api_base=loopback.api_base)
+    text = "word " * length
+
+    def work(lm: LanguageModel) -> None:
+        lm.likelihood([("user", "A lake.")], text)
+
+    work(endpoint)
+    real, remote, local = endpoint.usage, estimate(endpoint, work, []).usage, estimate(embedded(), work, []).usage
+    assert (remote.calls, remote.completion_tokens) == (real.calls, real.completion_tokens) == (1, 1)
+    assert remote.prompt_tokens == local.prompt_tokens + local.completion_tokens  # which is forced along the text
+    assert local.completion_tokens == pytest.approx(5 * length / 4, abs=1)
 
 
 def test_what_depends_on_the_replies_has_a_range_around_the_middle() -> None:

@@ -1,0 +1,234 @@
+"""The likelihood of a text at an endpoint of one's own, which reads it as part of a prompt and echoes it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from active_critic.errors import UnreadableReply
+from active_critic.lm.body import EndlessReply, bounded_client
+from active_critic.lm.deadline import within
+from active_critic.lm.likelihood import Likelihood
+from active_critic.lm.reply import possible
+from active_critic.records import Usage
+
+if TYPE_CHECKING:
+    from active_critic.lm.client import Turn
+
+
+class Echoing:
+    """Weighs texts at an OpenAI-compatible endpoint whose ``/completions`` echoes prompts with their log-probabilities.
+
+    This protocol knows no chat template, so the conversation is rendered plainly: ``User: ...``, a blank line and
+    ``Assistant:`` on a line of its own before the text. A token that holds both the end of that line and the beginning
+    of the text counts with the text. Safe to use from threads, which share connections.
+
+    Args:
+        model: The model's name on the wire.
+        api_base: The endpoint's address, ending in ``/v1`` as a rule.
+        key: The key, or None where none is wanted.
+        timeout: Seconds to wait for the whole answer.
+    """
+
+    def __init__(self, model: str, api_base: str, key: str | None, timeout: float) -> None:
+        self._model, self._api_base, self._key, self._timeout = model, api_base, key, timeout
+        self._lock = threading.Lock()
+        self._client: Any = None
+        self._hang_up: Callable[[], object] | None = None
+
+    def __call__(self, turns: Sequence[Turn], text: str) -> Likelihood:
+        """The likelihood of a text as the reply to a conversation; see ``likelihood.Weigh``."""
+        client = self._opened()  # no part of the time
+        return within(self._timeout, lambda: self._exchange(client, turns, text))
+
+    def close(self) -> None:
+        """Close the connections; a later call opens others. Safe to call twice."""
+        with self._lock:
+            if self._hang_up is not None:
+                self._hang_up()
+            self._client = self._hang_up = None
+
+    def _opened(self) -> Any:
+        """One client for all calls: to make one takes longer than a call does."""
+        import openai
+
+        with self._lock:
+            if self._client is None:
+                http = bounded_client()
+                self._client = openai.OpenAI(
+                    api_key=self._key or "none",
+                    base_url=self._api_base,
+                    max_retries=0,
+                    timeout=self._timeout,
+                    http_client=http,
+                )
+                self._hang_up = weakref.finalize(self, http.close)
+            return self._client
+
+    def _exchange(self, client: Any, turns: Sequence[Turn], text: str) -> Likelihood:
+        import openai
+        from dspy.utils.exceptions import LMProviderError, LMUnsupportedFeatureError
+
+        prompt = "".join(f"{role.capitalize()}: {said}\n\n" for role, said in turns) + "Assistant:\n"
+        try:
+            # One token is written and passed over: some servers take 0 for "as many as fit".
+            came = client.completions.with_raw_response.create(
+                model=self._model, prompt=prompt + text, max_tokens=1, temperature=0, echo=True, logprobs=1
+            )
+        except openai.APIError as failure:
+            raise _failure(failure) from None
+        answer = _document(came.content)
+        try:
+            return Likelihood.of(_echoed(answer, prompt, text), "prompt", _usage(answer))
+        except (LMProviderError, LMUnsupportedFeatureError, UnreadableReply) as useless:
+            useless.usage = _usage(answer)
+            raise
+
+
+def _document(body: bytes) -> dict[str, Any]:
+    """The answer, which says that it is one.
+
+    Raises:
+        LMError: It cannot be read, or tells of a failure.
+    """
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError) as problem:
+        _garbled(f"its answer is not JSON ({problem})")
+    if not isinstance(answer, dict):
+        _garbled("its answer is no JSON object")
+    if error := answer.get("error"):
+        told = error if isinstance(error, dict) else {"message": error}
+        code = told.get("code")
+        status = int(str(code)) if re.fullmatch("[45][0-9]{2}", str(code)) else None
+        raise _failed(str(told.get("message") or error), status, code)
+    return answer
+
+
+def _garbled(said: str) -> NoReturn:
+    """The answer is none that this protocol knows: the endpoint is at fault, as where it answers chat so."""
+    from dspy.utils.exceptions import LMProviderError
+
+    raise LMProviderError(said)
+
+
+def _failure(failure: Any) -> Exception:
+    """What the OpenAI client raised, as DSPy would have raised it."""
+    import openai
+
+    said = str(failure.__cause__ if isinstance(failure.__cause__, EndlessReply) else failure)
+    status = 408 if isinstance(failure, openai.APITimeoutError) else getattr(failure, "status_code", None)
+    response = getattr(failure, "response", None)
+    if status is not None and 300 <= status < 400:
+        said = "it points to another address, and texts go nowhere but where you say; give that address"
+    return _failed(said, status, failure.code, None if response is None else seconds_in(response.headers))
+
+
+def _failed(said: str, status: int | None, code: object, wait: float | None = None) -> Exception:
+    """A failure as DSPy would have raised it.
+
+    Args:
+        said: What the endpoint said.
+        status: The HTTP status that it stands for; None: there is none.
+        code: The endpoint's own word for it.
+        wait: Seconds that it asks to wait.
+    """
+    from dspy.utils import exceptions as theirs
+
+    if status in {408, 504}:
+        kind = theirs.LMTimeoutError
+    elif "context length" in said or "context size" in said or code == "context_length_exceeded":
+        kind = theirs.ContextWindowExceededError
+    elif status == 402 or code == "insufficient_quota":
+        kind = theirs.LMBillingError
+    elif status in {401, 403}:
+        kind = theirs.LMAuthError
+    elif status == 429 or code == "rate_limit_exceeded":
+        kind = theirs.LMRateLimitError
+    elif status is None:
+        kind = theirs.LMTransportError
+    elif status >= 500 and status != 501 and "echo" not in said:
+        kind = theirs.LMServerError
+    else:  # no 404 of ours: what is missing here is the way to weigh texts, not the model
+        kind, status = theirs.LMUnsupportedFeatureError, None
+    error: Exception = kind(message=said, status=status, retry_after=wait)
+    return error
+
+
+def seconds_in(headers: Mapping[str, str]) -> float | None:
+    """How long an endpoint asks to wait, in seconds, which it may say as a date; None where it says nothing of use."""
+    said = headers.get("retry-after", "")
+    try:
+        seconds = float(said)
+    except ValueError:
+        try:
+            seconds = max(0.0, (parsedate_to_datetime(said) - datetime.now(UTC)).total_seconds())
+        except (ValueError, TypeError, OverflowError):  # no date, or one without a zone
+            return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _echoed(answer: Mapping[str, Any], prompt: str, text: str) -> list[float]:
+    """The log-probabilities of the text's tokens in an echoed prompt."""
+    from dspy.utils.exceptions import LMUnsupportedFeatureError
+
+    whole = prompt + text
+    choices = answer.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        _garbled("there is no choice in its reply")
+    echoed, given = choices[0].get("text"), choices[0].get("logprobs")
+    if not isinstance(echoed, str | None):
+        _garbled("the text in its reply is none")
+    if not (echoed or "").startswith(whole):
+        raise LMUnsupportedFeatureError("it does not echo the prompt")
+    if not isinstance(given, dict | None):
+        _garbled("its log-probabilities cannot be read")
+    tokens, logprobs = (_listed(given or {}, name, kind) for name, kind in (("tokens", str), ("token_logprobs", float)))
+    if not tokens or not logprobs:
+        raise LMUnsupportedFeatureError("it gives no log-probabilities with the echoed prompt")
+    # Some servers count a token before the prompt into the offsets, or bytes; the tokens themselves say better.
+    starts = list(itertools.accumulate((len(token) for token in tokens), initial=0))[:-1]
+    begin = "".join(tokens).find(whole)
+    if begin < 0:
+        begin, starts = 0, _listed(given or {}, "text_offset", int)
+    border, end = begin + len(prompt), begin + len(whole)
+    first = max((start for start in starts if start <= border), default=border)
+    values = [v for start, v in zip(starts, logprobs, strict=False) if first <= start < end]
+    if not values or None in values:
+        raise LMUnsupportedFeatureError("it gives no log-probabilities of the prompt's tokens")
+    return values
+
+
+def _listed(given: Mapping[str, Any], name: str, kind: type) -> list[Any]:
+    """A list of what is of one kind; empty where there is none. A log-probability may be None: the first token's is."""
+    found = given.get(name)
+    if found is None:
+        return []
+    numbers = kind is float
+    kinds: tuple[type, ...] = (int, float, type(None)) if numbers else (kind,)
+    if not isinstance(found, list) or not all(isinstance(v, kinds) and not isinstance(v, bool) for v in found):
+        _garbled(f"the {name} in its reply cannot be read")
+    try:
+        return [None if v is None else float(v) for v in found] if numbers else found
+    except OverflowError:
+        _garbled(f"the {name} in its reply cannot be read")
+
+
+def _usage(answer: Mapping[str, Any]) -> Usage:
+    """The tokens that it says it took; figures that no call can have make all of it unknown, which is zero."""
+    used = answer.get("usage")
+    used = used if isinstance(used, dict) else {}
+    details = used.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    read, written = used.get("prompt_tokens"), used.get("completion_tokens")
+    if not all(map(possible, (read, written, cached))):
+        return Usage()
+    return Usage(prompt_tokens=read or 0, cached_tokens=cached or 0, completion_tokens=written or 0)
