@@ -59,16 +59,19 @@ class Table:
         """The place of each record in the file, as error messages give it."""
         self.columns: dict[str, None] = {}
         self._records: list[dict[str, Any]] = []
-        found = iter_records(path)
+        found, known = iter_records(path), set[str]()
         for item in found:
             if isinstance(item, BadRow):
                 raise item.error(self.path)
             row, record = item
-            self.columns.update(dict.fromkeys(record))
-            # Texts that nobody asks for are not kept: what matters is a few numbers a row.
-            kept = {c: v for c, v in record.items() if folded(c) in names or any(h == c or _under(h, c) for h in heads)}
+            for column in record:
+                if column not in self.columns:
+                    self.columns[column] = None
+                    if folded(column) in names or any(head == column or _under(head, column) for head in heads):
+                        known.add(column)
             self.rows.append(row)
-            self._records.append(kept)
+            # Texts that nobody asks for are not kept: what matters is a few numbers a row.
+            self._records.append({column: cell for column, cell in record.items() if column in known})
         self.notes = found.notes
         """What the user should know of the file."""
         self._decimal_comma = found.decimal_comma

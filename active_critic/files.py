@@ -175,6 +175,8 @@ class Records(Iterator[Row | BadRow]):
                 raise DataError("this is UTF-16 text; save it as UTF-8", path=str(path))
             if start[:2] == b"\x1f\x8b":
                 raise DataError("this is gzip data; let its name end in .gz", path=str(path))
+            if kind not in DELIMITERS and b"\0" in start:
+                raise DataError("there is a NUL byte in it; is the file UTF-16? Save it as UTF-8", path=str(path))
             self.bom = start.startswith(BOM_UTF8)
             # Undecodable bytes pass through as surrogates, so that they are reported with the row they are in.
             newline = "" if kind in DELIMITERS else "\n"

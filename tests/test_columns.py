@@ -8,6 +8,7 @@ import pytest
 
 from active_critic.columns import Table, to_number
 from active_critic.errors import DataError
+from active_critic.files import folded
 
 RECORDS = [
     {"a": 1, "scores": {"x": 2, "y": 3.5}, "preds": {"v1.2": {"x": 5}, "p:y": 1}, "text": "long", "odd.name": 7},
@@ -138,3 +139,14 @@ def test_the_last_place_of_a_list_is_that_of_each_row(tmp_path) -> None:
     table = Table(path, ["ratings.-1", "ratings.*"])
     assert table.predictions("ratings.-1").values == (2.0, 5.0, None)
     assert table.matching("ratings.*") == ("0", "1", "2")
+
+
+def test_what_a_column_is_wanted_for_is_decided_once(tmp_path, monkeypatch) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"a": 1, "Doc ID": "x", "text": "-"}\n' * 50 + '{"doc-id": "y", "a": 2}\n')
+    asked: list[str] = []
+    monkeypatch.setattr("active_critic.columns.folded", lambda column: asked.append(column) or folded(column))
+    table = Table(path, ["a"], ["doc_id"])
+    assert asked == ["a", "Doc ID", "text", "doc-id"]
+    assert (len(table), table.human("a")[-1]) == (51, 2.0)
+    assert (table.names("Doc ID")[0], table.names("doc-id")[-1], "text" in table) == ("x", "y", False)

@@ -285,9 +285,9 @@ def test_the_seed_is_that_of_the_resampling() -> None:
 
 def test_a_thousand_resamples_of_five_hundred_examples_take_seconds_at_most() -> None:
     pred, human, groups, _ = noisy(500)
-    started = time.perf_counter()
+    started = time.process_time()
     stats.agreement(pred, human, groups)
-    assert time.perf_counter() - started < 3.0
+    assert time.process_time() - started < 3.0
 
 
 @pytest.mark.parametrize("sizes", [(600, 3, 1, 2, 40), (2, 2, 9), (1, 1), (700,)])

@@ -140,12 +140,12 @@ def test_a_program_is_readable_and_ends_with_a_newline(tmp_path: Path) -> None:
 
 
 def refuse(path: Path, match: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(ProtocolError, match=match) as caught:
         store.load(path, CriticProtocol)
     assert str(path) in str(caught.value)
     assert len(str(caught.value)) < 1000
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(

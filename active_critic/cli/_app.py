@@ -33,6 +33,13 @@ Exit codes:
 class _Group(TyperGroup):
     """Turns every error raised on purpose into one message and an exit code."""
 
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().make_context(*args, **kwargs)
+        except Exception as problem:
+            _quote(problem)
+            raise
+
     def invoke(self, ctx: Any) -> Any:
         try:
             result = super().invoke(ctx)
@@ -45,10 +52,20 @@ class _Group(TyperGroup):
             raise typer.Exit(141) from None
         except (Exception, KeyboardInterrupt) as problem:
             if isinstance(problem, typer.Exit | typer.Abort) or hasattr(problem, "format_message"):
+                _quote(problem)
                 raise
             from active_critic.cli._failures import explain
 
             raise typer.Exit(explain(problem, ctx.obj)) from None
+
+
+def _quote(problem: BaseException) -> None:
+    """Keep what a usage error quotes, such as a file's name, from driving the terminal."""
+    said = getattr(problem, "message", "")
+    if hasattr(problem, "format_message") and not all(map(str.isprintable, said.split("\n"))):
+        from active_critic.report import plain  # half a second of imports
+
+        problem.message = plain(said, lines=True)  # type: ignore[attr-defined]
 
 
 app = typer.Typer(

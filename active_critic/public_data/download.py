@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from active_critic.errors import DataError, DownloadFailed
 from active_critic.lm import fetch
 from active_critic.lm.weights import CACHE_VARIABLE, cache_root
+from active_critic.paths import at_home
 from active_critic.public_data.cards import Card
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def cached_path(card: Card, cache: str | Path | None = None) -> Path:
         card: The set.
         cache: Cache folder; default: ``datasets`` in :func:`active_critic.lm.weights.cache_root`.
     """
-    return (Path(cache).expanduser() if cache is not None else cache_root() / "datasets") / card.name / card.file.name
+    return (at_home(cache) if cache is not None else cache_root() / "datasets") / card.name / card.file.name
 
 
 def is_cached(card: Card, cache: str | Path | None = None) -> bool:
@@ -91,7 +92,7 @@ def local_file(card: Card, given: str | Path) -> tuple[Path, tuple[str, ...]]:
     Raises:
         DataError: There is no such file.
     """
-    path = Path(given).expanduser()
+    path = at_home(given)
     if path.is_dir():
         name = card.file.name
         inside = [folder / name for folder in (path, *(path / part for part in _folders(card.file.url)))]

@@ -144,3 +144,14 @@ def test_the_output_cannot_be_the_input_or_an_unknown_format(run, publisher, tmp
     assert run("datasets", "get", "sfres", "--out", "folder.jsonl", "--force").code == 5
     assert run("datasets", "get", "sfres", "--out", "x.txt").code == 5
     assert publisher.seen == []
+
+
+def test_the_folder_of_a_user_that_there_is_not_is_a_name_like_any_other(run, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown = run("datasets", "describe", "sfres", "--cache", "~no-such-user/c")
+    assert (shown.code, "Traceback" in shown.err) == (0, False)
+    told = run("datasets", "get", "sfres", "--from", "~no-such-user/f.json")
+    assert told.code == 3
+    assert "there is no such file" in told.err
+    monkeypatch.setenv("ACTIVE_CRITIC_CACHE", "~no-such-user/c")
+    assert run("datasets", "list").code == 0

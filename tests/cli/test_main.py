@@ -50,6 +50,26 @@ def test_help_and_version_import_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["score", "FILE", "FILE", "-o", "NAME.csv", "--html", "NAME.txt"],
+        ["fit", "NAME.jsonl", "-o", "NAME.jsonl"],
+        ["curve", "FILE", "--plot", "NAME.txt"],
+        ["fit", "FILE", "-o", "x.json", "NAME"],
+        ["--NAME"],
+    ],
+    ids=" ".join,
+)
+def test_usage_errors_do_not_drive_the_terminal(run, examples, words: list[str]) -> None:
+    name = "x\x1b]0;owned\x07\u202e"
+    said = run(*(word.replace("FILE", str(examples)).replace("NAME", name) for word in words))
+    assert said.code == 2
+    assert "Error: " in said.err
+    assert r"x\x1b]0;owned\x07\u202e" in said.err
+    assert not {"\x1b", "\x07", "\u202e"} & set(said.out + said.err)
+
+
 def test_usage_errors_are_2(run, examples) -> None:
     assert run("nonsense").code == 2
     assert run("fit", examples).code == 2

@@ -178,6 +178,14 @@ def test_a_verdict_has_the_parts_that_it_is_combined_from_and_an_interval() -> N
         assert verdict.read_from == "combination"
 
 
+def test_a_reading_of_no_weight_adds_nothing_and_not_less() -> None:
+    program = fitted().fitted
+    parts = [part.model_copy(update={"weight": 0.0}) for part in program.calibration.parts]
+    idle = program.model_copy(update={"calibration": program.calibration.model_copy(update={"parts": tuple(parts)})})
+    for verdict in ActiveCritic.from_protocol(idle, weighing_lm(), journal=None).score_many(items()):
+        assert [str(points) for points in verdict.parts.values()] == ["0.0"] * len(ALL)
+
+
 def test_another_model_than_the_fitted_one_gives_scores_that_say_so_and_no_intervals() -> None:
     program = fitted().fitted
     made = program.provenance.model_copy(update={"model": "another"})

@@ -296,6 +296,12 @@ def test_the_right_file_put_there_by_hand_is_taken(hub) -> None:
     assert hub.seen == []
 
 
+def test_the_folder_of_a_user_that_there_is_not_is_a_name_like_any_other(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelError, match=r"~no-such-user/tiny\.gguf"):
+        open_weights("~no-such-user/tiny.gguf")
+
+
 def test_verify_says_when_nothing_is_here() -> None:
     with pytest.raises(DownloadFailed, match="is not here"):
         verify(HUBBED)

@@ -180,10 +180,10 @@ def test_names_keep_their_capitals() -> None:
     "text", ["because " * 2000, "a" + " " * 9000 + "b", "A b. C d. " * 500, "(" * 9000, "an " * 4000]
 )
 def test_long_and_odd_texts_cost_little(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     for name in RULES:
         perturb(text, "", name)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 def test_unknown_names_and_missing_rules_are_said() -> None:
