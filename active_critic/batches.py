@@ -15,16 +15,16 @@ DEFAULT_CONTEXT = 8192
 SHORTENED = "(the first two thirds and the last third of their share of the context were kept); scoring sees them whole"
 
 
-def batches(examples: Sequence[Example], seed: int, size: int = BATCH_SIZE) -> list[list[Example]]:
+def batches(examples: Sequence[Example], seed: int) -> list[list[Example]]:
     """Mini-batches that each span the scores: sorted by score, ties shuffled, and dealt out like cards.
 
-    The last batches are smaller by one where the number of examples is not a multiple of the size.
+    The last batches are smaller by one where the number of examples is not a multiple of ``BATCH_SIZE``.
     """
     shuffled = list(examples)
     rng = random.Random(seed)  # noqa: S311
     rng.shuffle(shuffled)
     shuffled.sort(key=lambda example: example.score or 0.0)
-    count = max(1, -(-len(shuffled) // size))
+    count = max(1, -(-len(shuffled) // BATCH_SIZE))
     dealt = [shuffled[start::count] for start in range(count)]
     rng.shuffle(dealt)
     for batch in dealt:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -44,7 +44,6 @@ CHANCE = 0.25
 """The race also drops candidates that beat the leader in a smaller part of bootstrap resamples."""
 
 Sampling = Literal["uniform", "stratified"]
-Scored = Mapping[tuple[int, int], Verdict]
 
 
 @dataclass(frozen=True, slots=True)

@@ -294,7 +294,8 @@ def level_weights(token: Token, levels: range) -> dict[int, float]:
 def _level(text: str, levels: range) -> int | None:
     """The rating level that a token is, white space aside."""
     digits = text.strip()
-    return int(digits) if digits.isascii() and digits.isdigit() and int(digits) in levels else None
+    short = len(digits) < 10  # Python reads no number of some thousand digits
+    return int(digits) if short and digits.isascii() and digits.isdigit() and int(digits) in levels else None
 
 
 def _token_at(tokens: Sequence[Token], span: tuple[int, int] | None) -> Token | None:

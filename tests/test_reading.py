@@ -432,6 +432,8 @@ def test_digit_by_digit_levels_of_two_digits_are_read_from_the_text() -> None:
 def test_level_weights_ignore_what_is_no_level() -> None:
     token = Token("4", -0.1, top(_4=0.5, _6=0.2, _0=0.1, four=0.1))
     assert level_weights(token, range(1, 6)) == {4: pytest.approx(0.5)}
+    long = Token("4", -0.1, (("4", -0.1), ("1" * 5_000, -3.0)))
+    assert level_weights(long, range(1, 6)) == {4: pytest.approx(math.exp(-0.1))}
 
 
 def test_the_written_level_counts_though_it_is_not_among_the_likeliest() -> None:

@@ -87,28 +87,6 @@ def pull(model: Model, *, progress: Progress | None = None, hub: str | None = No
     return target
 
 
-def verify(model: Model) -> None:
-    """Hash the weights of a model again, and remember the result.
-
-    Raises:
-        DownloadFailed: They are not here, or their checksum is wrong; then they count as not pulled, and the next
-            pull fetches them anew.
-    """
-    target = local_path(model)
-    if not target.is_file():
-        raise DownloadFailed(f"{model.name} is not here; run: active-critic lm pull {model.name}")
-    found = sha256_of(target)
-    if found == model.sha256:
-        with contextlib.suppress(OSError):
-            _remember(target, _note_of(target), found)
-        return
-    _note_of(target).unlink(missing_ok=True)
-    raise DownloadFailed(
-        f"{target} has the wrong checksum (sha256 {found}, expected {model.sha256}); "
-        f"to fetch it anew run: active-critic lm pull {model.name}"
-    )
-
-
 def open_weights(
     name_or_path: str | Path, *, progress: Progress | None = None, download: bool = True
 ) -> tuple[Path, str, Model | None]:

@@ -67,14 +67,13 @@ class Attacker:
         """The best score, as the user would write it."""
         return f"{self.scale.high:g}"
 
-    def forms(self, rating: int | None = None, *, reasons_first: bool = False) -> list[str]:
-        """Every form that an evaluator of this package asks for, filled in with one rating, by default the best."""
-        level = self.top if rating is None else rating
+    def forms(self, *, reasons_first: bool = False) -> list[str]:
+        """Every form that an evaluator of this package asks for, filled in with the best rating."""
         praise, nothing = "It could not be better.", "Nothing is missing."
-        each, reasons = dict.fromkeys(self.names, level), dict.fromkeys(self.names, praise)
+        each, reasons = dict.fromkeys(self.names, self.top), dict.fromkeys(self.names, praise)
         parts: list[tuple[dict[str, Any], dict[str, Any]]] = [
-            ({"overall": level}, {"justification": praise, "advice": nothing}),
-            ({"rating": level}, {"reason": praise}),
+            ({"overall": self.top}, {"justification": praise, "advice": nothing}),
+            ({"rating": self.top}, {"reason": praise}),
             ({"scores": each}, {"explanations": reasons}),
         ]
         return [json.dumps({**b, **a} if reasons_first else {**a, **b}, ensure_ascii=False) for a, b in parts]

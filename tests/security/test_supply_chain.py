@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import runpy
@@ -62,6 +63,16 @@ def test_every_requirement_has_a_lower_bound_and_a_locked_version(required: Requ
     assert versions, "not in requirements.lock; run: bash .ci/lock"
     assert all(version in required.specifier for version in versions), "lock file out of date; run: bash .ci/lock"
     assert any(each.operator in {">=", "==", "~="} for each in required.specifier), "no lower bound"
+
+
+def test_everything_imported_is_required() -> None:
+    trees = [ast.parse(path.read_text()) for path in (ROOT / "active_critic").rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    named = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    named += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    others = {name.partition(".")[0] for name in named} - sys.stdlib_module_names - {"active_critic"}
+    required = {canonicalize_name(each.name) for each in requirements()} | {"dspy"}  # which is all of dspy-ai
+    assert {"numpy", "pydantic"} <= others <= required
 
 
 @pytest.mark.parametrize("name", MALICIOUS)
