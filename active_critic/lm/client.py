@@ -24,6 +24,7 @@ from active_critic.lm.reply import Reply as Reply
 from active_critic.lm.reply import Token as Token
 from active_critic.lm.reply import as_response, failure_in, reply_from, text_of, usage_of
 from active_critic.lm.retrying import RETRIES, SPREAD
+from active_critic.lm.scope import Scoped
 from active_critic.locks import OneAtATime
 from active_critic.records import Usage
 
@@ -115,7 +116,7 @@ class LanguageModel:
         self._account: Account | None = None
         self._lock = threading.Lock()
         self._probing, self._weighing = Probing(), Probing()
-        self._repeat = 0
+        self._repeat = Scoped(0)
         self._asking = OneAtATime()
         self._message = lru_cache(MESSAGES)(_message)  # instructions and demonstrations come again with every item
         self._dspy: Any = None
@@ -224,13 +225,11 @@ class LanguageModel:
     def repeating(self, number: int) -> Iterator[LanguageModel]:
         """Ask anew for the length of a ``with`` block: the memory knows only replies of the repeat of this number.
 
-        Number 0 is what is asked otherwise, so that its replies come from the memory as ever.
+        Number 0 is what is asked otherwise, so that its replies come from the memory as ever. It is so for the work of
+        this block only (see ``scope``), not for what other threads ask at the same time.
         """
-        before, self._repeat = self._repeat, number
-        try:
+        with self._repeat.being(number):
             yield self
-        finally:
-            self._repeat = before
 
     def ask(
         self,
@@ -363,7 +362,8 @@ class LanguageModel:
 
     def _once(self, asked: Mapping[str, Any], read: Callable[[str], Paid], pay: Callable[[], Paid]) -> Paid:
         """What the journal holds for this question, else what is paid for now, kept before it is used."""
-        document = memories.canonical({**asked, "repeat": self._repeat} if self._repeat else asked, self.name)
+        repeat = self._repeat.now
+        document = memories.canonical({**asked, "repeat": repeat} if repeat else asked, self.name)
         memory = self.memory
         if memory is None:
             return pay()
