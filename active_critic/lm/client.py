@@ -24,6 +24,7 @@ from active_critic.lm.reply import Reply as Reply
 from active_critic.lm.reply import Token as Token
 from active_critic.lm.reply import as_response, failure_in, reply_from, text_of, usage_of
 from active_critic.lm.retrying import RETRIES, SPREAD
+from active_critic.lm.scope import Scoped
 from active_critic.locks import OneAtATime
 from active_critic.records import Usage
 
@@ -67,7 +68,6 @@ class LanguageModel:
         identity: What makes a reply reproducible: name, and the endpoint's address or the weights' sha256.
         context: Size of the context window in tokens, or None when unknown.
         workers: How many calls may be in flight at once.
-        memory: Where replies are kept, or None.
         extensions: Parameters of the endpoint's own that go with every request.
         count_tokens: How many tokens the model's own tokeniser makes of a text, where it is at hand; else None.
         render: The prompt that the model's own chat template makes of a conversation, likewise.
@@ -98,7 +98,9 @@ class LanguageModel:
         self.identity = dict(identity or {"name": name})
         self.context = context
         self.workers = workers
-        self.memory: Memory | None = None
+        self._memory: Memory | None = None
+        self._all_in_memory = False
+        self._own_memory: Scoped[Callable[[], Memory] | None] = Scoped(None)
         self._send = send
         self.extensions = dict(extensions or {})
         self.count_tokens = count_tokens
@@ -115,7 +117,7 @@ class LanguageModel:
         self._account: Account | None = None
         self._lock = threading.Lock()
         self._probing, self._weighing = Probing(), Probing()
-        self._repeat = 0
+        self._repeat = Scoped(0)
         self._asking = OneAtATime()
         self._message = lru_cache(MESSAGES)(_message)  # instructions and demonstrations come again with every item
         self._dspy: Any = None
@@ -133,6 +135,16 @@ class LanguageModel:
         """Stop the embedded server, where there is one, and close connections. Safe to call twice."""
         if self._close is not None:
             self._close()
+
+    @property
+    def memory(self) -> Memory | None:
+        """Where replies are kept here and now, or None."""
+        own = self._own_memory.now
+        return self._memory if own is None or self._all_in_memory else own()
+
+    @memory.setter
+    def memory(self, memory: Memory | None) -> None:
+        self._memory = memory
 
     @property
     def usage(self) -> Usage:
@@ -213,24 +225,35 @@ class LanguageModel:
 
     @contextmanager
     def remembering(self, memory: Memory | None) -> Iterator[LanguageModel]:
-        """Keep replies in this memory for the length of a ``with`` block."""
-        before, self.memory = self.memory, memory
+        """Keep all replies in this memory for the length of a ``with`` block, whatever thread or work asks."""
+        before = self._memory, self._all_in_memory
+        self._memory, self._all_in_memory = memory, True
         try:
             yield self
         finally:
-            self.memory = before
+            self._memory, self._all_in_memory = before
+
+    @contextmanager
+    def keeping(self, opened: Callable[[], Memory]) -> Iterator[None]:
+        """Keep the replies to the work of a ``with`` block (see ``scope``) in a memory of its own.
+
+        Where all replies are kept in one memory (:meth:`remembering`), these are, too.
+
+        Args:
+            opened: The memory; called when it is needed.
+        """
+        with self._own_memory.being(opened):
+            yield
 
     @contextmanager
     def repeating(self, number: int) -> Iterator[LanguageModel]:
         """Ask anew for the length of a ``with`` block: the memory knows only replies of the repeat of this number.
 
-        Number 0 is what is asked otherwise, so that its replies come from the memory as ever.
+        Number 0 is what is asked otherwise, so that its replies come from the memory as ever. It is so for the work of
+        this block only (see ``scope``), not for what other threads ask at the same time.
         """
-        before, self._repeat = self._repeat, number
-        try:
+        with self._repeat.being(number):
             yield self
-        finally:
-            self._repeat = before
 
     def ask(
         self,
@@ -363,7 +386,8 @@ class LanguageModel:
 
     def _once(self, asked: Mapping[str, Any], read: Callable[[str], Paid], pay: Callable[[], Paid]) -> Paid:
         """What the journal holds for this question, else what is paid for now, kept before it is used."""
-        document = memories.canonical({**asked, "repeat": self._repeat} if self._repeat else asked, self.name)
+        repeat = self._repeat.now
+        document = memories.canonical({**asked, "repeat": repeat} if repeat else asked, self.name)
         memory = self.memory
         if memory is None:
             return pay()

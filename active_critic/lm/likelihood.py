@@ -79,7 +79,7 @@ class Likelihood:
             UnreadableReply: There are none, or one of them is no logarithm of a probability.
         """
         if not logprobs or not all(value <= CEILING for value in logprobs):  # not a number is not
-            said = "the model gave no log-probability, or an impossible one, for some of the text's tokens; "
+            said = "the model gave no log-probability for some of the text's tokens, or an impossible one; "
             raise UnreadableReply(said + "try another text or model", reply="")
         return cls(tuple(min(max(float(value), FLOOR), 0.0) for value in logprobs), method, usage)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
+from typing import Any
 
 _STOPPED: ContextVar[threading.Event | None] = ContextVar("stopped", default=None)
 
@@ -18,15 +19,27 @@ def threads(number: int) -> Iterator[ThreadPoolExecutor]:
 
     Jobs that have not begun are left. One that is under way goes on until its call is answered: the next that it would
     make raises (see :func:`check`). A model that such threads have asked can be asked again.
+    A job has the context variables of whoever gives it.
     """
     stopped = threading.Event()
-    with ThreadPoolExecutor(number, initializer=_STOPPED.set, initargs=(stopped,)) as pool:
+    with _Threads(number, stopped) as pool:
         try:
             yield pool
         except BaseException:
             stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+class _Threads(ThreadPoolExecutor):
+    def __init__(self, number: int, stopped: threading.Event) -> None:
+        super().__init__(number)
+        self._stopped = stopped
+
+    def submit(self, job: Any, /, *args: Any, **named: Any) -> Future[Any]:
+        context = copy_context()
+        context.run(_STOPPED.set, self._stopped)
+        return super().submit(context.run, job, *args, **named)
 
 
 @contextmanager

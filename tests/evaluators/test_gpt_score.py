@@ -28,7 +28,7 @@ def weighing(seen: list[Weighed] | None = None, sign: float = 1.0) -> LanguageMo
             raise ContextOverflow("no room")
         if text == "odd":
             return []
-        return [-sign * len(word) / 4 for word in text.split()]
+        return [-sign * len(word) / 4 - (0 if sign > 0 else 9) for word in text.split()]
 
     return scripted_lm(lambda turns: "unused", likelihood=likelihood)
 

@@ -1,0 +1,61 @@
+"""What holds for one piece of work holds for those that help it, and for nobody else."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from active_critic import Example, ZeroShot
+from active_critic.lm import Turn, scripted_lm
+from active_critic.lm.deadline import within
+from active_critic.lm.scope import Scoped
+from active_critic.lm.stopping import threads
+
+
+def test_it_is_what_it_was_after_the_block_whatever_ends_that() -> None:
+    one, other = Scoped(0), Scoped("a")
+    with pytest.raises(ValueError, match="odd"), one.being(1), other.being("b"), one.being(2):  # noqa: PT012
+        assert (one.now, other.now) == (2, "b")
+        raise ValueError("odd")
+    assert (one.now, other.now) == (0, "a")
+
+
+def test_threads_that_help_have_it_and_others_do_not() -> None:
+    number, seen = Scoped(0), list[int]()
+    with threads(2) as pool:
+        before = pool.submit(lambda: number.now).result()
+        with number.being(1):
+            within_it = [*pool.map(lambda _: number.now, range(4)), within(20, lambda: number.now)]
+            stranger = threading.Thread(target=lambda: seen.append(number.now))
+            stranger.start()
+            stranger.join()
+        after = pool.submit(lambda: number.now).result()
+    assert (before, within_it, after, seen) == (0, [1] * 5, 0, [0])
+
+
+def test_what_is_asked_while_something_is_asked_repeatedly_is_kept_as_it_is_otherwise(tmp_path: Path) -> None:
+    asked: list[str] = []
+    second, over = threading.Event(), threading.Event()
+
+    def answer(turns: list[Turn]) -> str:
+        text = next(word for word in ("again", "plain") if word in turns[-1][1])
+        asked.append(text)
+        if asked.count("again") == 2:  # in the second round
+            second.set()
+            assert text == "plain" or over.wait(20)
+        return json.dumps({"overall": 3, "justification": "a", "advice": "b"})
+
+    lm = scripted_lm(answer, workers=2)
+    with ZeroShot(lm, journal=tmp_path / "j.sqlite") as judge:
+        judge.fit([{"response": f"t {n}", "score": 1 + n % 5} for n in range(6)], scale=(1, 5))
+        repeated = threading.Thread(target=lambda: list(judge.score_repeatedly([Example("again")], 2)))
+        repeated.start()
+        assert second.wait(20)
+        judge.score("plain")
+        over.set()
+        repeated.join()
+        judge.score("plain")
+    assert sorted(asked) == ["again", "again", "plain"]
