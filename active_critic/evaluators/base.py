@@ -6,7 +6,7 @@ import inspect
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -87,7 +87,9 @@ class Evaluator(ABC):
 
     Args:
         lm: The language model, or whatever :func:`active_critic.lm.open_lm` takes; opened when first needed.
-        journal: Where replies are kept: a path, ``"default"`` (the user's data folder), or None to keep none.
+        journal: Where replies are kept: a path, ``"default"`` (the user's data folder), or None to keep none. A memory
+            that you gave the model (``lm.memory``) takes the place of the last two; the journal of another evaluator on
+            the same model does not.
 
     Attributes:
         protocol_: The program, once fitted or loaded.
@@ -173,8 +175,8 @@ class Evaluator(ABC):
     def close(self) -> None:
         """Close the journal and stop the embedded model, if this evaluator opened them. Safe to call twice."""
         with _ONE_OPENS(id(self)):
-            if self._model is not None and self._journal is not None:
-                if self._model.memory is self._journal:
+            if self._journal is not None:
+                if self._model is not None and self._model is not self.lm:
                     self._model.memory = None
                 self._journal.close()
                 self._journal = None
@@ -185,16 +187,40 @@ class Evaluator(ABC):
 
     @property
     def model(self) -> LanguageModel:
-        """The opened language model, with the journal as its memory."""
+        """The opened language model; one that it opened itself has the journal as its memory."""
         with _ONE_OPENS(id(self)):
             if self._model is None:
                 if self._opens_for is not None:
                     check_address(self._opens_for)
                 self._model = open_lm(self.lm)
-            if self._model.memory is None and self.journal is not None:
-                self._journal = Journal(default_path() if self.journal == "default" else self.journal)
-                self._model.memory = self._journal
+            if self._model is not self.lm and self._model.memory is None and self.journal is not None:
+                self._model.memory = self._opened_journal()
             return self._model
+
+    @contextmanager
+    def remembering(self) -> Iterator[None]:
+        """For the length of a ``with`` block, what is asked of a model that was given is kept in the own journal.
+
+        What others ask of it at the same time is not. A model that was opened here keeps all in the journal anyway, and
+        a memory that was given to the model takes what would go into the default journal.
+        """
+        shared = self.lm if isinstance(self.lm, LanguageModel) else None
+        if shared is None or self.journal is None or (self.journal == "default" and shared.memory is not None):
+            yield
+            return
+
+        def opened() -> Journal:
+            with _ONE_OPENS(id(self)):
+                return self._opened_journal()
+
+        with shared.keeping(opened):
+            yield
+
+    def _opened_journal(self) -> Journal:
+        if self._journal is None:
+            assert self.journal is not None
+            self._journal = Journal(default_path() if self.journal == "default" else self.journal)
+        return self._journal
 
     def fit(
         self,
@@ -223,7 +249,8 @@ class Evaluator(ABC):
         learns = self.learns_from_examples
         data = examples_of(examples, fields=fields, scale=scale, scored=learns or scale is None)
         notes = [*data.notes, *(check_examples(data) if learns else ())]
-        self.protocol_ = self.learn(by_content(data), notes, progress)
+        with self.remembering():
+            self.protocol_ = self.learn(by_content(data), notes, progress)
         return self
 
     def check(self) -> None:
@@ -339,7 +366,7 @@ class Evaluator(ABC):
                 cannot be read or are refusals, all of them, or fifty in a row cannot be read later on; a note says how
                 to go on.
         """
-        for first, *_ in self._rounds(self.judge(), items_of(items, fields), 1, explain, progress):
+        for first, *_ in self._rounds(self._judge(), items_of(items, fields), 1, explain, progress):
             yield first
 
     def score_repeatedly(
@@ -363,7 +390,11 @@ class Evaluator(ABC):
         Raises:
             ModelError: As in :meth:`score_many`.
         """
-        return self._rounds(self.judge(), iter(items), times, explain, progress)
+        return self._rounds(self._judge(), iter(items), times, explain, progress)
+
+    def _judge(self) -> Judge:
+        with self.remembering():
+            return self.judge()
 
     def _rounds(
         self,
@@ -386,7 +417,7 @@ class Evaluator(ABC):
                 rounds: list[list[Verdict]] = []
                 for repeat in range(times):
                     answers: dict[int, dict[str, Any]] = {index: {} for index in order}
-                    with self.model.repeating(repeat) if times > 1 else nullcontext():
+                    with self.remembering(), self.model.repeating(repeat) if times > 1 else nullcontext():
                         numbered = zip(jobs, run.numbers, strict=False)
                         each = [(q, window[i], answers[i], number) for (q, i), number in numbered]
                         asked = pool.map(lambda job: run.ask(*job), each)

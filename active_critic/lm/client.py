@@ -68,7 +68,6 @@ class LanguageModel:
         identity: What makes a reply reproducible: name, and the endpoint's address or the weights' sha256.
         context: Size of the context window in tokens, or None when unknown.
         workers: How many calls may be in flight at once.
-        memory: Where replies are kept, or None.
         extensions: Parameters of the endpoint's own that go with every request.
         count_tokens: How many tokens the model's own tokeniser makes of a text, where it is at hand; else None.
         render: The prompt that the model's own chat template makes of a conversation, likewise.
@@ -99,7 +98,9 @@ class LanguageModel:
         self.identity = dict(identity or {"name": name})
         self.context = context
         self.workers = workers
-        self.memory: Memory | None = None
+        self._memory: Memory | None = None
+        self._all_in_memory = False
+        self._own_memory: Scoped[Callable[[], Memory] | None] = Scoped(None)
         self._send = send
         self.extensions = dict(extensions or {})
         self.count_tokens = count_tokens
@@ -134,6 +135,16 @@ class LanguageModel:
         """Stop the embedded server, where there is one, and close connections. Safe to call twice."""
         if self._close is not None:
             self._close()
+
+    @property
+    def memory(self) -> Memory | None:
+        """Where replies are kept here and now, or None."""
+        own = self._own_memory.now
+        return self._memory if own is None or self._all_in_memory else own()
+
+    @memory.setter
+    def memory(self, memory: Memory | None) -> None:
+        self._memory = memory
 
     @property
     def usage(self) -> Usage:
@@ -214,12 +225,25 @@ class LanguageModel:
 
     @contextmanager
     def remembering(self, memory: Memory | None) -> Iterator[LanguageModel]:
-        """Keep replies in this memory for the length of a ``with`` block."""
-        before, self.memory = self.memory, memory
+        """Keep all replies in this memory for the length of a ``with`` block, whatever thread or work asks."""
+        before = self._memory, self._all_in_memory
+        self._memory, self._all_in_memory = memory, True
         try:
             yield self
         finally:
-            self.memory = before
+            self._memory, self._all_in_memory = before
+
+    @contextmanager
+    def keeping(self, opened: Callable[[], Memory]) -> Iterator[None]:
+        """Keep the replies to the work of a ``with`` block (see ``scope``) in a memory of its own.
+
+        Where all replies are kept in one memory (:meth:`remembering`), these are, too.
+
+        Args:
+            opened: The memory; called when it is needed.
+        """
+        with self._own_memory.being(opened):
+            yield
 
     @contextmanager
     def repeating(self, number: int) -> Iterator[LanguageModel]:

@@ -146,8 +146,8 @@ def estimate(
     while len(found) < takes and (not found or time.monotonic() - started < PATIENCE):
         overlay = _Overlay(lm.memory)
         twin = rehearsal(lm, len(found), scores, lm.known_capabilities or recalled(lm, overlay))
-        twin.memory = overlay
-        work(twin)
+        with twin.remembering(overlay):  # whatever the work would keep: these replies are made up
+            work(twin)
         usage = replace(twin.usage, seconds=0.0, replayed=len(overlay.found))
         found.append((usage, _seconds(usage, speed, lm.workers)))
     found.sort(key=lambda one: (one[0].prompt_tokens + one[0].completion_tokens, one[0].calls))

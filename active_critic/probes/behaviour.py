@@ -228,7 +228,8 @@ def examine(
         place[i, None] = len(items)
         items.append(example)
         for name in names:
-            made = perturb(example.response, example.source, name, lm=lm, seed=seed)
+            with evaluator.remembering():
+                made = perturb(example.response, example.source, name, lm=lm, seed=seed)
             if made.text is None:
                 why[i, name] = made.reason or ""
                 continue

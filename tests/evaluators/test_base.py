@@ -432,32 +432,6 @@ def test_a_program_names_the_versions_that_its_numbers_depend_on() -> None:
     assert (made["numpy"], made["zlib"]) == (np.__version__, zlib.ZLIB_RUNTIME_VERSION)
 
 
-def test_closing_gives_back_a_model_that_still_works(tmp_path: Path) -> None:
-    lm = judging(int)
-    first = from_protocol(PROGRAM, lm, journal=tmp_path / "a.sqlite")
-    second = from_protocol(PROGRAM, lm, journal=tmp_path / "b.sqlite")
-    assert (first.score("1").score, second.score("2").score) == (1.0, 2.0)
-    first.close()
-    first.close()
-    assert lm.memory is None
-    assert second.score("3").score == 3.0  # with its own journal now
-    assert lm.memory is not None
-    second.close()
-    assert first.score("4").score == 4.0
-    first.close()
-
-
-def test_a_journal_that_the_caller_gave_the_model_stays_the_callers(tmp_path: Path) -> None:
-    lm = judging(int)
-    with Journal(tmp_path / "mine.sqlite") as journal:
-        lm.memory = journal
-        with from_protocol(PROGRAM, lm, journal=tmp_path / "other.sqlite") as evaluator:
-            evaluator.score("1")
-        assert lm.memory is journal
-        assert len(journal) == 1
-    assert not (tmp_path / "other.sqlite").exists()
-
-
 # --- what may be scored ----------------------------------------------------------------------------------------------
 
 
