@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,6 +35,7 @@ class Critic:
     """An evaluator whose scores are a function of the response."""
 
     signature = "scripted"
+    remembering = staticmethod(nullcontext)
 
     def __init__(
         self, rate: Callable[[str], dict[str, float] | None], definitions: dict[str, str] | None = None
