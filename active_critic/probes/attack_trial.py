@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -271,7 +272,7 @@ def attack_trial(
         documents=len({group_of(text) for text in texts}),
         unscored=sum(verdict.score is None for verdict in before),
         not_asked=sum(budget_spent(verdict.unscored or "") for verdict in before),
-        spent=first_spent(v.unscored or "" for row in ([*before], *after) for v in row if v is not None),
+        spent=first_spent(verdict.unscored or "" for verdict in chain(before, *after) if verdict is not None),
         spread=pairs.spread,
         threshold=least,
         seed=seed,
