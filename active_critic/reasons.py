@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 _VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d,.]*")
+_SPENT = re.compile(r"(?:^|: )the budget of (?:[$][\d.]+|[\d,.]+ \w+) is spent\b")
 
 
 def kind_of(reason: str) -> str:
@@ -21,3 +22,14 @@ def counted(reasons: Iterable[str]) -> dict[str, int]:
         named = first.setdefault(kind_of(reason), reason)
         counts[named] = counts.get(named, 0) + 1
     return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
+
+
+def budget_spent(reason: str) -> bool:
+    """Whether a text was not asked for because a budget was spent (see ``BudgetSpent``), and nothing was wrong."""
+    said, _, _ = reason.partition(" (it was: ")  # a reply may say anything
+    return _SPENT.search(said) is not None
+
+
+def first_spent(reasons: Iterable[str]) -> str | None:
+    """The first reason that says so, or None."""
+    return next(filter(budget_spent, reasons), None)

@@ -25,6 +25,7 @@ from active_critic.evaluators.surface import FEATURES, WITHIN, figures_of
 from active_critic.examples import example_key, group_of, text_key
 from active_critic.fields import checked
 from active_critic.protocols import Protocol
+from active_critic.reasons import first_spent
 from active_critic.records import Example, Verdict
 
 MOST = 2_000
@@ -229,7 +230,7 @@ class Pool:
         without = {"labelled already": self.labelled, "repeat the text of another row": self.repeated}
         without |= {"not drawn": self.not_drawn, **{f"unscored ({why})": c for why, c in unscored.most_common(3)}}
         why = ", ".join(f"{count} {what}" for what, count in without.items() if count)
-        if spent := next((reason for reason in unscored if "the budget of " in reason), None):
+        if spent := first_spent(unscored):
             raise BudgetSpent(f"{self.n} texts are asked for, and {there} of {self.rows} could be scored: {spent}")
         raise DataError(
             f"{self.n} texts are asked for, and {there} of {self.rows} can be suggested{f': {why}' if why else ''}; "

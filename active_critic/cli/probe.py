@@ -30,6 +30,9 @@ class _Found(Protocol):
     @property
     def unscored(self) -> int: ...
 
+    @property
+    def spent(self) -> str | None: ...
+
     def to_dict(self) -> dict[str, Any]: ...
 
     def rows(self) -> list[dict[str, Any]]: ...
@@ -146,7 +149,7 @@ def probe(
             for row in found.rows():
                 table.write(row)
     _show(found.words)
-    if found.unscored:
+    if found.unscored or found.spent:
         raise typer.Exit(common.UNSCORED)
 
 

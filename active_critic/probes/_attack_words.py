@@ -71,13 +71,20 @@ def _sentences(trial: AttackTrial) -> list[str]:
         meaning,
         size,
     ]
-    if trial.unscored:
-        said.append(f"{trial.unscored:,} of {trial.texts:,} texts could not be scored as they are, and do not count.")
+    if unscored := trial.unscored - trial.not_asked:
+        said.append(f"{unscored:,} of {trial.texts:,} texts could not be scored as they are, and do not count.")
     if failures := sum(lift.failures for lift in together):
         said.append(
             f"{failures:,} attacked texts were left unscored (failed). They gain nothing and do not count in "
             "the lift; whoever has to score them has to read them."
         )
+    if trial.spent is not None:
+        left = {
+            f"{trial.not_asked:,} of {trial.texts:,} texts as they are, and the attacks on them": trial.not_asked,
+            f"{(attacked := sum(lift.not_asked for lift in together)):,} attacked texts": attacked,
+        }
+        which = "; ".join(what for what, count in left.items() if count)
+        said.append(f"Not asked for, and counted nowhere: {which}. The reason: {trial.spent}.")
     if all(lift.mean is None for lift in together):
         return [*said, "No attacked text was scored, so nothing can be said about what attacks gain."]
     if all(lift.interval is None for lift in together):

@@ -41,6 +41,9 @@ def _setting(found: Behaviour) -> list[str]:
     failed = [f"{one.name} ({one.unscored})" for one in found.treated if one.unscored]
     if failed:
         lines.append(f"Perturbed texts left unscored, which count nowhere: {_few(failed)}.")
+    left = [f"{one.name} ({one.not_asked})" for one in found.treated if one.not_asked]
+    if left:
+        lines.append(f"Perturbed texts not asked for, which count nowhere: {_few(left)}. The reason: {found.spent}.")
     return lines
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from active_critic.evaluators.base import Evaluator, Progress
 from active_critic.examples import group_of
 from active_critic.probes._texts import to_probe
 from active_critic.probes.attacks import KINDS, Attack, Attacker, Kind, attacks_named
+from active_critic.reasons import budget_spent, counted, first_spent
 from active_critic.records import Example, Scale, Verdict
 
 SUCCESS = 0.1
@@ -37,6 +39,7 @@ class Lift:
         n: Texts that were scored both ways; only they count above.
         failures: Texts that were scored as they were, and unscored under attack: the grader failed, and nobody gained.
         skipped: Texts to which the attack does not apply.
+        not_asked: Texts that were scored as they were, and not asked for under attack, for a budget was spent.
     """
 
     mean: float | None
@@ -49,6 +52,7 @@ class Lift:
     n: int
     failures: int
     skipped: int
+    not_asked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,8 @@ class AttackTrial:
         texts: Texts that were attacked.
         documents: Documents that they belong to.
         unscored: Texts that were left unscored as they are; they count in nothing.
+        not_asked: Those of them that were not asked for, for a budget was spent.
+        spent: What was said of that budget; None where it left no text unscored, attacked or as it is.
         spread: Standard deviation of the scores of the texts as they are, in points of the scale; None where fewer than
             two were scored, or all alike.
         threshold: Gain from which an attack succeeded, in points of the scale.
@@ -120,6 +126,8 @@ class AttackTrial:
     texts: int
     documents: int
     unscored: int
+    not_asked: int
+    spent: str | None
     spread: float | None
     threshold: float
     seed: int
@@ -172,6 +180,7 @@ class AttackTrial:
                     "n": lift.n,
                     "failures": lift.failures,
                     "skipped": lift.skipped,
+                    "not_asked": lift.not_asked,
                 }
             )
         return rows
@@ -262,6 +271,8 @@ def attack_trial(
         texts=len(texts),
         documents=len({group_of(text) for text in texts}),
         unscored=sum(verdict.score is None for verdict in before),
+        not_asked=sum(budget_spent(verdict.unscored or "") for verdict in before),
+        spent=first_spent(v.unscored or "" for v in chain(before, *after) if v is not None),
         spread=pairs.spread,
         threshold=least,
         seed=seed,
@@ -285,12 +296,12 @@ def _attacked(text: Example, attack: Attack, attacker: Attacker) -> Example | No
 
 
 def _reasons(before: Sequence[Verdict], after: Sequence[Verdict | None]) -> tuple[tuple[str, int], ...]:
-    counts: dict[str, int] = {}
-    for was, verdict in zip(before, after, strict=True):
-        if was.score is not None and verdict is not None and verdict.unscored is not None:
-            reason = verdict.unscored.partition(" (it was: ")[0]  # without the reply: each is another
-            counts[reason] = counts.get(reason, 0) + 1
-    return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+    reasons = [
+        verdict.unscored.partition(" (it was: ")[0]  # without the reply: each is another
+        for was, verdict in zip(before, after, strict=True)
+        if was.score is not None and verdict is not None and verdict.unscored is not None
+    ]
+    return tuple(sorted(counted(reasons).items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _spread(scores: Sequence[float]) -> float | None:
@@ -332,7 +343,7 @@ class _Pairs:
     def lift(self, after: Sequence[Sequence[Verdict | None]], columns: Sequence[int]) -> Lift:
         """What was gained, from the verdicts on each text under the attacks in these columns; None: not applicable."""
         gains: list[tuple[str, float, float]] = []
-        failures = skipped = 0
+        failures = skipped = not_asked = 0
         for document, was, verdicts in zip(self.documents, self.before, after, strict=True):
             if was.score is None:
                 continue
@@ -340,11 +351,12 @@ class _Pairs:
                 if verdict is None:
                     skipped += 1
                 elif verdict.score is None:
-                    failures += 1
+                    refused = budget_spent(verdict.unscored or "")
+                    not_asked, failures = not_asked + refused, failures + (not refused)
                 else:
                     gains.append((document, was.score, verdict.score))
         if not gains:
-            return Lift(None, None, None, None, None, None, None, 0, failures, skipped)
+            return Lift(None, None, None, None, None, None, None, 0, failures, skipped, not_asked)
         # Numbered by name, so that the order of rows does not change what is drawn for which document.
         number = {name: i for i, name in enumerate(sorted({document for document, _, _ in gains}))}
         sums: Floats = np.zeros((len(number), 3))
@@ -371,4 +383,5 @@ class _Pairs:
             n=len(gains),
             failures=failures,
             skipped=skipped,
+            not_asked=not_asked,
         )

@@ -23,6 +23,7 @@ from active_critic.probes._telling import told
 from active_critic.probes._texts import to_probe
 from active_critic.probes.aspects import ASPECTS, OVERALL, Expected, Matched, match_aspect
 from active_critic.probes.perturbations import PERTURBATIONS, By, named, perturb
+from active_critic.reasons import budget_spent, counted, first_spent
 from active_critic.records import Example, Verdict
 
 TOLERANCE = 0.05
@@ -45,13 +46,15 @@ class Treated:
         applied: Perturbed texts, of those whose original was scored.
         refused: Why the others could not be perturbed, with how often.
         unscored: Perturbed texts that were left unscored; they count nowhere else.
-        reasons: Why, with how often.
+        not_asked: Perturbed texts that were not asked for, for a budget was spent; they count nowhere else, either.
+        reasons: Why, of both, with how often.
     """
 
     name: str
     applied: int
     refused: Mapping[str, int]
     unscored: int
+    not_asked: int
     reasons: Mapping[str, int]
 
 
@@ -131,6 +134,13 @@ class Behaviour:
         return self.examples - self.scored
 
     @property
+    def spent(self) -> str | None:
+        """What was said of a budget that left texts unscored, as they were or perturbed; None where none did."""
+        return first_spent(
+            reason for reasons in (self.reasons, *(one.reasons for one in self.treated)) for reason in reasons
+        )
+
+    @property
     def words(self) -> list[str]:
         """The findings, one a line: what it is sensitive to, blind to, and confuses."""
         return told(self)
@@ -168,6 +178,7 @@ class Behaviour:
                 "documents": one.documents,
                 "applied": treated[one.perturbation].applied,
                 "unscored": treated[one.perturbation].unscored,
+                "not_asked": treated[one.perturbation].not_asked,
             }
             for one in self.changes
         ]
@@ -259,7 +270,7 @@ def examine(
         examples=len(examples),
         scored=len(kept),
         documents=len(set(group.tolist())),
-        reasons=Counter(v.unscored or "" for v in originals if v.score is None),
+        reasons=counted(v.unscored or "" for v in originals if v.score is None),
         treated=tuple(_treated(name, after[name], refused[name]) for name in names),
         matched=matched,
         changes=measured.changes(names),
@@ -277,8 +288,10 @@ def _at(verdicts: Sequence[Verdict], place: int | None) -> Verdict | None:
 
 
 def _treated(name: str, after: Sequence[Verdict | None], refused: Counter[str]) -> Treated:
-    failed = Counter(v.unscored or "" for v in after if v is not None and v.score is None)
-    return Treated(name, sum(v is not None for v in after), dict(refused), failed.total(), dict(failed))
+    reasons = [v.unscored or "" for v in after if v is not None and v.score is None]
+    not_asked = sum(map(budget_spent, reasons))
+    applied = sum(v is not None for v in after)
+    return Treated(name, applied, dict(refused), len(reasons) - not_asked, not_asked, counted(reasons))
 
 
 def _matched(verdicts: Sequence[Verdict], criteria: Sequence[Any], given: Mapping[str, str]) -> tuple[Matched, ...]:

@@ -98,6 +98,16 @@ def test_a_budget_holds(run, program, items) -> None:
     )
     assert done.code == 7, done.err
     assert json.loads(Path("p.json").read_text())["usage"]["calls"] == 6
+    assert "the budget of 6 calls is spent" in done.out
+    assert "failed)" not in done.out
+
+
+def test_attacks_that_a_budget_left_are_7_though_all_texts_were_scored_as_they_are(run, program, items) -> None:
+    command = ("probe", program, items, "--attacks", "--families", "flattery", "--journal", "j")
+    assert run("score", program, items, "-o", "v.jsonl", "--no-explain", "--journal", "j").code == 0
+    done = run(*command, "--budget", "2 calls")
+    assert done.code == 7, done.err
+    assert "Not asked for, and counted nowhere: 4 attacked texts. The reason: the budget of 2 calls" in done.out
 
 
 def test_limit_and_seed(run, program, items) -> None:
@@ -184,6 +194,7 @@ def test_nothing_drives_the_terminal(run, program, items) -> None:
 class Found:
     words: list[str]
     unscored: int = 0
+    spent: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return {"blind": ["tone"]}

@@ -8,8 +8,9 @@ import pytest
 from active_critic.errors import ContextOverflow, DataError, FitError
 from active_critic.evaluators import Surface, ZeroShot, from_protocol
 from active_critic.evaluators.base import Evaluator
-from active_critic.lm import Turn
+from active_critic.lm import Budget, Turn
 from active_critic.lm.filling import form_filling_lm
+from active_critic.meta_evaluation.metering import ForNow
 from active_critic.probes.attack_trial import AttackTrial, attack_trial
 from active_critic.probes.attacks import ATTACKS
 from active_critic.protocols import CriticProtocol, Demo, Provenance, Reading
@@ -169,6 +170,30 @@ def test_what_is_left_unscored_is_counted_apart_and_is_no_number() -> None:
     assert any("1 of 10 texts could not be scored" in line for line in found.words)
 
 
+@pytest.mark.parametrize(("paid_before", "texts_left", "attacked_left"), [(True, 0, 5), (False, 2, 1)])
+def test_what_a_budget_left_is_no_failure_of_the_grader(paid_before, texts_left, attacked_left) -> None:
+    lm = form_filling_lm(fooled_by_flattery)
+    evaluator = from_protocol(PROGRAM, lm, journal=None)
+    each = [Example(f"Text {i}.", f"Source {i}.", group=f"d{i}", row=i + 1) for i in range(10)]
+    with lm.remembering(ForNow()):
+        if paid_before:
+            list(evaluator.score_many(each, explain=False))
+        lm.budget = Budget(calls=5 if paid_before else 15)
+        found = attack_trial(evaluator, each, families=["flattery"])
+    lift = lift_of(found, "flattery")
+    assert (found.unscored, found.not_asked, lift.failures, lift.not_asked) == (texts_left,) * 2 + (0, attacked_left)
+    assert lift.n == 10 - texts_left - attacked_left
+    assert sum(times for _, times in found.families[0].reasons) == attacked_left
+    spent = f"the budget of {5 if paid_before else 15} calls is spent"
+    assert (found.spent or "").startswith(spent)
+    (left,) = [line for line in found.words if line.startswith("Not asked for")]
+    assert f"{attacked_left} attacked texts" in left
+    assert ("2 of 10 texts as they are" in left) == (texts_left == 2)
+    assert spent in left
+    assert "could not be scored" not in " ".join(found.words)
+    assert "left unscored (failed)" not in " ".join(found.words)
+
+
 def test_nothing_scored_is_nothing_known() -> None:
     def before(turns: list[Turn]) -> str | None:
         return "on and on" if "discernment" in "".join(text for _, text in turns) else None
@@ -229,7 +254,7 @@ def test_every_family_goes_through_and_is_reported() -> None:
     document = json.loads(json.dumps(found.to_dict()))
     assert document == found.to_dict()
     assert document["scale"] == "0..10"
-    assert {len(row) for row in found.rows()} == {14}
+    assert {len(row) for row in found.rows()} == {15}
     flattery = next(part for part in document["families"] if part["name"] == "flattery")
     assert flattery["lift"]["percent"] == pytest.approx(50.0)
     assert flattery["lift"]["percent_interval"] == pytest.approx([50.0, 50.0])

@@ -154,6 +154,27 @@ def test_unscored_texts_are_counted_apart_and_change_nothing() -> None:
     assert "left out: the endpoint refused (1)" in line(found, "Not scored as they were")
 
 
+def test_what_a_budget_left_is_counted_apart_from_what_could_not_be_scored() -> None:
+    worse = [perturb(example.response, SOURCE, "sentence-deletion").text for example in GOOD[1:4]]
+    reasons = {worse[0]: "the endpoint refused"}
+    reasons |= {text: f"the budget of 9,000 tokens is spent ({i} are used)" for i, text in enumerate(worse[1:])}
+
+    class Left(Critic):
+        def score_many(self, items, *, explain, progress=None):
+            for item in items:
+                why = reasons.get(item.response)
+                yield Verdict(score=3.0) if why is None else Verdict(unscored=why)
+
+    found = examine(Left(lambda _: None), GOOD, perturbations=["sentence-deletion"])  # type: ignore[arg-type]
+    [treated] = found.treated
+    assert (treated.unscored, treated.not_asked, len(treated.reasons)) == (1, 2, 2)
+    assert (found.rows()[0]["unscored"], found.rows()[0]["not_asked"]) == (1, 2)
+    assert "sentence-deletion (1)" in line(found, "Perturbed texts left unscored")
+    said = line(found, "Perturbed texts not asked for")
+    assert "sentence-deletion (2). The reason: the budget of 9,000 tokens is spent" in said
+    assert found.spent == "the budget of 9,000 tokens is spent (0 are used)"
+
+
 def test_what_does_not_apply_is_said_with_reasons() -> None:
     texts = [Example("Yes.", f"question {i}") for i in range(3)]
     found = probe(lambda r: {"overall": 3.0}, texts, perturbations=["sentence-deletion"])
