@@ -55,6 +55,7 @@ class Tally:
         self._sum = 0.0
         self._read_from: dict[str, int] = {}
         self._reasons: dict[str, dict[str, Any]] = {}
+        self._again: dict[str, dict[str, Any]] = {}
         self._demos = protocol.shown
         self._column = fields.get("score", "score")
         self._random = Random(0)  # noqa: S311
@@ -68,7 +69,7 @@ class Tally:
         """Count one more."""
         self.items += 1
         if verdict.score is None:
-            self._unscored(entry.row, verdict.unscored or "")
+            _count(self._reasons, entry.row, verdict.unscored or "", "other reasons, see the column `unscored`")
         else:
             self.scored += 1
             self._sum += verdict.score
@@ -77,20 +78,17 @@ class Tally:
         if not isinstance(entry, BadRow):
             self._compare(entry, verdict.score)
 
-    def repeated(self, scores: Sequence[float | None]) -> float | None:
-        """Count the scores of an item that was scored several times; their standard deviation, or None."""
+    def repeated(self, entry: Example | BadRow, verdicts: Sequence[Verdict]) -> float | None:
+        """Count the verdicts on an item that was scored several times; the standard deviation of scores, or None."""
+        if any(verdict.score is not None for verdict in verdicts):
+            for reason in (again.unscored for again in verdicts[1:]):  # the first one is counted as every item's is
+                if reason is not None:
+                    _count(self._again, entry.row, reason, "other reasons")
         if self._movement is None:
             from active_critic.reliability import Movement
 
             self._movement = Movement()
-        return self._movement.add(scores)
-
-    def _unscored(self, row: int, reason: str) -> None:
-        kind = kind_of(reason)
-        if kind not in self._reasons and len(self._reasons) >= MOST_REASONS:
-            kind = reason = "other reasons, see the column `unscored`"
-        entry = self._reasons.setdefault(kind, {"reason": reason, "count": 0, "row": row})
-        entry["count"] += 1
+        return self._movement.add([verdict.score for verdict in verdicts])
 
     def _compare(self, example: Example, score: float | None) -> None:
         if example.score is None:
@@ -111,13 +109,21 @@ class Tally:
             "items": self.items,
             "scored": self.scored,
             "unscored": self.items - self.scored,
-            "reasons": sorted(self._reasons.values(), key=lambda entry: (-entry["count"], entry["row"])),
+            "reasons": _listed(self._reasons),
             "mean_score": self._sum / self.scored if self.scored else None,
             "scale": str(self.protocol.scale),
             "read_from": dict(self._read_from),
             "agreement": self._agreement(),
-            "repeats": self._movement.to_dict() if self._movement else None,
+            "repeats": self._repeats(),
         }
+
+    def _repeats(self) -> dict[str, Any] | None:
+        if self._movement is None:
+            return None
+        found = self._movement.to_dict()
+        reasons = _listed(self._again)
+        said = [f"Left unscored when asked again, {one['count']:,} times: {one['reason']}." for one in reasons]
+        return {**found, "reasons": reasons, "words": [*found["words"], *said]}
 
     def _agreement(self) -> dict[str, Any] | None:
         drawn = next((some for some in (self._new, self._related, self._known) if some.count), None)
@@ -169,3 +175,17 @@ class Tally:
             "fitted_documents_left_out": self._related.count if drawn is self._new else 0,
             "words": words,
         }
+
+
+def _count(reasons: dict[str, dict[str, Any]], row: int, reason: str, others: str) -> None:
+    """Count a reason among these by its kind; of each kind the first is kept; too many are ``others``."""
+    kind = kind_of(reason)
+    if kind not in reasons and len(reasons) >= MOST_REASONS:
+        kind = reason = others
+    entry = reasons.setdefault(kind, {"reason": reason, "count": 0, "row": row})
+    entry["count"] += 1
+
+
+def _listed(reasons: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """The most frequent first, of equals the one of the earliest row."""
+    return sorted(reasons.values(), key=lambda entry: (-entry["count"], entry["row"]))

@@ -192,7 +192,7 @@ def _score_all(
             entry = pending.popleft()
             columns = verdict.to_dict()
             if again.times > 1:
-                columns["repeat_sd"] = tally.repeated([verdict.score, *(other.score for other in others)])
+                columns["repeat_sd"] = tally.repeated(entry, [verdict, *others])
             record = merge_record({**fill, **entry.record}, columns)
             for sink in sinks:
                 sink.put(entry, verdict, record)

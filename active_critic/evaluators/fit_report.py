@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from active_critic.bootstrap import ALPHA, cautions
@@ -20,6 +20,8 @@ from active_critic.stats import Agreement, Difference, agreement, holm, paired_d
 
 FOLDS = 4
 RESAMPLES = 1000
+LEAST = 5
+"""With fewer examples scored, no figure is given: of two, every correlation is 1 or -1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +34,13 @@ class FitReport:
     Attributes:
         critic, zero_shot, surface: Out-of-fold agreement of the fitted critic, of zero-shot on the same model, and of
             a ridge regression on surface features; all on the same examples. None when there are too few documents to
-            hold any out.
+            hold any out; without coefficients where fewer than ``LEAST`` could be scored.
         over_zero_shot, over_surface: Difference of the critic's mean of three coefficients to each, with interval and
             p; or None.
         examples: Training examples.
         held_out: Examples that could be held out; one that is a demonstration of its fold's winner is not counted.
+        uncombined: Those of them without a score because readings could not be combined on the other folds: too few
+            examples there have all of them.
         usage: Calls, tokens and seconds by stage, and in all.
         notes: Warnings about the data and the fit.
         candidates: Every candidate of the search, best first.
@@ -57,12 +61,16 @@ class FitReport:
     candidates: tuple[dict[str, Any], ...]
     seed: int
     missed: tuple[tuple[str, float], ...] = ()
+    uncombined: int = 0
 
     @property
     def words(self) -> tuple[str, ...]:
         """What the figures say, in plain sentences, favourable or not."""
-        if self.critic is None or self.critic.n < 2:
+        if self.critic is None:
             return ("There are too few documents, or scored examples, to say how well this critic agrees.",)
+        if self.critic.n < LEAST:
+            few = f"Only {self.critic.n} of {self.critic.total} held-out examples have a score"
+            return (f"{few}: too few to say how well this critic agrees.", *self._unscored())
         if self.critic.mean is None:
             return (
                 "On held-out folds the critic, or the people, gave everything the same score: no agreement to see.",
@@ -86,11 +94,24 @@ class FitReport:
                 said.append(f"It beats {name} ({figures}).")
             else:
                 said.append(f"It is ahead of {name} ({figures}), but not by more than chance could explain.")
-        if self.critic.coverage < 1:
-            said.append(f"{self.critic.total - self.critic.n} of {self.critic.total} examples could not be scored.")
+        said += self._unscored()
         ps = sum(one is not None and one.p is not None for one in rivals.values())
         said += [f"{one[0].upper()}{one[1:]}." for one in cautions(self.critic.groups, ps, self.critic.resamples)]
         return tuple(said)
+
+    def _unscored(self) -> list[str]:
+        """Why held-out examples have no score."""
+        if self.critic is None:
+            return []
+        total, said = self.critic.total, []
+        if self.uncombined:
+            said.append(
+                f"{self.uncombined} of {total} examples have no score here: outside their fold, too few have all "
+                "readings to combine these."
+            )
+        if others := total - self.critic.n - self.uncombined:
+            said.append(f"{others} of {total} examples could not be scored.")
+        return said
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain JSON values."""
@@ -103,6 +124,7 @@ class FitReport:
             "over_surface": self.over_surface.to_dict() if self.over_surface else None,
             "examples": self.examples,
             "held_out": self.held_out,
+            "uncombined": self.uncombined,
             "usage": {stage: usage.to_dict() for stage, usage in self.usage.items()},
             "notes": list(self.notes),
             "candidates": list(self.candidates),
@@ -122,11 +144,13 @@ class OutOfFold(NamedTuple):
         kept: The examples that the agreement is measured on: those that are no demonstration of their fold's winner,
             which people's scores had a part in writing.
         folds: The examples of each fold.
+        uncombined: How many of ``kept`` are unscored because readings could not be combined without their fold.
     """
 
     predictions: list[float | None]
     kept: list[int]
     folds: list[list[int]]
+    uncombined: int = 0
 
 
 def held_out_predictions(search: Search, settings: DemoSearch, combine: Predict | None = None) -> OutOfFold:
@@ -139,6 +163,7 @@ def held_out_predictions(search: Search, settings: DemoSearch, combine: Predict 
     parts = folds(search.examples, FOLDS, settings.seed)
     predictions: list[float | None] = [None] * len(search.examples)
     kept: list[int] = []
+    uncombined = 0
     for part in parts:
         rest = [i for other in parts if other is not part for i in other]
         try:
@@ -147,18 +172,19 @@ def held_out_predictions(search: Search, settings: DemoSearch, combine: Predict 
             kept += part  # nothing chosen here could score enough: these stay unscored, and show in the coverage
             continue
         search.score(winner, part)
+        own = search.own(winner)
         scores = {i: search.verdicts[winner, i].score for i in part}
         if combine is not None:
             try:
                 combined = combine(winner, rest, part)
             except FitError:
                 combined = {}  # too few others to combine on: unscored, as above
+                uncombined += sum(i not in own for i in part)
             scores = {i: combined.get(i) for i in part}
         for i, score in scores.items():
             predictions[i] = score
-        own = search.own(winner)
         kept += [i for i in part if i not in own]
-    return OutOfFold(predictions, sorted(kept), parts)
+    return OutOfFold(predictions, sorted(kept), parts, uncombined)
 
 
 def make_report(
@@ -183,10 +209,11 @@ def make_report(
     figures: list[Agreement | None] = [None, None, None]
     differences: list[Difference | None] = [None, None]
     kept: list[int] = []
+    uncombined = 0
     missed: list[tuple[str, float]] = []
     if len(set(groups)) >= 2:
         held_out = held_out_predictions(search, settings, combine)
-        kept = held_out.kept
+        kept, uncombined = held_out.kept, held_out.uncombined
         plain = Search(
             Scorer(zero_shot_protocol(model, search.student.protocol.scale, search.student.protocol.reading), model),
             [],
@@ -216,6 +243,8 @@ def make_report(
                 paired_difference(of(held_out.predictions), of(values), human, where, resamples=RESAMPLES, seed=seed)
                 for values in (zero, floor)
             ]
+            figures = [found and _counts_only(found) for found in figures]
+            differences = [d if d and d.n >= LEAST else None for d in differences]
     spent = {**usage, "held-out figures": model.usage - before}
     spent["total"] = sum(spent.values(), Usage())
     return FitReport(
@@ -231,4 +260,12 @@ def make_report(
         candidates=tuple(candidates),
         seed=seed,
         missed=tuple(missed),
+        uncombined=uncombined,
     )
+
+
+def _counts_only(found: Agreement) -> Agreement:
+    """The same without coefficients where they would say nothing."""
+    names = ("pearson", "spearman", "kendall", "mean")
+    none = dict.fromkeys([*names, *(f"{name}_interval" for name in names)])
+    return found if found.n >= LEAST else replace(found, **none)  # type: ignore[arg-type]

@@ -158,6 +158,22 @@ def test_repeats_say_how_much_scores_move_and_the_first_stays_the_score(run, pro
     assert records("again.jsonl") == records("three.jsonl")
 
 
+def test_repeats_that_a_budget_left_are_said_to_be_left_by_it(run, program, tmp_path) -> None:
+    items = write(tmp_path / "items.jsonl", [*rows(6), {**rows(7)[6], "response": " "}])
+    options = ["-o", "s.jsonl", "--repeat", 3, "--no-explain", "--budget", "12 calls", "--journal", "none"]
+    done = run("score", program, items, *options, "--json")
+    assert (done.document["scored"], done.code) == (6, 7)
+    assert [one["row"] for one in done.document["reasons"]] == [7], "the text that is empty is none of these"
+    (left,) = done.document["repeats"]["reasons"]
+    assert (left["count"], done.document["repeats"]["partly_scored"]) == (12, 6)
+    assert left["reason"].startswith("the budget of 12 calls is spent")
+    assert done.document["repeats"]["words"][-1].startswith(
+        "Left unscored when asked again, 12 times: the budget of 12"
+    )
+    shown = run("score", program, items, *options)
+    assert "12 times: the budget of 12 calls is spent" in " ".join(shown.err.split())
+
+
 def test_a_model_that_answers_the_same_does_not_move(run, program, examples) -> None:
     done = run("score", program, examples, "-o", "s.csv", "--repeat", 2, "--no-explain")
     assert done.code == 0, done.err

@@ -1,20 +1,27 @@
 from __future__ import annotations
 
+import io
 import json
 import random
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from rich.console import Console
 from simulated import simulated_lm
 
 from active_critic import stats
 from active_critic.demo_search import DemoSearch, Search
+from active_critic.errors import FitError
+from active_critic.evaluators import ActiveCritic
 from active_critic.evaluators.fit_report import FOLDS, RESAMPLES, FitReport, held_out_predictions, make_report
 from active_critic.evaluators.surface import out_of_fold
 from active_critic.examples import folds, group_of
 from active_critic.lm import Turn, scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Criterion, Example, Scale, Usage, Verdict
+from active_critic.report import fit_report
 from active_critic.scoring import Scorer
 from active_critic.stats import Agreement, Difference
 
@@ -69,7 +76,7 @@ def fill(search: Search, scores: dict[tuple[int, int], float | None] | None = No
 def test_predictions_come_from_the_candidate_that_wins_without_their_fold(per_group: int) -> None:
     search, settings = searching(examples(24, per_group))
     fill(search)
-    predictions, kept, parts = held_out_predictions(search, settings)
+    predictions, kept, parts, _ = held_out_predictions(search, settings)
     assert parts == parts_of(search)
     winners = set()
     for part in parts:
@@ -97,7 +104,7 @@ def test_what_a_candidate_does_on_a_fold_does_not_make_it_win_there() -> None:
         if i in part:
             scores[2, i] = human
     fill(search, scores)
-    predictions, kept, _ = held_out_predictions(search, settings)
+    predictions, kept, *_ = held_out_predictions(search, settings)
     for i in part:
         if i in kept:
             assert predictions[i] == 100 - search.human[i]
@@ -122,7 +129,7 @@ def test_a_winner_is_looked_for_in_the_other_folds_only(race: bool, monkeypatch:
 
     monkeypatch.setattr(Search, "run", spied_run)
     monkeypatch.setattr(Search, "q", spied_q)
-    _, _, parts = held_out_predictions(search, settings)
+    parts = held_out_predictions(search, settings).folds
     assert allowed == [set(range(80)) - set(part) for part in parts]
     assert len(looked) > 20
 
@@ -131,7 +138,7 @@ def test_demonstrations_of_a_folds_winner_are_not_held_out() -> None:
     search, settings = searching(examples(24))
     scores = {(1, i): human for i, human in enumerate(search.human)}
     fill(search, dict(scores))
-    predictions, kept, _ = held_out_predictions(search, settings)
+    predictions, kept, *_ = held_out_predictions(search, settings)
     own = search.own(1)
     assert len(own) == 2
     assert kept == [i for i in range(24) if i not in own]
@@ -144,7 +151,7 @@ def test_a_fold_for_which_nothing_can_be_chosen_stays_unscored_and_counts() -> N
     # Everybody scores this fold well and too little of the rest.
     lost = {(c, i): None for c in range(5) for i in range(24) if i not in part and i % 2}
     fill(search, dict(lost))
-    predictions, kept, _ = held_out_predictions(search, settings)
+    predictions, kept, *_ = held_out_predictions(search, settings)
     assert set(part) <= set(kept)
     assert all(predictions[i] is None for i in part)
 
@@ -313,3 +320,41 @@ def test_what_could_not_be_scored_is_said() -> None:
 def test_when_nothing_can_be_said_that_is_said(critic: Agreement | None, reason: str) -> None:
     (said,) = words(critic, difference(0.2, (0.1, 0.3)), None)
     assert reason in said
+
+
+def test_two_held_out_scores_make_no_figure_and_why_the_others_have_none_is_said() -> None:
+    data = [replace(e, group="one" if i < 10 else f"other {i}") for i, e in enumerate(examples(12))]
+    critic = ActiveCritic(
+        simulated_lm(), mode="coarse", candidates=2, demos=1, max_batches=1, use_surface="always", journal=None
+    ).fit(data, scale="0..100")
+    report = critic.report_
+    assert report is not None
+    assert report.critic is not None
+    assert (report.critic.n, report.critic.total, report.uncombined) == (2, 12, 10)
+    assert report.critic.mean is report.critic.pearson is report.over_zero_shot is report.over_surface is None
+    assert report.words == (
+        "Only 2 of 12 held-out examples have a score: too few to say how well this critic agrees.",
+        "10 of 12 examples have no score here: outside their fold, too few have all readings to combine these.",
+    )
+    shown = Console(file=io.StringIO(), width=100)
+    shown.print(fit_report(report.to_dict()))
+    table = shown.file.getvalue()  # type: ignore[attr-defined]
+    assert "1.00" not in table
+    assert "not defined" in table
+
+
+def test_what_could_not_be_combined_is_told_from_what_could_not_be_scored() -> None:
+    search, settings = searching(examples(24))
+    part = parts_of(search)[0]
+    fill(search, {(c, part[-1]): None for c in range(5)})
+
+    def combine(winner: int, rest: Sequence[int], fold: Sequence[int]) -> dict[int, float]:
+        if fold == parts_of(search)[1]:
+            raise FitError("too few")
+        return {i: score for i in fold if (score := search.verdicts[winner, i].score) is not None}
+
+    found = held_out_predictions(search, settings, combine)
+    own = [i for i in parts_of(search)[1] if i in found.kept]
+    assert found.uncombined == len(own) > 0
+    assert all(found.predictions[i] is None for i in own)
+    assert found.predictions[part[-1]] is None
