@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from active_critic.errors import (
         ActiveCriticError,
         ActiveCriticWarning,
+        BudgetSpent,
         DataError,
         FitError,
         JournalError,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     )
     from active_critic.examples import Examples, split
     from active_critic.journal import Journal
-    from active_critic.lm import LanguageModel, open_lm
+    from active_critic.lm import Budget, LanguageModel, open_lm
     from active_critic.meta_evaluation import Comparison, Curve, compare, curve
     from active_critic.protocols import CriticProtocol, Protocol
     from active_critic.records import Criterion, CriterionVerdict, Example, Scale, Usage, Verdict
@@ -50,6 +51,8 @@ _HOMES = {
     "ActiveCriticError": "errors",
     "ActiveCriticWarning": "errors",
     "AutoCalibrate": "evaluators",
+    "Budget": "lm",
+    "BudgetSpent": "errors",
     "Comparison": "meta_evaluation",
     "Criterion": "records",
     "CriterionVerdict": "records",
@@ -97,6 +100,8 @@ __all__ = [
     "ActiveCriticError",
     "ActiveCriticWarning",
     "AutoCalibrate",
+    "Budget",
+    "BudgetSpent",
     "Comparison",
     "Criterion",
     "CriterionVerdict",

@@ -24,6 +24,7 @@ from active_critic.evaluators.given import examples_of
 from active_critic.evaluators.surface import FEATURES, WITHIN, figures_of
 from active_critic.examples import example_key, group_of, text_key
 from active_critic.fields import checked
+from active_critic.lm.spending import Amounts, as_budget
 from active_critic.protocols import Protocol
 from active_critic.reasons import first_spent
 from active_critic.records import Example, Verdict
@@ -88,6 +89,7 @@ def suggest(
     labelled_fields: Mapping[str, str] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
+    budget: Amounts | None = None,
 ) -> list[Suggestion]:
     """The texts of a pool that people should score next, in the order in which they should.
 
@@ -101,12 +103,15 @@ def suggest(
         labelled_fields: The same for what is labelled. Default: ``fields``.
         seed: Of the order among equals, and of what is drawn from a pool of more than ``MOST``.
         progress: See :data:`active_critic.evaluators.base.Progress`.
+        budget: What may be spent at most, such as ``"500 calls"``, ``["200k tokens", "2 USD"]`` or a
+            :class:`active_critic.Budget`, within what the model may spend at all. None: no further limit.
 
     Raises:
-        DataError: There are fewer than ``n`` different texts that are not labelled yet and can be scored; or nothing
-            that is given as labelled has a score.
-        ModelError: The language model cannot be used; or its budget was spent before enough could be scored.
+        DataError: There are fewer than ``n`` different texts that are not labelled yet and can be scored; nothing that
+            is given as labelled has a score; or the budget cannot be read.
+        ModelError: The language model cannot be used; or a budget was spent before enough could be scored.
     """
+    allowed = None if budget is None else as_budget(budget)
     texts = Pool.of(
         pool,
         n,
@@ -116,7 +121,8 @@ def suggest(
         fields=fields,
         labelled_fields=labelled_fields,
     )
-    return list(texts.choose(evaluator, progress).chosen)
+    with evaluator.spending(allowed):
+        return list(texts.choose(evaluator, progress).chosen)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from simulated import simulated_lm
 
 import active_critic
-from active_critic.errors import DataError, RequestRefused
+from active_critic.errors import BudgetSpent, DataError, RequestRefused
 from active_critic.evaluators import ICE, Surface, ZeroShot
 from active_critic.lm import scripted_lm
 from active_critic.records import Example, Verdict
@@ -267,3 +267,16 @@ def test_texts_that_nothing_tells_apart_are_said_to_be_so(surface: Surface) -> N
     same = [Example("one and the same text", f"question {i}", id=str(i)) for i in range(3)]
     found = suggest(surface, same, 3)
     assert found[1].because.startswith("nothing is left that differs")
+
+
+def test_a_budget_for_suggestions_holds_for_these_alone() -> None:
+    lm = simulated_lm()
+    judge = ZeroShot(lm, journal=None).fit(scored(10), scale="1..5")
+    with pytest.raises(
+        BudgetSpent, match=r"4 texts are asked for, and \d of 6 could be scored: the budget of 3 calls is"
+    ):
+        suggest(judge, texts(6), 4, budget="3 calls")
+    assert lm.budget is None
+    assert len(suggest(judge, texts(6), 4, budget=["500 calls", "1h"])) == 4
+    with pytest.raises(DataError, match="3 is no budget"):
+        suggest(judge, texts(6), 4, budget=3)  # type: ignore[arg-type]

@@ -25,6 +25,7 @@ from active_critic.evaluators.ice import ICE
 from active_critic.evaluators.surface import Surface, SurfaceFloor
 from active_critic.evaluators.zero_shot import ZeroShot
 from active_critic.lm import open_lm
+from active_critic.lm.spending import Amounts
 from active_critic.protocols import Protocol
 from active_critic.records import Scale
 
@@ -69,6 +70,7 @@ def fit(
     fields: Mapping[str, str] | None = None,
     scale: Scale | str | tuple[float, float] | list[float] | None = None,
     progress: Progress | None = None,
+    budget: Amounts | None = None,
     **settings: Any,
 ) -> ActiveCritic:
     """Fit an :class:`ActiveCritic` on scored examples; a shorthand.
@@ -79,15 +81,17 @@ def fit(
         fields: Column by field, where the names are not recognised.
         scale: The scale of the human scores.
         progress: Called with what is being done, how much is done and how much there is.
+        budget: What may be spent at most, such as ``"500 calls"``, ``["200k tokens", "2 USD"]`` or a
+            :class:`active_critic.Budget`, within what the model may spend at all. None: no further limit.
         settings: Parameters of :class:`ActiveCritic`.
 
     Raises:
         FitError: There is no such parameter; and as for :meth:`Evaluator.fit`.
     """
-    _refuse_unknown("fit", settings, [*signature(ActiveCritic).parameters, "fields", "scale", "progress"])
+    _refuse_unknown("fit", settings, [*signature(ActiveCritic).parameters, "fields", "scale", "progress", "budget"])
     critic = ActiveCritic(lm, **settings)
     try:
-        return critic.fit(examples, fields=fields, scale=scale, progress=progress)
+        return critic.fit(examples, fields=fields, scale=scale, progress=progress, budget=budget)
     except BaseException:
         critic.close()  # nobody else can
         raise

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from active_critic.approval import Approval, approval
 from active_critic.asking import PER_ITEM
 from active_critic.calibration import SHOWN, Calibration, calibrate, percent
-from active_critic.correlation import pearson
+from active_critic.correlation import Floats, pearson
 from active_critic.demo_search import MIN_COVERAGE, Search
 from active_critic.errors import BudgetSpent, FitError, ModelError, RequestRefused
 from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators.base import Progress
 from active_critic.evaluators.gpt_score import weighing_turns
-from active_critic.evaluators.surface import SurfaceFloor, copied_share, out_of_fold
+from active_critic.evaluators.surface import SurfaceFloor, copied_share, figures_of, out_of_fold
 from active_critic.examples import MIN_EXAMPLES, folds, group_of
 from active_critic.lm import LanguageModel
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood, refusal
@@ -142,6 +143,16 @@ class Combiner:
     always: frozenset[str] = frozenset()
     further: dict[str, list[float | None]] = field(default_factory=dict)
 
+    @cached_property
+    def figures(self) -> Floats:
+        """The figures of the surface of all examples, measured once; see ``figures_of``."""
+        return figures_of(self.search.examples)
+
+    @cached_property
+    def copied(self) -> list[float]:
+        """What each example copies of its source; see ``copied_share``."""
+        return [copied_share(example) for example in self.search.examples]
+
     def add(self, name: str, values: list[float | None]) -> str | None:
         """Go on with what was taken of a reading.
 
@@ -203,13 +214,14 @@ class Combiner:
             if name in names:
                 values[name] = [self.further[name][i] or 0.0 for i in kept]  # none is None: see usable()
         if "surface" in names:
-            floor = SurfaceFloor().fit(examples, self.scale)
-            values["surface"] = out_of_fold(examples, _parts(examples), self.scale)
+            figures = self.figures[list(kept)]
+            floor = SurfaceFloor().fit(examples, self.scale, figures=figures)
+            values["surface"] = out_of_fold(examples, _parts(examples), self.scale, figures=figures)
         human = [self.search.human[i] for i in kept]
         found = calibrate(values, human, [group_of(example) for example in examples])
         if "likelihood" in values:
             # Half-way from the most that any example copies to all of it: where people copy, copying is no fault.
-            copied = (1 + max(map(copied_share, examples))) / 2
+            copied = (1 + max(self.copied[i] for i in kept)) / 2
             found = found.model_copy(update={"least_tokens": LEAST_LIKELY, "copied": copied})
         return found, floor
 
@@ -228,8 +240,8 @@ class Combiner:
                     calibration,
                     self._rating(candidate, i),
                     {name: had[i] or 0.0 for name, had in self.further.items()},
-                    floor,
-                    self.search.examples[i],
+                    None if floor is None else floor.predict([self.search.examples[i]], figures=self.figures[[i]])[0],
+                    copied=calibration.copied is not None and self.copied[i] > calibration.copied,
                 ),
                 self.scale,
             ).score
@@ -279,16 +291,25 @@ def readings_of(
     calibration: Calibration,
     rating: float,
     further: Mapping[str, float],
-    floor: SurfaceFloor | None,
-    example: Example,
+    surface: float | None,
+    *,
+    copied: bool,
 ) -> Mapping[str, float]:
-    """The readings of one example by name, as they are combined."""
+    """The readings of one example by name, as they are combined.
+
+    Args:
+        calibration: The combination.
+        rating: The rating.
+        further: What else the model was asked.
+        surface: What the floor predicts, or None without one.
+        copied: Whether the response is a copy, see :func:`is_copy`.
+    """
     values = {"rating": rating, **further}
-    if is_copy(calibration, example):
+    if copied:
         average = next(part.mean for part in calibration.parts if part.name == "likelihood")
         values["likelihood"] = min(average, values["likelihood"])
-    if floor is not None:
-        values["surface"] = floor.predict([example])[0]
+    if surface is not None:
+        values["surface"] = surface
     return values
 
 

@@ -257,6 +257,7 @@ class ActiveCritic(Evaluator):
                     usage=usage,
                     notes=notes,
                     candidates=[candidate.to_dict() for candidate in found],
+                    figures_of_surface=combiner.figures,
                 )
             except (BudgetSpent, FitError) as problem:
                 notes.append(f"the agreement on held-out folds was not measured: {problem}")

@@ -23,6 +23,7 @@ from active_critic.files import BadRow
 from active_critic.journal import Journal, default_path
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.opening import found_by_name, names_a_place
+from active_critic.lm.spending import Amounts, as_budget, spending
 from active_critic.lm.stopping import threads
 from active_critic.locks import OneAtATime
 from active_critic.protocols import Order, Protocol, Provenance, Reading
@@ -229,6 +230,7 @@ class Evaluator(ABC):
         fields: Mapping[str, str] | None = None,
         scale: Scale | str | tuple[float, float] | list[float] | None = None,
         progress: Progress | None = None,
+        budget: Amounts | None = None,
     ) -> Self:
         """Learn from scored examples.
 
@@ -238,20 +240,44 @@ class Evaluator(ABC):
             fields: Column by field, where the names are not recognised.
             scale: The scale of the human scores; inferred, and said, when not given.
             progress: See :data:`Progress`.
+            budget: What the fit may spend; see :meth:`spending`.
 
         Raises:
-            DataError: The examples cannot be used.
+            DataError: The examples cannot be used, or the budget cannot be read.
             FitError: They can be read, but not fitted on; or a parameter cannot be right.
             ModelError: The language model cannot be used.
         """
         self.check()
         check_whole("seed", getattr(self, "seed", 0), 0)
+        allowed = None if budget is None else as_budget(budget)
         learns = self.learns_from_examples
         data = examples_of(examples, fields=fields, scale=scale, scored=learns or scale is None)
         notes = [*data.notes, *(check_examples(data) if learns else ())]
-        with self.remembering():
+        with self.remembering(), self.spending(allowed):
             self.protocol_ = self.learn(by_content(data), notes, progress)
         return self
+
+    @contextmanager
+    def spending(self, budget: Amounts | None) -> Iterator[Self]:
+        """Spend no more than this for the length of a ``with`` block; a budget of the model itself holds beside it.
+
+        Replies from the journal are free. What is over is refused: a fit keeps what it can or raises ``BudgetSpent``,
+        and verdicts are unscored with the reason.
+
+        Args:
+            budget: ``"500 calls"``, ``["200k tokens", "2 USD"]`` or a :class:`active_critic.Budget`; None: no limit.
+
+        Raises:
+            DataError: The budget cannot be read.
+            FitError: No model is asked, so a budget has no meaning.
+            ModelError: It limits money, and the model's price is not known.
+        """
+        if budget is None:
+            yield self
+            return
+        allowed = as_budget(budget)
+        with spending(self.model, allowed):
+            yield self
 
     def check(self) -> None:
         """Say which parameter cannot be right, before anything is read or paid for.

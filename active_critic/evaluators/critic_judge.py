@@ -94,13 +94,15 @@ class CriticJudge(Judge):
         if calibration is None or verdict.score is None:
             return replace(verdict, usage=usage)
         values = {name: value_of(read) for name, read in further.items()}
-        combined = calibration.apply(readings_of(calibration, verdict.score, values, self._floor, example), scale)
+        surface = self._floor.predict([example])[0] if self._floor is not None else None
+        copied = is_copy(calibration, example)
+        combined = calibration.apply(readings_of(calibration, verdict.score, values, surface, copied=copied), scale)
         return replace(
             verdict,
             score=scale.rounded(combined.score),
             interval=None if self._other else combined.interval,
             parts={name: round(points, 4) + 0.0 for name, points in combined.added.items()},
             read_from=verdict.read_from if len(combined.added) == 1 else "combination",
-            notes=(*verdict.notes, *(COPY,) * is_copy(calibration, example)),
+            notes=(*verdict.notes, *(COPY,) * copied),
             usage=usage,
         )

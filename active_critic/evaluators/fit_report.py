@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from active_critic.bootstrap import ALPHA, cautions
+from active_critic.correlation import Floats
 from active_critic.demo_search import DemoSearch, Search
 from active_critic.errors import FitError
 from active_critic.evaluators._readings import Predict
@@ -195,8 +196,18 @@ def make_report(
     usage: dict[str, Usage],
     notes: Sequence[str],
     candidates: Sequence[dict[str, Any]],
+    figures_of_surface: Floats | None = None,
 ) -> FitReport:
     """Measure a fit honestly; scores every example zero-shot, once.
+
+    Args:
+        search: The search, over all examples.
+        settings: Its settings.
+        combine: What combines readings; None: the rating is the score.
+        usage: What was spent so far, by stage.
+        notes: Warnings so far.
+        candidates: What the report lists of them.
+        figures_of_surface: ``surface.figures_of`` of the examples, when they are already there.
 
     Raises:
         ModelError: The endpoint cannot be used.
@@ -225,7 +236,8 @@ def make_report(
         zero = [plain.verdicts[0, i].score if (0, i) in plain.verdicts else None for i in range(len(examples))]
         floor: list[float | None] = [None] * len(examples)
         if max(map(len, held_out.folds)) <= len(examples) - 2:  # it takes two to fit on
-            floor = [*out_of_fold(examples, held_out.folds, search.student.protocol.scale)]
+            scale = search.student.protocol.scale
+            floor = [*out_of_fold(examples, held_out.folds, scale, figures=figures_of_surface)]
         scored = [(i, score) for i, score in enumerate(held_out.predictions) if score is not None]
         missed = [(groups[i], abs(score - search.human[i])) for i, score in scored]
         human = [search.human[i] for i in kept]

@@ -117,12 +117,14 @@ class SurfaceFloor:
             for row in (self._standardised(found) * self.coefficients_).tolist()
         ]
 
-    def contributions(self, example: Example) -> dict[str, float]:
+    def contributions(self, example: Example, *, figures: Floats | None = None) -> dict[str, float]:
         """What each figure adds to the mean score, in points of the user's scale.
 
-        Together with ``intercept_`` they sum to the prediction before it is clipped to the scale.
+        Together with ``intercept_`` they sum to the prediction before it is clipped to the scale. ``figures`` are
+        ``figures_of([example])``, when they are already there.
         """
-        row = (self._standardised(figures_of([example])) * self.coefficients_)[0]
+        found = figures_of([example]) if figures is None else figures
+        row = (self._standardised(found) * self.coefficients_)[0]
         return dict(zip(FEATURES, row.tolist(), strict=True))
 
     def to_dict(self) -> dict[str, Any]:
@@ -190,7 +192,12 @@ def _number(value: object) -> float:
 
 
 def out_of_fold(
-    examples: Sequence[Example], folds: Sequence[Sequence[int]], scale: Scale | None = None, alpha: float | None = None
+    examples: Sequence[Example],
+    folds: Sequence[Sequence[int]],
+    scale: Scale | None = None,
+    alpha: float | None = None,
+    *,
+    figures: Floats | None = None,
 ) -> list[float]:
     """Predictions for every example by a floor fitted on the other folds only.
 
@@ -203,6 +210,7 @@ def out_of_fold(
         folds: Lists of positions that together hold every example once (see ``data.folds``).
         scale: As for ``SurfaceFloor.fit``.
         alpha: As for ``SurfaceFloor``.
+        figures: ``figures_of(examples)``, when they are already there.
 
     Raises:
         FitError: The folds are no such partition, or leave fewer than two examples to fit on.
@@ -210,7 +218,7 @@ def out_of_fold(
     if sorted(index for fold in folds for index in fold) != list(range(len(examples))):
         raise FitError("the folds must hold every example exactly once")
     own = examples.scale if isinstance(examples, Examples) else None
-    figures = figures_of(examples)
+    figures = figures_of(examples) if figures is None else figures
     predicted = [0.0] * len(examples)
     for fold in folds:
         held = set(fold)
@@ -287,14 +295,15 @@ class SurfaceJudge(Judge):
     def answer(self, question: str, example: Example, *, explain: bool) -> Verdict:
         """The verdict."""
         del question
-        (score,) = self._floor.predict([example])
-        told = sorted(self._floor.contributions(example).items(), key=lambda pair: -abs(pair[1]))[:WEIGHTIEST]
-        weighty = ", ".join(f"{name} {points:+.2f}" for name, points in told if round(points, 2))
-        return Verdict(
-            score=self._scale.rounded(score),
-            explanation=f"Computed from the surface alone, in points: {weighty or '0'}." if explain else None,
-            read_from="surface",
-        )
+        figures = figures_of([example])
+        (score,) = self._floor.predict([example], figures=figures)
+        explanation = None
+        if explain:
+            added = self._floor.contributions(example, figures=figures)
+            told = sorted(added.items(), key=lambda pair: -abs(pair[1]))[:WEIGHTIEST]
+            weighty = ", ".join(f"{name} {points:+.2f}" for name, points in told if round(points, 2))
+            explanation = f"Computed from the surface alone, in points: {weighty or '0'}."
+        return Verdict(score=self._scale.rounded(score), explanation=explanation, read_from="surface")
 
     def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
         """The same."""

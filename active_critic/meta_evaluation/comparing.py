@@ -12,6 +12,7 @@ from active_critic.errors import FitError
 from active_critic.evaluators.base import JournalPath, Progress, check_whole, versions
 from active_critic.evaluators.given import examples_of
 from active_critic.examples import Examples
+from active_critic.lm.spending import Amounts
 from active_critic.meta_evaluation.comparison import (
     FLOOR,
     OURS,
@@ -22,7 +23,7 @@ from active_critic.meta_evaluation.comparison import (
     ids_note,
     ranked,
 )
-from active_critic.meta_evaluation.metering import told
+from active_critic.meta_evaluation.metering import limits_of, told
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES as EVALUATOR_NAMES
 from active_critic.meta_evaluation.methods import Factory, given_settings, resolve
 from active_critic.meta_evaluation.splits import plan
@@ -46,7 +47,7 @@ def compare(
     seed: int = 0,
     level: Level = "dataset",
     against: str | None = None,
-    budget: int | None = None,
+    budget: int | Amounts | None = None,
     resamples: int = 1000,
     journal: JournalPath = "default",
     explain: bool = False,
@@ -71,7 +72,8 @@ def compare(
         seed: Of splits, of evaluators that take one, and of resampling.
         level: What the coefficients are over: ``"dataset"``, ``"document"`` or ``"system"``.
         against: The baseline; default: the best method that is no Active-Critic.
-        budget: Different requests that each method may make at most, fits and scoring together; None: no limit.
+        budget: Different requests that each method may make at most, fits and scoring together, as a whole number; or
+            what all of it may spend (``"500 calls"``, ``["200k tokens", "2 USD"]``, a ``Budget``). None: no limit.
         resamples: Of the intervals and the permutation tests.
         journal: Where replies are kept, unless the model has its memory already: a path, ``"default"``, or None.
         explain: Also have scores explained, where a method does that; the scores are the same, and cost more.
@@ -87,8 +89,7 @@ def compare(
     check_names([*methods])
     if against is not None and against not in methods:
         raise FitError(f"against must be one of the methods compared ({', '.join(methods)}), not {against!r}")
-    if budget is not None:
-        check_whole("budget", budget, 1)
+    requests, allowed = limits_of(budget)
     check_whole("seed", seed, 0)  # else it is found when all is paid for
     check_whole("resamples", resamples, 0)
     data = examples_of(examples, fields=fields, scale=scale)
@@ -99,12 +100,13 @@ def compare(
     )
     notes = list(dict.fromkeys([*data.notes, *notes, *ids_note(data)]))
     tests = HeldOut.of(data, splits, {"level": level, "resamples": resamples, "seed": seed})
-    with Shared(lm, journal) as shared:
+    with Shared(lm, journal, allowed=allowed) as shared:
         found: list[MethodResult] = []
         for place, (name, factory) in enumerate(methods.items(), 1):
             said = f"{name} ({place} of {len(methods)})" if len(methods) > 1 else name
-            found.append(trial(name, factory, shared, tests, budget, explain, prefixed(progress, said)))
+            found.append(trial(name, factory, shared, tests, requests, explain, prefixed(progress, said)))
         model, probing = shared.model, shared.probing
+        limits = told(requests, allowed or (model.budget if model else None))
     chosen = against or _best_baseline(found)
     if chosen is None:
         notes.append("no method with a coefficient can serve as the baseline, so there are no differences to one")
@@ -130,7 +132,7 @@ def compare(
             "repeats": repeats,
             "seed": seed,
             "against": against,
-            "budget": told(budget, model),
+            "budget": limits,
             "resamples": resamples,
             "explain": explain,
             "evaluators": {name: given_settings(factory) for name, factory in methods.items()},

@@ -15,10 +15,11 @@ from active_critic.errors import DataError, FitError
 from active_critic.evaluators.base import JournalPath, Progress, check_whole, versions
 from active_critic.evaluators.given import examples_of
 from active_critic.examples import MIN_EXAMPLES, Examples, group_of
+from active_critic.lm.spending import Amounts
 from active_critic.meta_evaluation.comparison import FLOOR, MethodResult, check_names, ids_note
 from active_critic.meta_evaluation.estimates import Estimate, estimate, slope
 from active_critic.meta_evaluation.learning_curve import Curve, Point, Repeat
-from active_critic.meta_evaluation.metering import told
+from active_critic.meta_evaluation.metering import limits_of, told
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, Factory, given_settings, needs_model, resolve
 from active_critic.meta_evaluation.nested import growing
 from active_critic.meta_evaluation.splits import Split, plan
@@ -44,7 +45,7 @@ def curve(
     repeats: int = 3,
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
-    budget: int | None = None,
+    budget: int | Amounts | None = None,
     fields: Mapping[str, str] | None = None,
     scale: Scale | str | tuple[float, float] | list[float] | None = None,
     resamples: int = 1000,
@@ -69,7 +70,8 @@ def curve(
         repeats: How often; repeat r is split and drawn by ``seed + r``.
         seed: Of splits, of evaluators that take one, and of resampling.
         settings: Parameters of the evaluator, where it is one of ``EVALUATOR_NAMES``.
-        budget: Different requests that the whole curve may make at most, zero-shot included; the smallest sizes come
+        budget: Different requests that the whole curve may make at most, zero-shot included, as a whole number; or
+            what it may spend (``"500 calls"``, ``["200k tokens", "2 USD"]``, a ``Budget``). The smallest sizes come
             first. None: no limit.
         fields: Column by field, where the names are not recognised.
         scale: The scale of the human scores; inferred, and said, when not given.
@@ -84,8 +86,7 @@ def curve(
         JournalError: The journal cannot be read or written; what it holds is not asked again.
     """
     name, factory = _the_one(evaluator, settings, seed)
-    if budget is not None:
-        check_whole("budget", budget, 1)
+    requests, allowed = limits_of(budget)
     check_whole("seed", seed, 0)
     check_whole("resamples", resamples, 0)
     data = examples_of(examples, fields=fields, scale=scale)
@@ -96,7 +97,7 @@ def curve(
     statistics = {"level": "dataset", "resamples": resamples, "seed": seed}
     tests = {size: HeldOut.of(data, _splits(drawn, size), statistics) for size in possible}
     points: list[Point] = []
-    with Shared(lm, journal, budget=budget) as shared:
+    with Shared(lm, journal, budget=requests, allowed=allowed) as shared:
 
         def tested(what: str, made: Factory, size: int, said: str) -> MethodResult:
             return trial(what, made, shared, tests[size], None, False, prefixed(progress, said))
@@ -112,6 +113,7 @@ def curve(
             documents = tuple(len({group_of(data[i]) for i in repeat.pool[:size]}) for repeat in drawn)
             points.append(Point(size, documents, result, _estimate(tests[size], [result], [1]), floor=floor))
         model, probing = shared.model, shared.probing
+        limits = told(requests, allowed or (model.budget if model else None))
     points, over_zero_shot, over_floor = _with_differences(points, zero_shot, tests[possible[0]])
     through = _last_defined(points)
     notes += [*ids_note(data), *cautions(len(set(tests[possible[0]].groups)), 0, resamples)]
@@ -131,7 +133,7 @@ def curve(
         settings={
             "sizes": list(possible),
             **how,
-            "budget": told(budget, model),
+            "budget": limits,
             "resamples": resamples,
             "evaluator": given_settings(factory),
         },

@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 
 import orjson
 
 from active_critic.errors import BudgetSpent
-from active_critic.lm.client import LanguageModel, Memory
+from active_critic.evaluators.base import check_whole
+from active_critic.lm import Budget
+from active_critic.lm.client import Memory
 from active_critic.lm.memory import alone
+from active_critic.lm.spending import Amounts, as_budget
 from active_critic.records import Usage
 
 _FIGURES = tuple(figure.name for figure in fields(Usage) if figure.name not in {"calls", "replayed"})
 
 
-def told(requests: int | None, model: LanguageModel | None) -> int | str | None:
-    """What may be spent, as settings record it: a number of requests, amounts (see ``Budget``), both, or None."""
-    amounts = None if model is None or model.budget is None else str(model.budget)
-    return f"{requests}, {amounts}" if requests and amounts else requests or amounts
+def limits_of(budget: int | Amounts | None) -> tuple[int | None, Budget | None]:
+    """A budget as it is given: a whole number of different requests, or what may be spent.
+
+    Raises:
+        DataError: What may be spent cannot be read.
+        FitError: It is neither, or below 1.
+    """
+    if isinstance(budget, str | Budget | Sequence):
+        return None, as_budget(budget)
+    if budget is not None:
+        check_whole("budget", budget, 1)
+    return budget, None
+
+
+def told(requests: int | None, amounts: Budget | None) -> int | str | None:
+    """What may be spent, as settings record it: a number of requests, amounts, both, or None."""
+    return f"{requests}, {amounts}" if requests and amounts else requests or (str(amounts) if amounts else None)
 
 
 class ForNow:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -25,8 +25,9 @@ from active_critic.errors import (
 from active_critic.evaluators.base import JournalPath, Progress
 from active_critic.examples import Examples
 from active_critic.journal import Journal, default_path
-from active_critic.lm import LanguageModel, open_lm
+from active_critic.lm import Budget, LanguageModel, open_lm
 from active_critic.lm.client import Memory
+from active_critic.lm.spending import spending
 from active_critic.meta_evaluation.comparison import Failure, MethodResult
 from active_critic.meta_evaluation.metering import ForNow, Meter
 from active_critic.meta_evaluation.methods import Factory, needs_model
@@ -47,6 +48,7 @@ class Shared:
         lm: The language model, or whatever :func:`active_critic.lm.open_lm` takes.
         journal: Where replies are kept, unless the model has its memory already: a path, ``"default"``, or None.
         budget: Different requests that all methods together may make at most; None: no limit.
+        allowed: What may be spent on the model in all, from when it is opened; None: what its own budget allows.
 
     Attributes:
         model: The model, once a method has needed it.
@@ -55,7 +57,9 @@ class Shared:
         failed: Splits in a row in which one failed as all would.
     """
 
-    def __init__(self, lm: Any, journal: JournalPath, *, budget: int | None = None) -> None:
+    def __init__(
+        self, lm: Any, journal: JournalPath, *, budget: int | None = None, allowed: Budget | None = None
+    ) -> None:
         self.lm = lm
         self.model: LanguageModel | None = None
         self.probing = Usage()
@@ -63,6 +67,8 @@ class Shared:
         self.failed = 0
         self._journal_path = journal
         self._budget = budget
+        self._allowed = allowed
+        self._spending = ExitStack()
         self._journal: Journal | None = None
         self._memory: Memory | None = None
 
@@ -72,6 +78,7 @@ class Shared:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._spending.close()
         if self._journal is not None:
             self._journal.close()
         if self.model is not None and self.model is not self.lm:
@@ -115,6 +122,7 @@ class Shared:
     def _opened(self) -> tuple[LanguageModel, Memory]:
         if self.model is None or self._memory is None:
             self.model = open_lm(self.lm)
+            self._spending.enter_context(spending(self.model, self._allowed))
             self._memory = self.model.memory
             if self._memory is None and self._journal_path is not None:
                 path = default_path() if self._journal_path == "default" else self._journal_path

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from simulated import simulated_lm
 
-from active_critic.errors import BudgetSpent
-from active_critic.evaluators import ActiveCritic
+import active_critic
+from active_critic.errors import BudgetSpent, DataError, FitError
+from active_critic.evaluators import ActiveCritic, Surface
 from active_critic.journal import Journal
 from active_critic.lm import Budget
 from active_critic.records import Example
@@ -121,3 +122,24 @@ def test_a_budget_that_pays_for_a_part_of_the_items_is_spent_on_verdicts() -> No
     verdicts = list(critic.score_many(examples(200), explain=False))
     # Three calls each, of twelve items before the next twelve: of 100 calls 72 are sure to be in verdicts.
     assert sum(verdict.score is not None for verdict in verdicts) >= 24
+
+
+@pytest.mark.parametrize("budget", ["20 calls", ["20 calls", "1h"], Budget(calls=20)])
+def test_a_fit_takes_a_budget_of_its_own_in_words_or_made(budget) -> None:
+    lm = simulated_lm()
+    critic = active_critic.fit(examples(), lm=lm, scale="1..5", journal=None, budget=budget, **SETTINGS)
+    assert lm.usage.calls == 20
+    assert "budget of 20 calls is spent" in " ".join(critic.fitted.provenance.notes)
+    assert "budget" not in critic.fitted.provenance.settings
+    assert lm.budget is None
+    with critic.spending("2 calls"):
+        verdicts = list(critic.score_many(examples(8), explain=False))
+    assert "the budget of 2 calls is spent" in (verdicts[-1].unscored or "")
+    assert critic.score("a text", explain=False).score is not None
+
+
+def test_a_budget_that_is_none_is_told_before_the_model_is_opened() -> None:
+    with pytest.raises(DataError, match="100 is no budget; write for example"):
+        active_critic.fit(examples(), lm="no such model", scale="1..5", journal=None, budget=100)
+    with pytest.raises(FitError, match="no language model"):
+        Surface().fit(examples(), scale="1..5", budget="5 calls")

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from test_readings import SCALE, searched
+import math
+from collections import Counter
+from typing import Any
 
-from active_critic.evaluators._readings import Combiner
+import pytest
+from simulated import simulated_lm
+from test_readings import SCALE, searched, text_of
+
+from active_critic.calibration import calibrate
+from active_critic.evaluators import ActiveCritic, Surface, _surface_features
+from active_critic.evaluators._readings import Combiner, _parts, is_copy, readings_of
+from active_critic.evaluators.fit_report import FOLDS
+from active_critic.evaluators.surface import SurfaceFloor, copied_share, out_of_fold
+from active_critic.examples import folds, group_of
 from active_critic.records import Example
 
 
@@ -26,3 +37,58 @@ def test_what_counts_as_a_copy_is_learnt_from_the_examples_fitted_on_alone() -> 
     combiner.further["likelihood"] = [-float(i % 7) for i in range(40)]
     assert combiner.fit(0, range(39))[0].copied == 0.5
     assert combiner.fit(0, range(40))[0].copied == 1.0
+
+
+def test_what_was_measured_of_all_examples_gives_to_the_last_bit_what_measuring_each_again_would() -> None:
+    search, settings = searched()
+    always = frozenset({"likelihood", "surface"})
+    likelihoods: list[float | None] = [-float(i % 7) for i in range(40)]
+    combiner = Combiner(("rating", "likelihood", "surface"), search, SCALE, always, {"likelihood": likelihoods})
+    part = folds(search.examples, FOLDS, settings.seed)[1]
+    rest = [i for i in reversed(range(40)) if i not in part]
+    examples = [search.examples[i] for i in rest]
+    found, floor = combiner.fit(0, rest)
+    alone = SurfaceFloor().fit(examples, SCALE)
+    assert floor is not None
+    assert floor.to_dict() == alone.to_dict()
+    values = {"rating": [search.verdicts[0, i].score or 0.0 for i in rest], "likelihood": [-float(i % 7) for i in rest]}
+    values["surface"] = out_of_fold(examples, _parts(examples), SCALE)
+    human = [search.human[i] for i in rest]
+    again = calibrate(values, human, [group_of(example) for example in examples])
+    assert found.parts == again.parts
+    assert found.copied == (1 + max(map(copied_share, examples))) / 2
+    shift = math.fsum(search.human) / 40 - found.intercept
+    for i, score in combiner.predict(0, rest, part).items():
+        example = search.examples[i]
+        readings = {"rating": search.verdicts[0, i].score or 0.0, "likelihood": -float(i % 7)}
+        surface, copied = alone.predict([example])[0], is_copy(found, example)
+        combined = found.apply(readings_of(found, readings.pop("rating"), readings, surface, copied=copied), SCALE)
+        assert score == shift + combined.score
+
+
+def test_a_whole_fit_measures_every_example_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: Counter[str] = Counter()
+    once = _surface_features._measured
+
+    def counting(example: Example) -> list[float]:
+        measured[example.response] += 1
+        return once(example)
+
+    monkeypatch.setattr(_surface_features, "_measured", counting)
+    data = [Example(f"{text_of(i)} {i}", f"question {i}", float(i % 5)) for i in range(20)]
+    how: dict[str, Any] = {"mode": "coarse", "candidates": 2, "demos": 1, "max_batches": 1, "use_surface": "always"}
+    critic = ActiveCritic(simulated_lm(), journal=None, **how).fit(data, scale="0..5")
+    assert critic.report_ is not None
+    assert critic.report_.surface is not None
+    assert measured == dict.fromkeys((example.response for example in data), 1)
+
+
+def test_the_surface_measures_what_it_scores_once_explained_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluator = Surface().fit([Example(text_of(i), "", float(i % 5)) for i in range(12)], scale="0..5")
+    measured: list[Example] = []
+    once = _surface_features._measured
+    monkeypatch.setattr(_surface_features, "_measured", lambda example: measured.append(example) or once(example))
+    explained = evaluator.score("a text that is scored")
+    assert evaluator.score("a text that is scored", explain=False).score == explained.score
+    assert len(measured) == 2
+    assert (explained.explanation or "").startswith("Computed from the surface alone, in points: ")

@@ -10,6 +10,7 @@ import pytest
 from compared import QUICK, Asking, asking, examples, longer, model, noisy
 
 from active_critic import errors
+from active_critic.lm import Budget
 from active_critic.meta_evaluation import compare
 from active_critic.meta_evaluation.metering import ForNow
 from active_critic.meta_evaluation.methods import resolve
@@ -27,6 +28,22 @@ def test_a_budget_is_exact_for_each_method_and_leaves_the_others_alone() -> None
     assert "budget of 20 calls" in first.unscored[1, 0]
     enough = compare(examples(), {"a": asking("dear")}, model(), budget=26, **{**QUICK, "folds": 2})
     assert not enough["a"].failures
+
+
+@pytest.mark.parametrize("budget", ["26 calls", ["26 calls"], Budget(calls=26)])
+def test_an_amount_is_for_all_methods_together_and_for_this_comparison_alone(budget) -> None:
+    lm = model()
+    how = {**QUICK, "folds": 2}
+    found = compare(examples(), {"a": asking("a"), "b": asking("b")}, lm, budget=budget, **how)
+    assert (found["a"].failures, found["a"].needs.calls) == ((), 26)
+    assert [failure.error for failure in found["b"].failures] == ["BudgetSpent"] * 2
+    assert found.settings["budget"] == "26 calls"
+    assert lm.budget is None
+    assert not compare(examples(), {"b": asking("b")}, lm, budget=26, **how)["b"].failures
+    with pytest.raises(errors.DataError, match="'plenty' is no budget"):
+        compare(examples(), {"a": asking("a")}, "no such model", budget="plenty", **how)
+    with pytest.raises(errors.FitError, match="budget must be a whole number"):
+        compare(examples(), {"a": asking("a")}, "no such model", budget=2.5, **how)
 
 
 def test_a_failure_loses_one_split_of_one_method() -> None:

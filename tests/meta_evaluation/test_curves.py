@@ -121,6 +121,15 @@ def test_a_budget_is_for_the_whole_curve_and_the_small_sizes_come_first() -> Non
     assert found.advice == "unclear"
 
 
+def test_an_amount_limits_what_the_curve_spends() -> None:
+    lm = simulated_lm()
+    found = curve(labelled(), FLAT, lm, budget="60 calls", **QUICK)
+    assert lm.usage.calls == 60
+    assert lm.budget is None
+    assert found.settings["budget"] == "60 calls"
+    assert "the budget of 60 calls is spent" in found.points[-1].result.failures[0].reason
+
+
 def test_a_size_at_which_the_fit_fails_loses_its_own_figures_only() -> None:
     def fails(data):
         if len(data) == 10:
