@@ -114,6 +114,25 @@ def refuse_program(*outputs: Path | None) -> None:
             raise typer.BadParameter(f"{output} is a program and would be lost; name another file for the output")
 
 
+def refuse_clashes(
+    *, outputs: Iterable[Path | None], inputs: Iterable[Path | None] = (), journal: str | None = None
+) -> None:
+    """Refuse outputs that would be written over what is read, over the journal, over each other or over a program.
+
+    Args:
+        outputs: Files to write, programs aside; None for one that is not asked for.
+        inputs: Files that are read, and programs that are written.
+        journal: The ``--journal``.
+
+    Raises:
+        typer.BadParameter: One of the outputs would be.
+    """
+    written, read = [*outputs], [*inputs, journal_file(journal)]
+    for place, output in enumerate(written):
+        refuse_same(output, *read, *written[place + 1 :])
+    refuse_program(*written)
+
+
 def _is_program(path: Path) -> bool:
     """Whether a file is a program, of this format version or another.
 

@@ -102,10 +102,7 @@ def compare(
     from active_critic.meta_evaluation.methods import needs_model, resolve
     from active_critic.meta_evaluation.splits import plan
 
-    common.refuse_same(out, labels, predictions, common.journal_file(journal))
-    common.refuse_same(predictions, labels, html, common.journal_file(journal))
-    common.refuse_same(html, labels, out, common.journal_file(journal))
-    common.refuse_program(out, predictions, html)
+    common.refuse_clashes(outputs=(out, predictions, html), inputs=(labels,), journal=journal)
     if folds is not None and train is not None:
         raise typer.BadParameter("--folds and --train are two ways to split; give one of them")
     opts.check_train(train)

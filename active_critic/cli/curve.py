@@ -66,10 +66,7 @@ def curve(
     from active_critic.errors import FitError
     from active_critic.meta_evaluation.methods import needs_model, resolve
 
-    common.refuse_same(out, labels, plot, common.journal_file(journal))
-    common.refuse_same(plot, labels, html, common.journal_file(journal))
-    common.refuse_same(html, labels, out, common.journal_file(journal))
-    common.refuse_program(out, plot, html)
+    common.refuse_clashes(outputs=(out, plot, html), inputs=(labels,), journal=journal)
     if plot is not None and plot.suffix.lower() != ".svg":
         raise typer.BadParameter(f"--plot {plot} is no .svg file; the picture is SVG, so name it FILE.svg")
     given = parse_settings(settings, of=evaluator)

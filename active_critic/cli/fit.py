@@ -146,9 +146,8 @@ def fit(
     from active_critic.evaluators.base import scale_of
     from active_critic.records import Scale
 
-    common.refuse_same(out, examples, rest, common.journal_file(journal))
-    common.refuse_same(rest, examples, common.journal_file(journal))
-    common.refuse_program(rest)
+    common.refuse_same(out, examples, common.journal_file(journal))  # over a program it may be written
+    common.refuse_clashes(outputs=(rest,), inputs=(examples, out), journal=journal)
     if rest is not None and train is None:
         raise typer.BadParameter("--rest needs --train, which says how much is held back")
     opts.check_train(train)

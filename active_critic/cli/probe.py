@@ -95,7 +95,7 @@ def probe(
     from active_critic.records import Usage
 
     names = None if families is None else [name.strip() for name in families.split(",") if name.strip()]
-    _check_outputs(json_file, csv_file, program, items, common.journal_file(journal))
+    _check_outputs(json_file, csv_file, program, items, journal)
     _check_names(names, attacks=attacks, by=by)
     protocol = load_protocol(program)
     if protocol.provenance.model == NO_MODEL and (estimate or by == "model"):
@@ -194,15 +194,15 @@ def _check_names(names: list[str] | None, *, attacks: bool, by: By | None) -> No
         raise typer.BadParameter(f"--families: {problem}") from None
 
 
-def _check_outputs(json_file: Path | None, csv_file: Path | None, *inputs: Path | None) -> None:
+def _check_outputs(
+    json_file: Path | None, csv_file: Path | None, program: Path, items: Path, journal: str | None
+) -> None:
     """Refuse outputs that are inputs, the journal or each other, and names that promise another format.
 
     Raises:
         typer.BadParameter: Two paths are the same file, or a name does not end as it should.
     """
-    common.refuse_same(json_file, csv_file, *inputs)
-    common.refuse_same(csv_file, *inputs)
-    common.refuse_program(json_file, csv_file)
+    common.refuse_clashes(outputs=(json_file, csv_file), inputs=(program, items), journal=journal)
     for option, path, endings in (
         ("--json", json_file, (".json", ".json.gz")),
         ("--csv", csv_file, (".csv", ".csv.gz")),

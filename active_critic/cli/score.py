@@ -87,9 +87,7 @@ def score(
 
     if as_json and out is None and not estimate:
         raise typer.BadParameter("--json prints the summary where the verdicts go; name a file for these with --out")
-    common.refuse_same(out, items, program, html, common.journal_file(journal))
-    common.refuse_same(html, items, program, common.journal_file(journal))
-    common.refuse_program(out, html)
+    common.refuse_clashes(outputs=(out, html), inputs=(items, program), journal=journal)
     columns = opts.parse_fields(fields)
     protocol = load_protocol(program)
     if protocol.provenance.model == NO_MODEL and (repeat > 1 or estimate):

@@ -33,8 +33,7 @@ def show(
         raise typer.BadParameter("name a program, or ask for --schema")
     if sum((as_json, prompt, html is not None)) > 1:
         raise typer.BadParameter("give one of --json, --prompt and --html")
-    common.refuse_same(html, program)
-    common.refuse_program(html)
+    common.refuse_clashes(outputs=(html,), inputs=(program,))
     protocol = load_protocol(program)
     if as_json:
         typer.echo(json.dumps(protocol.model_dump(mode="json"), indent=2))

@@ -77,8 +77,7 @@ def suggest(
     from active_critic.suggesting import Pool
     from active_critic.writing import RecordWriter
 
-    common.refuse_same(out, pool, program, labelled, common.journal_file(journal))
-    common.refuse_program(out)
+    common.refuse_clashes(outputs=(out,), inputs=(pool, program, labelled), journal=journal)
     if labelled_fields and labelled is None:
         raise typer.BadParameter("--labelled-fields names columns of the file that --labelled names; give that, too")
     columns = opts.parse_fields(fields)

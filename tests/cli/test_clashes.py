@@ -1,0 +1,65 @@
+"""No verb writes over what it reads, over its journal, over another of its outputs, or over a program."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+import typer
+from conftest_cli import refuse
+
+from active_critic.cli._common import refuse_clashes
+
+# What is read, what is written, and what must be named beside it.
+VERBS = {
+    "compare": (("compare", "IN", "--evaluators", "surface"), ("--out", "--predictions", "--html"), ()),
+    "curve": (("curve", "IN", "--evaluator", "surface"), ("--out", "--plot", "--html"), ()),
+    "score": (("score", "p.json", "IN"), ("--out", "--html"), ()),
+    "probe": (("probe", "p.json", "IN"), ("--json", "--csv"), ()),
+    "suggest": (("suggest", "p.json", "IN", "-n", "2"), ("--out",), ()),
+    "fit": (("fit", "IN"), ("--rest",), ("--out", "new.json", "--train", "0.5")),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_output_of_a_verb_is_kept_from_every_other_file_of_it(run, examples, program, verb, tmp_path) -> None:
+    command, outputs, more = VERBS[verb]
+    given = tuple(examples if part == "IN" else part for part in command)
+    # A name that an option takes, whichever it is, is that of a link to the file.
+    for number, (option, other) in enumerate(
+        itertools.chain(
+            itertools.combinations(outputs, 2),
+            ((one, "IN") for one in outputs),
+            ((one, "--journal") for one in outputs),
+        )
+    ):
+        real = examples if other == "IN" else tmp_path / f"real{number}"
+        real.touch()
+        paths = {option: tmp_path / f"a{number}{_ending(option)}"}
+        paths[option].symlink_to(real)
+        if other != "IN":
+            paths[other] = tmp_path / f"b{number}{_ending(other)}"
+            paths[other].symlink_to(real)
+        named = tuple(part for pair in paths.items() for part in pair)
+        done = run(*given, *more, *named, opener=refuse)
+        assert done.code == 2, (option, other, done.err)
+        assert "would be written over" in " ".join(done.err.split()), (option, other, done.err)
+
+
+def _ending(option: str) -> str:
+    return {"--html": ".html", "--plot": ".svg", "--json": ".json", "--csv": ".csv"}.get(option, ".jsonl")
+
+
+def test_clashes_are_told_from_files_that_may_be_named_together(program, tmp_path) -> None:
+    files = [tmp_path / name for name in "abc"]
+    refuse_clashes(outputs=(None, files[0], files[1]), inputs=(files[2], None), journal="none")
+    for inputs, journal, outputs in (
+        ((files[0],), None, (files[1], files[0])),
+        ((), str(files[1]), (files[1],)),
+        ((), None, (files[1], None, files[1])),
+    ):
+        with pytest.raises(typer.BadParameter, match="would be written over; name another file for the output"):
+            refuse_clashes(outputs=outputs, inputs=inputs, journal=journal)
+    with pytest.raises(typer.BadParameter, match="is a program and would be lost"):
+        refuse_clashes(outputs=(files[0], Path(program)))
