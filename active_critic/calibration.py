@@ -24,12 +24,17 @@ from active_critic.records import LEAST_SPREAD, Record, Scale, Spread
 
 PRIOR = 20.0
 """How many examples the belief about readings counts for."""
-EXPECTED = {"rating": 0.2, "approval": 0.3, "likelihood": 0.2, "surface": 0.2}
-"""The correlation of a reading with people's scores that is believed in before any label is seen."""
+CRITERION = "criterion "
+"""What the name of a reading begins with that is the rating of one criterion; behind it stands the criterion's name."""
+EXPECTED = {"rating": 0.2, "approval": 0.3, "likelihood": 0.2, "surface": 0.2, "criterion": 0.1}
+"""The correlation of a reading with people's scores that is believed in before any label is seen.
+
+In that of a single criterion half as much as in the whole: few labels leave the score to the whole.
+"""
 TOGETHER = 0.2
 """The correlation of two readings that is believed in,"""
-ONE_VOICE = frozenset({"rating", "approval"})
-"""but for these: both are what the model says of a text when it is asked,"""
+ONE_VOICE = frozenset({"rating", "approval", "criterion"})
+"""but for these: all are what the model says of a text when it is asked,"""
 SAME_VOICE = 0.8
 """and are believed to correlate so."""
 UNBOUNDED = frozenset({"approval", "likelihood"})
@@ -56,7 +61,7 @@ class Part(Record):
     """One reading's part in the score.
 
     Attributes:
-        name: ``"rating"``, ``"approval"``, ``"likelihood"`` or ``"surface"``.
+        name: ``"rating"``, ``"approval"``, ``"likelihood"``, ``"surface"`` or ``"criterion NAME"`` (see ``CRITERION``).
         mean, spread: Of the reading over the training examples, out of fold, none above ``high``.
         weight: Change of the score, on the user's scale, for one standard deviation of the reading; never below 0.
         high: The most that the reading counts as (see ``WITHIN``); None where it counts as it is.
@@ -247,7 +252,7 @@ def _fit(x: Floats, y: Floats, names: Sequence[str], prior: float) -> tuple[Floa
     The standardised regression with weights of 0 or more, to which ``prior`` examples are added in which the readings
     correlate as believed with people's scores and with each other.
     """
-    believed = np.array([EXPECTED.get(name, TOGETHER) for name in names])
+    believed = np.array([EXPECTED.get(_kind(name), TOGETHER) for name in names])
     alike = np.array([[_together(one, other) for other in names] for one in names])
     means, spreads = x.mean(axis=0), x.std(axis=0)
     spreads = np.where(spreads > LEAST_SPREAD, spreads, 0.0)
@@ -280,7 +285,12 @@ def _together(one: str, other: str) -> float:
     """The correlation of two readings that is believed in."""
     if one == other:
         return 1.0
-    return SAME_VOICE if {one, other} == ONE_VOICE else TOGETHER
+    return SAME_VOICE if {_kind(one), _kind(other)} <= ONE_VOICE else TOGETHER
+
+
+def _kind(name: str) -> str:
+    """The kind of reading that a name stands for: all criteria are of one."""
+    return "criterion" if name.startswith(CRITERION) else name
 
 
 def _standard(x: Floats, means: Floats, spreads: Floats) -> Floats:

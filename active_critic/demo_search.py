@@ -22,7 +22,7 @@ from active_critic.errors import BudgetSpent, FitError
 from active_critic.examples import example_key, group_of, human_score, same_texts
 from active_critic.lm.lengths import CHARS_PER_TOKEN, length_of
 from active_critic.lm.stopping import threads
-from active_critic.protocols import CriticProtocol, Demo, Reading
+from active_critic.protocols import CriticProtocol, Demo, Order, Reading
 from active_critic.records import Example, Usage, Verdict
 from active_critic.scoring import Scorer
 
@@ -54,6 +54,7 @@ class Candidate:
         index: 0 is the program without demonstrations.
         demos: Its demonstrations, in prompt order.
         levels: The worst and the best rating level.
+        order: Whether it rates before or after it explains.
         q: Q over the training examples it was scored on, from -3 to 3; None when it was scored on none.
         scored, asked: Examples scored, and examples it was tried on.
         usage: What scoring it cost.
@@ -63,6 +64,7 @@ class Candidate:
     index: int
     demos: tuple[Demo, ...]
     levels: str
+    order: Order
     q: float | None
     scored: int
     asked: int
@@ -80,6 +82,7 @@ class Candidate:
             "index": self.index,
             "demos": [demo.example_id for demo in self.demos],
             "levels": self.levels,
+            "order": self.order,
             "q": self.q,
             "scored": self.scored,
             "asked": self.asked,
@@ -97,8 +100,8 @@ class DemoSearch(Teleprompter):  # type: ignore[misc]
             third of the examples.
         sampling: How a candidate's demonstrations are drawn: ``"stratified"`` over the human scores (one from each
             of as many slices of the sorted examples), or ``"uniform"``.
-        readings: Ways of reading a rating (levels) that candidates take in turn, so that the search decides between
-            them, too; none: the student's own.
+        readings: Ways of rating (levels, order) that candidates take in turn, so that the search decides between them,
+            too; none: the student's own.
         race: Score all candidates on ``FIRST_RUNG`` examples, keep those of the better half that may yet be better than
             the leader (paired bootstrap on Q), score them on twice as many, and so on until one is left, which is
             scored on all; without it every candidate is scored on every example, as in the paper.
@@ -369,10 +372,12 @@ class Search:
                 f"The first reason: {reasons[0] if reasons else 'none given'}"
             )
 
-    def _merit(self, candidate: int, indices: Sequence[int]) -> tuple[bool, float, int]:
+    def _merit(self, candidate: int, indices: Sequence[int]) -> tuple[bool, float, int, bool]:
         q, scored, asked = self.q(candidate, indices)
         covered = asked > 0 and (scored >= MIN_COVERAGE * asked or asked - scored == 1)  # a race begins with few
-        return covered, -math.inf if q is None else q, -len(self.sets[candidate])  # ties go to the cheaper
+        # Ties go to the cheaper: reasons that come first are written for every text.
+        cheap = (-len(self.sets[candidate]), self.protocol(candidate).reading.order == "rating_first")
+        return covered, -math.inf if q is None else q, *cheap
 
     def candidates(self, winner: int) -> list[Candidate]:
         """Every candidate, the winner first, then by how far they came and by Q."""
@@ -380,9 +385,9 @@ class Search:
         for index, demos in enumerate(self.sets):
             q, scored, asked = self.q(index, range(len(self.examples)))
             usage = sum((v.usage for (c, _), v in self.verdicts.items() if c == index), Usage())
-            levels = self.protocol(index).reading.levels
-            shown = f"{levels[0]}-{levels[-1]}"
-            found.append(Candidate(index, demos, shown, q, scored, asked, usage, index == winner))
+            way = self.protocol(index).reading
+            shown = f"{way.low}-{way.high}"
+            found.append(Candidate(index, demos, shown, way.order, q, scored, asked, usage, index == winner))
         return sorted(found, key=lambda c: (c.wins, c.asked, -math.inf if c.q is None else c.q), reverse=True)
 
     def _say(self, what: str, done: int, total: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from active_critic.calibration import Calibration
+from active_critic.calibration import CRITERION, Calibration
 from active_critic.records import Criterion, ReadFrom, Record, Scale
 
 FORMAT_VERSION = 1
@@ -199,8 +199,11 @@ class CriticProtocol(Protocol):
     def traits(self) -> tuple[str, ...]:
         """Mode, demonstrations and reading."""
         demos = sha256("".join(demo.example_id for demo in self.demos).encode()).hexdigest()[:8]
-        readings = "+".join(part.name for part in self.calibration.parts) if self.calibration else "rating"
-        return (self.mode, f"demos:{len(self.demos)}:{demos}", self.reading.words, f"score:{readings}")
+        parts = [part.name for part in self.calibration.parts] if self.calibration else ["rating"]
+        readings = [name for name in parts if not name.startswith(CRITERION)]
+        if single := len(parts) - len(readings):
+            readings.insert(1, f"{single} criteria")
+        return (self.mode, f"demos:{len(self.demos)}:{demos}", self.reading.words, f"score:{'+'.join(readings)}")
 
     @field_validator("criteria")
     @classmethod

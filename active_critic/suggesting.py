@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from active_critic.calibration import CRITERION
 from active_critic.data import unread_score
 from active_critic.errors import BudgetSpent, DataError
 from active_critic.evaluators.base import Evaluator, Progress
@@ -267,7 +268,7 @@ class Places:
     """Where texts lie.
 
     Every axis is standardised over these texts and drawn in to within two standard deviations. Each reading counts as
-    much as all figures of the surface together.
+    much as all figures of the surface together, and as all ratings of single criteria together.
 
     Attributes:
         names: The axes that vary: readings (or ``"score"``), then figures of ``FEATURES``.
@@ -299,7 +300,10 @@ class Places:
         # A text without a source or a reference is at the mean of the others: that it has none is no place.
         standard = np.clip((known - known.mean(axis=0)).filled(0.0)[:, varies] / spread[varies], -WITHIN, WITHIN)
         varying = int(varies[len(names) :].sum())
-        weights = np.where(np.arange(len(varies)) < len(names), 1.0, max(1, varying) ** -0.5)[varies]
+        criteria = [index for index, name in enumerate(names) if name.startswith(CRITERION)]
+        weights = np.where(np.arange(len(varies)) < len(names), 1.0, max(1, varying) ** -0.5)
+        weights[criteria] = max(1, int(varies[criteria].sum())) ** -0.5
+        weights = weights[varies]
         named = np.array([*names, *FEATURES])[varies]
         return cls(tuple(named.tolist()), standard, standard * weights)
 

@@ -30,13 +30,20 @@ sys.path.insert(0, str(Path(__file__).parent))
 import drawing
 
 VARIANTS = {
-    " (rating only)": {"use_approval": "never", "use_likelihood": "never", "use_surface": "never"},  # as in the paper
+    " (rating only)": {  # as in the paper
+        "use_criteria": "never",
+        "use_approval": "never",
+        "use_likelihood": "never",
+        "use_surface": "never",
+    },
     " (without surface)": {"use_surface": "never"},
 }
 """Behind the name of an Active-Critic: what its score is not read from."""
 SEARCHES = {
     " (rating only, refined)": {**VARIANTS[" (rating only)"], "refinements": 2},
     " (rating only, levels searched)": {**VARIANTS[" (rating only)"], "levels": "1-5,1-9,0-100"},
+    " (rating only, order searched)": {**VARIANTS[" (rating only)"], "order": "both"},
+    " (without single criteria)": {"use_criteria": "never"},
 }
 """And what more is searched for the rating; compared where asked for."""
 METHODS = (

@@ -29,6 +29,7 @@ _OPTIONS = {
     "levels": "levels",
     "search": "search",
     "order": "order",
+    "use_criteria": "use_criteria",
     "use_approval": "use_approval",
     "use_likelihood": "use_likelihood",
     "use_surface": "use_surface",
@@ -112,14 +113,21 @@ def fit(
         typer.Option(metavar="FILE|@PROGRAM", help="Your own criteria as JSON, or those of a program; else inferred."),
     ] = None,
     order: Annotated[
-        Literal["rating-first", "reason-first"] | None,
-        typer.Option(help="Rate before or after explaining. Default: before, where token probabilities can be had."),
+        Literal["rating-first", "reason-first", "both"] | None,
+        typer.Option(
+            help="Rate before or after explaining; both: the search decides. Default: before, where token "
+            "probabilities can be had."
+        ),
     ] = None,
     batches: Annotated[int, typer.Option(metavar="N", min=1, help="Batches of five read at most.")] = 25,
     refine: Annotated[
         int,
         typer.Option(metavar="N", min=0, help="Rounds in which inferred criteria are edited, and kept if it helps."),
     ] = 0,
+    use_criteria: Annotated[
+        Literal["auto", "never", "always"],
+        typer.Option(help="Whether ratings of single criteria have parts in the score (fine mode)."),
+    ] = "auto",
     use_approval: Annotated[
         Literal["auto", "never", "always"],
         typer.Option(help="Whether a plain yes or no has a part in the score. auto: where it can be had and helps."),
@@ -187,6 +195,7 @@ def fit(
         "search": search,
         "refinements": refine,
         "order": None if order is None else order.replace("-", "_"),
+        "use_criteria": use_criteria,
         "use_approval": use_approval,
         "use_likelihood": use_likelihood,
         "use_surface": use_surface,

@@ -10,7 +10,7 @@ from typing import Literal
 
 from active_critic.approval import Approval, approval
 from active_critic.asking import PER_ITEM
-from active_critic.calibration import SHOWN, Calibration, calibrate, percent
+from active_critic.calibration import CRITERION, SHOWN, Calibration, calibrate, percent
 from active_critic.correlation import Floats, pearson
 from active_critic.demo_search import MIN_COVERAGE, Search
 from active_critic.errors import BudgetSpent, FitError, ModelError, RequestRefused
@@ -21,10 +21,10 @@ from active_critic.evaluators.surface import SurfaceFloor, copied_share, figures
 from active_critic.examples import MIN_EXAMPLES, folds, group_of
 from active_critic.lm import LanguageModel
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood, refusal
-from active_critic.records import Criterion, Example, Scale
+from active_critic.records import Criterion, Example, Scale, Verdict
 
 READINGS = ("rating", "approval", "likelihood", "surface")
-"""What a score can be read from."""
+"""What a score can be read from, beside the ratings of single criteria (``CRITERION``)."""
 Use = Literal["auto", "never", "always"]
 """Whether a reading counts: ``"auto"``: where it can be had and has a share in the weights that is worth its price."""
 FOLDS = 8
@@ -41,6 +41,8 @@ LEANS = 0.4
 
 def readings_for(lm: LanguageModel, uses: Mapping[str, Use]) -> tuple[tuple[str, ...], list[str]]:
     """The readings that a fit is to try, the rating first, and what the user should know of them.
+
+    Those of single criteria come with the rating, and stand in :meth:`Combiner.rated_by`.
 
     Args:
         lm: The language model.
@@ -143,6 +145,13 @@ class Combiner:
     always: frozenset[str] = frozenset()
     further: dict[str, list[float | None]] = field(default_factory=dict)
 
+    def rated_by(self, criteria: Sequence[Criterion], use: Use) -> None:
+        """Go on with the ratings of these criteria, too, which the verdicts of the search hold (fine mode)."""
+        names = [CRITERION + criterion.name for criterion in criteria] if use != "never" else []
+        self.names = (self.names[0], *names, *self.names[1:])
+        if use == "always":
+            self.always |= set(names)
+
     @cached_property
     def figures(self) -> Floats:
         """The figures of the surface of all examples, measured once; see ``figures_of``."""
@@ -173,11 +182,20 @@ class Combiner:
         self.further.pop(name, None)
 
     def usable(self, candidate: int, indices: Sequence[int], names: Collection[str] | None = None) -> list[int]:
-        """Those of the examples that have the readings of these names under a candidate; all of them by default."""
+        """Those of the examples that have the readings of these names under a candidate; all of them by default.
+
+        An example that has a rating has that of every criterion.
+        """
         names = [name for name in self.further if names is None or name in names]
         verdicts = self.search.verdicts
         rated = [i for i in indices if (v := verdicts.get((candidate, i))) is not None and v.score is not None]
         return [i for i in rated if all(self.further[name][i] is not None for name in names)]
+
+    def read(self, candidate: int, index: int) -> dict[str, float]:
+        """What was read of an example by asking the model: by name, 0 where it cannot be had (see :meth:`usable`)."""
+        values = ratings_in(self.search.verdicts[candidate, index])
+        values |= {name: had[index] or 0.0 for name, had in self.further.items()}
+        return {name: values[name] for name in self.names if name in values}
 
     def fit(self, candidate: int, indices: Sequence[int]) -> tuple[Calibration, SurfaceFloor | None]:
         """The combination for a candidate, from these examples alone.
@@ -191,8 +209,9 @@ class Combiner:
         kept = self.usable(candidate, indices)
         needed = max(LEAST, min(MIN_EXAMPLES, len(indices)))
         if len(kept) < needed:
+            asked = ", ".join(name for name in self.names if not name.startswith(CRITERION))
             raise FitError(
-                f"only {len(kept)} of {len(indices)} examples have all of {', '.join(self.names)}, and {needed} "
+                f"only {len(kept)} of {len(indices)} examples have all of {asked}, and {needed} "
                 "are needed to combine them; give more or shorter examples, or forbid the readings that are missing"
             )
         found, floor = self._combined(candidate, kept, self.names)
@@ -209,10 +228,9 @@ class Combiner:
         """The combination of the readings of these names, which all of these examples have."""
         examples = [self.search.examples[i] for i in kept]
         floor = None
-        values: dict[str, Sequence[float]] = {"rating": [self._rating(candidate, i) for i in kept]}
-        for name in self.further:
-            if name in names:
-                values[name] = [self.further[name][i] or 0.0 for i in kept]  # none is None: see usable()
+        read = [self.read(candidate, i) for i in kept]
+        asked = [name for name in self.names if name in names and name != "surface"]
+        values: dict[str, Sequence[float]] = {name: [one[name] for one in read] for name in asked}
         if "surface" in names:
             figures = self.figures[list(kept)]
             floor = SurfaceFloor().fit(examples, self.scale, figures=figures)
@@ -238,8 +256,7 @@ class Combiner:
             + calibration.apply(
                 readings_of(
                     calibration,
-                    self._rating(candidate, i),
-                    {name: had[i] or 0.0 for name, had in self.further.items()},
+                    self.read(candidate, i),
                     None if floor is None else floor.predict([self.search.examples[i]], figures=self.figures[[i]])[0],
                     copied=calibration.copied is not None and self.copied[i] > calibration.copied,
                 ),
@@ -252,7 +269,7 @@ class Combiner:
         """What is to be said where what the model says of texts goes against people's scores, beyond chance."""
         for name in sorted({"rating", "approval"} & {"rating", *self.further}, reverse=True):
             kept = self.usable(candidate, range(len(self.search.examples)), [name])
-            values = [self._rating(candidate, i) if name == "rating" else self.further[name][i] or 0.0 for i in kept]
+            values = [self.read(candidate, i)[name] for i in kept]
             r = pearson(values, [self.search.human[i] for i in kept])
             if r is not None and r < 0 and _chance(r, len(kept)) < SURELY_AGAINST:
                 said = (
@@ -262,9 +279,11 @@ class Combiner:
                 return [said]
         return []
 
-    def _rating(self, candidate: int, index: int) -> float:
-        score: float | None = self.search.verdicts[candidate, index].score
-        return 0.0 if score is None else score  # never None: see usable()
+
+def ratings_in(verdict: Verdict) -> dict[str, float]:
+    """The ratings of a verdict as readings by name, on the user's scale: of the whole, and of every criterion."""
+    rated = {"rating": verdict.score, **{CRITERION + one.name: one.score for one in verdict.criteria}}
+    return {name: score for name, score in rated.items() if score is not None}
 
 
 def _chance(r: float, n: int) -> float:
@@ -289,8 +308,7 @@ def is_copy(calibration: Calibration, example: Example) -> bool:
 
 def readings_of(
     calibration: Calibration,
-    rating: float,
-    further: Mapping[str, float],
+    asked: Mapping[str, float],
     surface: float | None,
     *,
     copied: bool,
@@ -299,12 +317,11 @@ def readings_of(
 
     Args:
         calibration: The combination.
-        rating: The rating.
-        further: What else the model was asked.
+        asked: What was read by asking the model.
         surface: What the floor predicts, or None without one.
         copied: Whether the response is a copy, see :func:`is_copy`.
     """
-    values = {"rating": rating, **further}
+    values = dict(asked)
     if copied:
         average = next(part.mean for part in calibration.parts if part.name == "likelihood")
         values["likelihood"] = min(average, values["likelihood"])
@@ -327,14 +344,17 @@ def words(calibration: Calibration, tried: Sequence[str], asked: int) -> list[st
             "nothing that was read of the examples goes with their scores, so every text gets their mean score; try a "
             "larger model"
         )
-    if left_out := [name for name in tried if name not in calibration.shares]:
-        said.append(
-            f"tried and left out of the score, for a share of the weights below {WORTH:.0%}: {', '.join(left_out)}"
-        )
+    left_out = [name for name in tried if name not in calibration.shares]
+    below = f"for a share of the weights below {WORTH:.0%}"
+    if others := [name for name in left_out if not name.startswith(CRITERION)]:
+        said.append(f"tried and left out of the score, {below}: {', '.join(others)}")
+    if criteria := [name.removeprefix(CRITERION) for name in left_out if name.startswith(CRITERION)]:
+        said.append(f"criteria whose own ratings add nothing to the score, {below}: {', '.join(criteria)}")
     if told and len(calibration.parts) > 1:
         shares = ", ".join(f"{name} {share:.0%}" for name, share in calibration.shares.items())
         said.append(f"the score is combined from {shares} (shares of the weights, fitted on {calibration.n} examples)")
-    if len(calibration.parts) > 1 and any(part.name == "rating" and not part.weight for part in calibration.parts):
+    rated = any(part.weight for part in calibration.parts if part.name == "rating" or part.name.startswith(CRITERION))
+    if len(calibration.parts) > 1 and not rated:
         besides = {"approval", "likelihood"} & calibration.shares.keys()
         saved = "; in coarse mode texts are not rated where no explanation is wanted" if besides else ""
         said.append(f"the rating, and with it the demonstrations, has no part in the score{saved}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal, Self, get_args
 
-from active_critic.calibration import SHOWN, percent
-from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, demo_count
+from active_critic.calibration import SHOWN, Calibration, percent
+from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, Search, demo_count
 from active_critic.errors import BudgetSpent, FitError
 from active_critic.evaluators._fitting import check_task, given_criteria
 from active_critic.evaluators._readings import Combiner, Use, readings_for, take, words
@@ -17,7 +18,7 @@ from active_critic.evaluators.judging import Judge
 from active_critic.examples import Examples
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
-from active_critic.protocols import CriticProtocol, Mode, Order, Protocol
+from active_critic.protocols import CriticProtocol, Mode, Order, Protocol, Reading
 from active_critic.records import Criterion, Usage
 from active_critic.refining import refine
 from active_critic.scoring import Scorer
@@ -68,10 +69,12 @@ class ActiveCritic(Evaluator):
         max_batches: Mini-batches of five examples read at most, for the task and for the criteria each.
         refinements: Rounds in which the criteria are edited where rating and people differ most, and kept only where
             that helps on the other half of the documents; see ``refining``. Not for given criteria.
-        order: ``"rating_first"`` or ``"reason_first"`` (the paper's); None: the first where the model gives token
-            probabilities, else the second.
+        order: ``"rating_first"`` or ``"reason_first"`` (the paper's); ``"both"``: candidates take them in turn, so that
+            the search decides; None: the first where the model gives token probabilities, else the second.
         overall_scoring: False: the overall is the mean of the criteria ("without OS-E"); fine mode only.
         explanations: False: the model explains nothing, neither in demonstrations nor in replies.
+        use_criteria: Whether the ratings of single criteria have parts in the score beside that of the whole (fine mode
+            only): ``"auto"``: those that are worth it; ``"never"``; ``"always"``: all of them. They cost nothing more.
         use_approval: Whether the model's answer to "is this a good response?" (one token) has a part in the score
             beside the rating: ``"auto"``: where the model gives token probabilities and it is worth its price;
             ``"never"``; ``"always"``. See ``calibration``.
@@ -105,9 +108,10 @@ class ActiveCritic(Evaluator):
         criteria: Sequence[Criterion] | Mapping[str, str] | None = None,
         max_batches: int = MAX_BATCHES,
         refinements: int = 0,
-        order: Order | None = None,
+        order: Order | Literal["both"] | None = None,
         overall_scoring: bool = True,
         explanations: bool = True,
+        use_criteria: Use = "auto",
         use_approval: Use = "auto",
         use_likelihood: Use = "auto",
         use_surface: Use = "auto",
@@ -126,9 +130,10 @@ class ActiveCritic(Evaluator):
         self.criteria = criteria
         self.max_batches = max_batches
         self.refinements = refinements
-        self.order: Order | None = order
+        self.order: Order | Literal["both"] | None = order
         self.overall_scoring = overall_scoring
         self.explanations = explanations
+        self.use_criteria: Use = use_criteria
         self.use_approval: Use = use_approval
         self.use_likelihood: Use = use_likelihood
         self.use_surface: Use = use_surface
@@ -139,99 +144,43 @@ class ActiveCritic(Evaluator):
 
     def learn(self, data: Examples, notes: list[str], progress: Progress | None) -> CriticProtocol:
         """Infer the task and the criteria, search for demonstrations, and measure. See :meth:`Evaluator.learn`."""
-        user_scale = scale_of(data)
         demo_count(data, self.demos)  # too many are refused before anything is paid for
-        model = self.model
-        start = model.usage
-        readings, said = readings_for(model, self._uses)
-        notes += said
-        inferred = infer(
-            data,
-            model,
-            scale=user_scale,
-            seed=self.seed,
-            task_description=UNTOLD if self.task_description is False else self.task_description,
-            criteria=given_criteria(self.criteria),
-            max_batches=self.max_batches,
-            progress=progress,
-        )
-        notes += inferred.remarks
-        after_inference = model.usage
-        reading = default_reading(model, self.order)
-        several = [reading.model_copy(update=one) for one in _levels(self.levels)]
-        protocol = CriticProtocol(
-            mode=self.mode,
-            task_description="" if self.task_description is False else inferred.task_description,
-            criteria=inferred.criteria,
-            scale=user_scale,
-            reading=several[0] if several else reading,
-            overall_scoring=self.overall_scoring,
-            explanations=self.explanations,
-            provenance=self.provenance(data),
-        )
+        bill = _Bill(self.model)
+        with bill.stage("task inference"):
+            readings, said = readings_for(self.model, self._uses)
+            notes += said
+            protocol = self._inferred(data, notes, progress)
         if self.refinements:
-            refined = refine(protocol, data, model, rounds=self.refinements, seed=self.seed, progress=progress)
+            with bill.stage("refinement"):
+                refined = refine(protocol, data, self.model, rounds=self.refinements, seed=self.seed, progress=progress)
             protocol = protocol.model_copy(update={"criteria": refined.criteria})
             notes += refined.notes
         # Before the search, which spends what a budget has left: they are cheap, and tell a small model's score most.
-        before_search = model.usage
-        usage: dict[str, Usage] = {}
-        taken: dict[str, list[float | None]] = {}
-        unpaid: list[str] = []
-        for name in ("approval", "likelihood"):
-            if name not in readings:
-                continue
-            before = model.usage
-            try:
-                taken[name] = take(name, model, protocol.criteria, list(data), progress)
-            except BudgetSpent as spent:
-                unpaid.append(f"the score is read without the {name}: {spent}")
-            usage[name] = model.usage - before
+        taken, unpaid = self._taken(readings, protocol, data, bill, progress)
+        ways = self._ways()
         settings = DemoSearch(
             candidates=self.candidates,
             demos=self.demos,
             sampling=self.sampling,
-            readings=several,
+            readings=ways,
             race=self.search == "race",
             seed=self.seed,
             progress=progress,
         )
-        after_readings = model.usage
-        compiled = settings.compile(Scorer(protocol, model), trainset=list(data))
-        after_search = model.usage
+        with bill.stage("demo search"):
+            compiled = settings.compile(Scorer(protocol, self.model), trainset=list(data))
+        search: Search = compiled.search
         found: list[Candidate] = compiled.candidate_programs
-        stopped: str | None = compiled.search.stopped
-        if stopped is not None:
-            notes.append(stopped)
-        elif len(several) > len(found):
-            notes.append(
-                f"of the rating levels given, only the first {len(found)} were tried: the search had {len(found)} "
-                f"candidate{'s' * (len(found) > 1)} to try them on"
-            )
-        elif len(found) < self.candidates and compiled.search.size:
-            notes.append(
-                f"{len(found)} candidates were tried, not {self.candidates}: {len(data)} examples give no more "
-                f"different sets of {compiled.search.size} demonstrations"
-            )
-        size = compiled.search.size
-        if compiled.search.one_document:
-            notes.append(ONE_DOCUMENT)
-        elif self.candidates > 1 and size < (wanted := demo_count(data, self.demos)):
-            notes.append(
-                f"candidates have {size or 'no'} demonstration{'s' * (size != 1)}, not {wanted}: too few examples are "
-                f"short enough for half the context window of {model.context:,} tokens; --context asks for a larger one"
-            )
-        chosen = next(candidate.index for candidate in found if candidate.wins)
-        usage = {"task inference": after_inference - start, "demo search": after_search - after_readings, **usage}
-        if self.refinements:
-            usage["refinement"] = before_search - after_inference
-        always = frozenset(name for name, use in self._uses.items() if use == "always")
-        combiner = Combiner(readings, compiled.search, user_scale, always)
+        notes += self._told_of(search, len(found), ways, data)
+        combiner = Combiner(readings, search, protocol.scale, self._always)
+        if self.mode == "fine":
+            combiner.rated_by(protocol.criteria, self.use_criteria)
         for name in set(readings) - set(taken) - {"rating", "surface"}:
             combiner.leave_out(name)
         left_out = [combiner.add(name, values) for name, values in taken.items()]
         notes += [said for said in (*unpaid, *left_out) if said]
-        stopped = unpaid[-1] if unpaid else stopped
+        stopped = unpaid[-1] if unpaid else search.stopped
+        chosen = next(candidate.index for candidate in found if candidate.wins)
         calibration, floor = None, None
         try:
             calibration, floor = combiner.fit(chosen, range(len(data)))
@@ -247,27 +196,9 @@ class ActiveCritic(Evaluator):
         if self.report and stopped is not None:
             notes.append("the agreement on held-out folds was not measured, for the budget was spent before")
         elif self.report:
-            made = "criteria were" if self.criteria is None else "task description was"
-            notes += [MADE_FROM_ALL.format(made)] if None in (self.criteria, self.task_description) else []
-            try:
-                report = make_report(
-                    compiled.search,
-                    settings,
-                    combine=combiner.predict,
-                    usage=usage,
-                    notes=notes,
-                    candidates=[candidate.to_dict() for candidate in found],
-                    figures_of_surface=combiner.figures,
-                )
-            except (BudgetSpent, FitError) as problem:
-                notes.append(f"the agreement on held-out folds was not measured: {problem}")
-        if calibration is not None and report is not None:
-            shown = percent(SHOWN) in calibration.half_widths
-            calibration = calibration.widened(report.missed)
-            if shown and percent(SHOWN) not in calibration.half_widths:
-                notes.append(UNSURE)
-        elif calibration is not None and calibration.half_widths and len(found) > 1:
-            notes.append(NOT_WIDENED)
+            report = self._measured(search, settings, combiner, found, bill.usage, notes)
+        if calibration is not None:
+            calibration = _honest(calibration, report, len(found), notes)
         document = report.to_dict() if report is not None else {}
         provenance = self.provenance(data, notes).model_copy(update={"report": document})
         self.candidates_, self.report_ = found, report
@@ -280,6 +211,110 @@ class ActiveCritic(Evaluator):
                 "provenance": provenance,
             }
         )
+
+    # --- the steps of a fit -----------------------------------------------------------------------------------------
+
+    def _inferred(self, data: Examples, notes: list[str], progress: Progress | None) -> CriticProtocol:
+        """The program as stage 1 leaves it: the task and the criteria."""
+        inferred = infer(
+            data,
+            self.model,
+            scale=scale_of(data),
+            seed=self.seed,
+            task_description=UNTOLD if self.task_description is False else self.task_description,
+            criteria=given_criteria(self.criteria),
+            max_batches=self.max_batches,
+            progress=progress,
+        )
+        notes += inferred.remarks
+        return CriticProtocol(
+            mode=self.mode,
+            task_description="" if self.task_description is False else inferred.task_description,
+            criteria=inferred.criteria,
+            scale=scale_of(data),
+            reading=self._ways()[0],
+            overall_scoring=self.overall_scoring,
+            explanations=self.explanations,
+            provenance=self.provenance(data),
+        )
+
+    def _ways(self) -> list[Reading]:
+        """The ways of rating that the search decides between: every kind of levels in every order."""
+        orders: list[Order | None] = [*get_args(Order)] if self.order == "both" else [self.order]
+        levels = _levels(self.levels) or [{}]
+        return [default_reading(self.model, order).model_copy(update=one) for one in levels for order in orders]
+
+    def _taken(
+        self,
+        readings: Sequence[str],
+        protocol: CriticProtocol,
+        data: Examples,
+        bill: _Bill,
+        progress: Progress | None,
+    ) -> tuple[dict[str, list[float | None]], list[str]]:
+        """What the model says of every example beside its rating, by reading; and what could not be paid for."""
+        taken: dict[str, list[float | None]] = {}
+        unpaid: list[str] = []
+        for name in ("approval", "likelihood"):
+            if name not in readings:
+                continue
+            with bill.stage(name):
+                try:
+                    taken[name] = take(name, self.model, protocol.criteria, list(data), progress)
+                except BudgetSpent as spent:
+                    unpaid.append(f"the score is read without the {name}: {spent}")
+        return taken, unpaid
+
+    def _told_of(self, search: Search, found: int, ways: Sequence[Reading], data: Examples) -> list[str]:
+        """What the user should know of the search: where it was less than what was asked for."""
+        said = []
+        if search.stopped is not None:
+            said.append(search.stopped)
+        elif len(ways) > found:
+            said.append(
+                f"of the {len(ways)} ways to rate that were asked for (levels and orders), only the first {found} were "
+                f"tried: the search had {found} candidate{'s' * (found > 1)} to try them on"
+            )
+        elif found < self.candidates and search.size:
+            said.append(
+                f"{found} candidates were tried, not {self.candidates}: {len(data)} examples give no more different "
+                f"sets of {search.size} demonstrations"
+            )
+        if search.one_document:
+            said.append(ONE_DOCUMENT)
+        elif self.candidates > 1 and search.size < (wanted := demo_count(data, self.demos)):
+            said.append(
+                f"candidates have {search.size or 'no'} demonstration{'s' * (search.size != 1)}, not {wanted}: too few "
+                f"examples are short enough for half the context window of {self.model.context:,} tokens; --context "
+                "asks for a larger one"
+            )
+        return said
+
+    def _measured(
+        self,
+        search: Search,
+        settings: DemoSearch,
+        combiner: Combiner,
+        found: Sequence[Candidate],
+        usage: dict[str, Usage],
+        notes: list[str],
+    ) -> FitReport | None:
+        """The honest report, or None with a note where it could not be made."""
+        made = "criteria were" if self.criteria is None else "task description was"
+        notes += [MADE_FROM_ALL.format(made)] if None in (self.criteria, self.task_description) else []
+        try:
+            return make_report(
+                search,
+                settings,
+                combine=combiner.predict,
+                usage=usage,
+                notes=notes,
+                candidates=[candidate.to_dict() for candidate in found],
+                figures_of_surface=combiner.figures,
+            )
+        except (BudgetSpent, FitError) as problem:
+            notes.append(f"the agreement on held-out folds was not measured: {problem}")
+            return None
 
     def check(self) -> None:
         """Parameters that cannot be right. See :meth:`Evaluator.check`."""
@@ -295,12 +330,15 @@ class ActiveCritic(Evaluator):
         _levels(self.levels)
         if self.mode == "coarse" and not self.overall_scoring:
             raise FitError("without overall scoring there is nothing left in coarse mode; use mode='fine'")
+        if self.mode == "coarse" and self.use_criteria == "always":
+            raise FitError("in coarse mode no criterion is rated by itself; use mode='fine', or leave out use_criteria")
         choices = {
             "mode": (self.mode, ("coarse", "fine")),
             "sampling": (self.sampling, ("stratified", "uniform")),
             "search": (self.search, ("race", "full")),
-            "order": (self.order, (None, "rating_first", "reason_first")),
-            **{f"use_{name}": (use, ("auto", "never", "always")) for name, use in self._uses.items()},
+            "order": (self.order, (None, *get_args(Order), "both")),
+            **{f"use_{name}": (use, get_args(Use)) for name, use in self._uses.items()},
+            "use_criteria": (self.use_criteria, get_args(Use)),
         }
         for name, (value, allowed) in choices.items():
             if value not in allowed:
@@ -309,6 +347,10 @@ class ActiveCritic(Evaluator):
     @property
     def _uses(self) -> dict[str, Use]:
         return {"approval": self.use_approval, "likelihood": self.use_likelihood, "surface": self.use_surface}
+
+    @property
+    def _always(self) -> frozenset[str]:
+        return frozenset(name for name, use in self._uses.items() if use == "always")
 
     @classmethod
     def from_protocol(cls, protocol: Protocol, lm: Any = None, *, journal: JournalPath = "default") -> Self:
@@ -320,6 +362,37 @@ class ActiveCritic(Evaluator):
     def judge(self) -> Judge:
         """What rates by the program; see :class:`Evaluator`."""
         return CriticJudge(Scorer(self.fitted, self.model))
+
+
+class _Bill:
+    """What each stage of a fit costs.
+
+    Attributes:
+        usage: By stage, in the order in which they began.
+    """
+
+    def __init__(self, lm: LanguageModel) -> None:
+        self.lm = lm
+        self.usage: dict[str, Usage] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """What is asked of the model inside belongs to this stage."""
+        before = self.lm.usage
+        yield
+        self.usage[name] = self.lm.usage - before
+
+
+def _honest(calibration: Calibration, report: FitReport | None, candidates: int, notes: list[str]) -> Calibration:
+    """The same with intervals that count with the choice among candidates, as far as the report can tell."""
+    if report is None:
+        if calibration.half_widths and candidates > 1:
+            notes.append(NOT_WIDENED)
+        return calibration
+    widened = calibration.widened(report.missed)
+    if percent(SHOWN) in calibration.half_widths and percent(SHOWN) not in widened.half_widths:
+        notes.append(UNSURE)
+    return widened
 
 
 def _levels(given: str | None) -> list[dict[str, int]]:

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from active_critic.approval import Approval, approval_turns, check_probabilities
+from active_critic.calibration import CRITERION
 from active_critic.errors import ModelError, ProtocolError
-from active_critic.evaluators._readings import READINGS, further_reading, is_copy, readings_of, value_of
+from active_critic.evaluators._readings import READINGS, further_reading, is_copy, ratings_in, readings_of, value_of
 from active_critic.evaluators.gpt_score import weighing_turns
 from active_critic.evaluators.judging import Judge
 from active_critic.evaluators.surface import SurfaceFloor
@@ -29,7 +30,8 @@ class CriticJudge(Judge):
         protocol = scorer.protocol
         names = [part.name for part in protocol.calibration.parts] if protocol.calibration else []
         self._floor = SurfaceFloor.from_dict(protocol.surface) if protocol.surface is not None else None
-        if unknown := sorted(set(names) - set(READINGS)):
+        criteria = {CRITERION + criterion.name for criterion in protocol.criteria} if protocol.mode == "fine" else set()
+        if unknown := sorted(set(names) - {*READINGS, *criteria}):
             raise ProtocolError(f"the program combines readings that this version does not know: {', '.join(unknown)}")
         if "surface" in names and self._floor is None:
             raise ProtocolError("the program combines a surface reading whose numbers are missing; fit it again")
@@ -93,10 +95,10 @@ class CriticJudge(Judge):
         usage = sum((read.usage for read in further.values()), verdict.usage)
         if calibration is None or verdict.score is None:
             return replace(verdict, usage=usage)
-        values = {name: value_of(read) for name, read in further.items()}
+        values = {**ratings_in(verdict), **{name: value_of(read) for name, read in further.items()}}
         surface = self._floor.predict([example])[0] if self._floor is not None else None
         copied = is_copy(calibration, example)
-        combined = calibration.apply(readings_of(calibration, verdict.score, values, surface, copied=copied), scale)
+        combined = calibration.apply(readings_of(calibration, values, surface, copied=copied), scale)
         return replace(
             verdict,
             score=scale.rounded(combined.score),

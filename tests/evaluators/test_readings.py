@@ -85,7 +85,7 @@ def fitted(
     lm: LanguageModel | None = None, data: list[Example] | None = None, readings: Sequence[str] = ALL, **how: Any
 ) -> ActiveCritic:
     """Fitted on exactly these readings."""
-    uses = {f"use_{name}": "always" if name in readings else "never" for name in ALL[1:]}
+    uses = {f"use_{name}": "always" if name in readings else "never" for name in (*ALL[1:], "criteria")}
     settings: dict[str, Any] = {**uses, **SMALL, **how}
     return ActiveCritic(lm or weighing_lm(), **settings).fit(data or examples(), scale="0..5")
 
@@ -130,7 +130,8 @@ def test_a_reading_that_is_worth_nothing_is_left_out_unless_it_is_always_to_be_u
     def against(turns: list[Turn], text: str) -> list[float]:
         return [-len(text.split()) / 10]
 
-    how: dict[str, Any] = {"candidates": 1, "demos": 0, "use_surface": "never", "use_approval": "never"}
+    others = {f"use_{name}": "never" for name in ("criteria", "approval", "surface")}
+    how: dict[str, Any] = {"candidates": 1, "demos": 0, **others}
     lm = weighing_lm(against, weighed=weighed, rate=lambda response, turns: len(response.split()) / 10)
     critic = ActiveCritic(lm, **{**SMALL, **how}).fit(data, scale="0..5")
     assert [part.name for part in critic.fitted.calibration.parts] == ["rating"]
@@ -143,7 +144,7 @@ def test_a_reading_that_is_worth_nothing_is_left_out_unless_it_is_always_to_be_u
     assert [part.name for part in critic.fitted.calibration.parts] == ["rating", "likelihood"]
 
 
-@pytest.mark.parametrize("name", ["use_approval", "use_likelihood", "use_surface"])
+@pytest.mark.parametrize("name", ["use_criteria", "use_approval", "use_likelihood", "use_surface"])
 @pytest.mark.parametrize("use", ["sometimes", None, True])
 def test_other_uses_are_refused_before_anything_is_asked(name: str, use: Any) -> None:
     lm = weighing_lm()

@@ -62,7 +62,7 @@ def test_what_was_measured_of_all_examples_gives_to_the_last_bit_what_measuring_
         example = search.examples[i]
         readings = {"rating": search.verdicts[0, i].score or 0.0, "likelihood": -float(i % 7)}
         surface, copied = alone.predict([example])[0], is_copy(found, example)
-        combined = found.apply(readings_of(found, readings.pop("rating"), readings, surface, copied=copied), SCALE)
+        combined = found.apply(readings_of(found, readings, surface, copied=copied), SCALE)
         assert score == shift + combined.score
 
 
