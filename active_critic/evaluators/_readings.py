@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +21,7 @@ from active_critic.evaluators.gpt_score import weighing_turns
 from active_critic.evaluators.surface import SurfaceFloor, copied_share, figures_of, out_of_fold
 from active_critic.examples import MIN_EXAMPLES, folds, group_of
 from active_critic.lm import LanguageModel
+from active_critic.lm.lengths import beginning_of, length_of
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood, refusal
 from active_critic.records import Criterion, Example, Scale, Verdict
 
@@ -35,6 +37,10 @@ WORTH = 0.05
 """A reading with a smaller share of the weights is left out, unless it is to be used always."""
 SURELY_AGAINST = 0.01
 """From this probability of chance on, a reading is said to go against people."""
+WEIGHED = 4_000
+"""Of a longer response (characters, by ``length_of``) the likelihood is that of so much of its beginning: a model on
+this machine is forced along it token by token, and a minute a text is enough.
+"""
 LEANS = 0.4
 """From this share of the weights on, a critic is said to lean on the surface."""
 
@@ -96,7 +102,15 @@ def further_reading(
     """
     if name == "approval":
         return approval(lm, criteria, example.source, example.response)
-    return lm.likelihood(weighing_turns(example), example.response)
+    return lm.likelihood(weighing_turns(example), weighed_part(example.response))
+
+
+def weighed_part(response: str) -> str:
+    """The part of a response whose likelihood is read: its beginning, up to a blank, where it is long (``WEIGHED``)."""
+    if length_of(response) <= WEIGHED:
+        return response
+    part = beginning_of(response, WEIGHED)
+    return re.sub(r"(?<=\s)\S{1,40}\Z", "", part).rstrip() or part  # half a word is an unlikely one
 
 
 def take(

@@ -9,7 +9,15 @@ from typing import Any
 from active_critic.approval import Approval, approval_turns, check_probabilities
 from active_critic.calibration import CRITERION
 from active_critic.errors import ModelError, ProtocolError
-from active_critic.evaluators._readings import READINGS, further_reading, is_copy, ratings_in, readings_of, value_of
+from active_critic.evaluators._readings import (
+    READINGS,
+    further_reading,
+    is_copy,
+    ratings_in,
+    readings_of,
+    value_of,
+    weighed_part,
+)
 from active_critic.evaluators.gpt_score import weighing_turns
 from active_critic.evaluators.judging import Judge
 from active_critic.evaluators.surface import SurfaceFloor
@@ -19,6 +27,7 @@ from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood, refusal
 from active_critic.records import Example, Verdict
 from active_critic.scoring import OVERALL_QUESTION, Scorer, demo_turns, instructions, item
 
+PART = "the response is long: its likelihood is that of its first {:,} of {:,} characters"
 COPY = "the response copies its source as no example did: its likelihood counts as no more than the average"
 
 
@@ -99,12 +108,15 @@ class CriticJudge(Judge):
         surface = self._floor.predict([example])[0] if self._floor is not None else None
         copied = is_copy(calibration, example)
         combined = calibration.apply(readings_of(calibration, values, surface, copied=copied), scale)
+        notes = [COPY] * copied
+        if "likelihood" in further and (part := len(weighed_part(example.response))) < len(example.response):
+            notes.append(PART.format(part, len(example.response)))
         return replace(
             verdict,
             score=scale.rounded(combined.score),
             interval=None if self._other else combined.interval,
             parts={name: round(points, 4) + 0.0 for name, points in combined.added.items()},
             read_from=verdict.read_from if len(combined.added) == 1 else "combination",
-            notes=(*verdict.notes, *(COPY,) * copied),
+            notes=(*verdict.notes, *notes),
             usage=usage,
         )

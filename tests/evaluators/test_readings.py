@@ -24,7 +24,7 @@ from active_critic.errors import (
     RequestRefused,
 )
 from active_critic.evaluators import ActiveCritic, load
-from active_critic.evaluators._readings import Combiner, words
+from active_critic.evaluators._readings import Combiner, weighed_part, words
 from active_critic.evaluators.fit_report import FOLDS, held_out_predictions
 from active_critic.examples import folds
 from active_critic.journal import Journal
@@ -580,3 +580,30 @@ def most_copied(data: list[Example]) -> float:
         runs = [" ".join(words[i : i + 3]) for i in range(len(words) - 2)]
         shares.append(sum(f" {run} " in f" {example.source} " for run in runs) / len(runs))
     return max(shares)
+
+
+# --- long texts -------------------------------------------------------------------------------------------------------
+
+
+def test_of_a_long_text_the_beginning_is_weighed_whole_words_alone_and_the_verdict_says_so() -> None:
+    weighed: list[str] = []
+    critic = fitted(weighing_lm(weighed=weighed), readings=["likelihood"])
+    weighed.clear()
+    short, long = "fine " * 799 + "words", "fine text " * 1_000
+    quick, slow = critic.score_many([Example(short, "question"), Example(long, "question")], explain=False)
+    assert quick.score is not None
+    assert slow.score is not None
+    assert not any("long" in note for note in quick.notes)
+    (part,) = (text for text in weighed if text != short)
+    assert long.startswith(part)
+    assert part.split() == long.split()[: len(part.split())]
+    assert 3_900 < len(part) <= 4_000
+    assert (
+        slow.notes[-1]
+        == f"the response is long: its likelihood is that of its first {len(part):,} of 10,000 characters"
+    )
+
+
+def test_of_a_long_text_without_blanks_as_many_letters_are_weighed_as_the_model_can_read_in_time() -> None:
+    assert weighed_part("好" * 5_000) == "好" * 1_333
+    assert weighed_part("x" * 5_000) == "x" * 4_000
