@@ -58,7 +58,8 @@ def main() -> None:
 
         said = estimate(lm, fit, journal.latest(LATEST), takes=TAKES, scores=shares(train))
         critic, real = _measured(lm, fit)
-        document["fit"] = _compared(said, real)
+        outcome = f"{'with' if critic.fitted.shown else 'without'} demonstrations"
+        document["fit"] = {**_compared(said, real), "outcome": outcome, "outcomes": said.to_dict()["outcomes"]}
 
         def score(model: Any) -> Any:
             program = from_protocol(critic.fitted, model, journal=None)
@@ -85,7 +86,8 @@ def page(runs: list[dict[str, Any]]) -> str:
     columns = ["set", "model", "evaluator", "work", "calls", *(f"{name.replace('_', ' ')}" for name in SHOWN)]
     lines = [
         "What `--estimate` said beforehand, with its range where what is asked depends on the replies,",
-        "/ what the work took = ratio of the two.",
+        "/ what the work took = ratio of the two. Of a search for demonstrations also what was said of the outcome that",
+        "it had, a program with demonstrations or without, and the ratio of that.",
         "",
         f"| {' | '.join(columns)} |",
         "|" + " --- |" * len(columns),
@@ -99,7 +101,12 @@ def page(runs: list[dict[str, Any]]) -> str:
                 one = run[work][name]
                 ends = run[work].get("ranges", {}).get(name)
                 between = "" if ends is None else f" ({ends[0]:,.0f} to {ends[1]:,.0f})"
-                cells.append(f"{one['estimate']:,.0f}{between} / {one['real']:,.0f} = {one['ratio']:.2f}")
+                told = f"{one['estimate']:,.0f}{between} / {one['real']:,.0f} = {one['ratio']:.2f}"
+                by_outcome = run[work].get("outcomes") or {}
+                if by_outcome and one["real"]:
+                    said = by_outcome[run[work]["outcome"]][name]
+                    told += f"; of this outcome {said:,.0f} = {said / one['real']:.2f}"
+                cells.append(told)
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 

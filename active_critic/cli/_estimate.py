@@ -60,7 +60,7 @@ def shares(data: Examples) -> dict[str, float]:
 
 
 def words(found: Estimate, model: str) -> list[str]:
-    """An estimate in a line, and in another one what it may be, where that depends on the replies."""
+    """An estimate in a line, and in others what it may be, where that depends on the replies."""
     from dataclasses import replace
 
     from active_critic.report import count, duration, usage_words
@@ -83,4 +83,8 @@ def words(found: Estimate, model: str) -> list[str]:
     parts = [
         f"{shown[name](low)} to {shown[name](high)}{units.get(name, '')}" for name, (low, high) in found.ranges.items()
     ]
-    return [said, f"By what the model says: {', '.join(parts)}"]
+    lines = [said, f"By what the model says: {', '.join(parts)}"]
+    for outcome, figures in found.outcomes.items():
+        each = ", ".join(f"{shown[name](value)}{units.get(name, '')}" for name, value in figures.items())
+        lines.append(f"If a program {outcome} turns out best: {each}")
+    return lines

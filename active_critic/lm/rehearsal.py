@@ -52,6 +52,8 @@ TAKES = 12
 """Times that work is rehearsed whose course depends on the replies, each time with other ones."""
 EXTREMES = {1: False, 2: True}
 """Takes in which it rates as people did only where no demonstrations are shown, or only where some are."""
+OUTCOMES = {1: "without demonstrations", 2: "with demonstrations"}
+"""The programs that win these takes, where the work shows demonstrations at all."""
 PATIENCE = 10.0
 """Seconds after which no further one is begun."""
 _TEXT = (
@@ -71,12 +73,15 @@ class Estimate:
         notes: What the figures rest on.
         ranges: The least and the most that one of several rehearsals took, of ``calls``, ``prompt_tokens``,
             ``completion_tokens``, and ``cost`` and ``seconds`` where they are known. Empty where all took the same.
+        outcomes: The same figures by the kind of program that turns out best (``OUTCOMES``), which decides most of what
+            a search for demonstrations takes and which nobody knows beforehand. Empty where nothing is searched.
     """
 
     usage: Usage
     seconds: float | None
     notes: tuple[str, ...]
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    outcomes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The estimate as plain JSON values."""
@@ -89,6 +94,7 @@ class Estimate:
             "cost": self.usage.cost,
             "seconds": None if self.seconds is None else round(self.seconds, 1),
             "ranges": {name: list(ends) for name, ends in self.ranges.items()},
+            "outcomes": {name: dict(figures) for name, figures in self.outcomes.items()},
             "notes": list(self.notes),
         }
 
@@ -107,7 +113,10 @@ def rehearsal(
         scores: What people gave responses, from 0 to 1, for the takes of ``EXTREMES``.
         can: What the model can do, where it does not know it itself; None: everything.
     """
-    understudy = _Understudy(lm, take, scores or {})
+    return _stand_in(lm, _Understudy(lm, take, scores or {}), can)
+
+
+def _stand_in(lm: LanguageModel, understudy: _Understudy, can: Capabilities | None) -> LanguageModel:
     return _StandIn(
         lm.name,
         understudy.send,
@@ -142,17 +151,23 @@ def estimate(
     """
     speed = speed_of(lm, kept)
     found: list[tuple[Usage, float | None]] = []
+    shown = False
     started = time.monotonic()
     while len(found) < takes and (not found or time.monotonic() - started < PATIENCE):
         overlay = _Overlay(lm.memory)
-        twin = rehearsal(lm, len(found), scores, lm.known_capabilities or recalled(lm, overlay))
+        understudy = _Understudy(lm, len(found), scores or {})
+        twin = _stand_in(lm, understudy, lm.known_capabilities or recalled(lm, overlay))
         with twin.remembering(overlay):  # whatever the work would keep: these replies are made up
             work(twin)
         usage = replace(twin.usage, seconds=0.0, replayed=len(overlay.found))
         found.append((usage, _seconds(usage, speed, lm.workers)))
+        shown = shown or understudy.shown
+    ranges = _ranges(found)
+    outcomes = {}
+    if scores and shown and ranges and len(found) > max(OUTCOMES):
+        outcomes = {words: _figures(*found[take]) for take, words in OUTCOMES.items()}
     found.sort(key=lambda one: (one[0].prompt_tokens + one[0].completion_tokens, one[0].calls))
     usage, seconds = found[len(found) // 2]
-    ranges = _ranges(found)
     notes = ["replies are made up, as long as an embedded model's were found to be; a real one may write more or less"]
     if ranges:
         notes.append(f"what is asked depends on the replies: the ranges are those of {len(found)} rehearsals")
@@ -168,27 +183,32 @@ def estimate(
         notes.append(f"tokens are reckoned as {BYTES_PER_TOKEN:g} bytes of text each")
     if usage.calls and speed is not None:
         notes.append(f"time as {speed.origin}")
-    return Estimate(usage, seconds, tuple(notes), ranges)
+    return Estimate(usage, seconds, tuple(notes), ranges, outcomes)
 
 
 def _ranges(found: Sequence[tuple[Usage, float | None]]) -> dict[str, tuple[float, float]]:
     """The least and the most of every figure that is known; empty where calls and tokens are always the same."""
-    figures = [
-        {
-            "calls": usage.calls,
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "cost": usage.cost,
-            "seconds": None if seconds is None else round(seconds, 1),
-        }
-        for usage, seconds in found
-    ]
+    figures = [_figures(*one) for one in found]
     if all(
         (one["calls"], one["prompt_tokens"]) == (figures[0]["calls"], figures[0]["prompt_tokens"]) for one in figures
     ):
         return {}
-    known = {name: [v for one in figures if (v := one[name]) is not None] for name in figures[0]}
-    return {name: (min(values), max(values)) for name, values in known.items() if values}
+    known = {
+        name: [one[name] for one in figures if name in one] for name in dict.fromkeys(n for f in figures for n in f)
+    }
+    return {name: (min(values), max(values)) for name, values in known.items()}
+
+
+def _figures(usage: Usage, seconds: float | None) -> dict[str, float]:
+    """What is known of what a rehearsal took."""
+    figures = {
+        "calls": usage.calls,
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "cost": usage.cost,
+        "seconds": None if seconds is None else round(seconds, 1),
+    }
+    return {name: value for name, value in figures.items() if value is not None}
 
 
 def _seconds(usage: Usage, speed: Speed | None, workers: int) -> float | None:
@@ -262,6 +282,7 @@ class _Understudy:
         # An embedded model keeps the last prompt, and reads what the next one shares with it no second time.
         self.caches = lm.weights is not None and lm.extensions.get("cache_prompt") is True
         self.last = ""
+        self.shown = False  # whether any prompt held demonstrations
 
     @staticmethod
     def tokens(response: Response) -> Usage:
@@ -290,7 +311,9 @@ class _Understudy:
         turns += [("user" if m.role == "user" else "assistant", text_of(m)) for m in request.messages]
         prompt, read = self._read(turns)
         rated = RESPONSE.findall("\n".join(text for role, text in turns if role == "user"))
-        shown = any(role == "assistant" for role, _ in turns)
+        # Of the turns of a model some are its own ratings of the criteria; a demonstration has a response of its own.
+        shown = len(rated) > 1 and any(role == "assistant" for role, _ in turns)
+        self.shown = self.shown or shown
         value = 1 + 4 * self._found(rated[-1] if rated else "", prompt, shown)
         form: Any = request.config.response_format or _FORM.get()
         if isinstance(form, Mapping) and "schema" in form:

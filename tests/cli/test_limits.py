@@ -97,6 +97,9 @@ def test_an_estimate_of_a_fit_makes_no_call_and_writes_nothing(run, examples) ->
     assert low <= real["calls"] <= high
     told = run("fit", examples, *options[:4], "--journal", "new", *FIT, "--estimate", "--quiet")
     assert f"\nBy what the model says: {low} to {high} calls, " in told.out
+    for outcome in ("without demonstrations", "with demonstrations"):
+        calls = found["outcomes"][outcome]["calls"]
+        assert f"\nIf a program {outcome} turns out best: {calls} calls, " in told.out
     rest = run("fit", examples, *options, "--estimate", "--json").document
     assert rest["calls"] == 0
     assert rest["in_journal"] == real["calls"]

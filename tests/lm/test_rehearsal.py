@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Callable
 from statistics import correlation
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from loopback import Loopback, echoing
@@ -116,6 +116,35 @@ def test_a_take_each_has_demonstrations_win_or_lose() -> None:
     demo: tuple[Turn, Turn] = (("user", "<response>\nOther\n</response>"), ("assistant", "3"))
     assert agreement(1) > 0.9 > 0.6 > agreement(1, *demo)
     assert agreement(2, *demo) > 0.9 > 0.6 > agreement(2)
+
+
+@pytest.mark.parametrize("mode", ["coarse", "fine"])
+def test_a_fit_is_told_apart_by_the_kind_of_program_that_wins(mode: Literal["coarse", "fine"]) -> None:
+    settings: dict[str, Any] = {"candidates": 4, "demos": 3, "max_batches": 1, "report": True, "journal": None}
+    data = examples()
+    scores = {example.response: ((example.score or 1) - 1) / 4 for example in data}
+
+    def fit(lm: LanguageModel) -> Any:
+        return ActiveCritic(lm, mode=mode, **settings).fit(data, scale="1..5").fitted
+
+    found = estimate(embedded(), fit, [], takes=3, scores=scores)
+    without, with_some = found.outcomes["without demonstrations"], found.outcomes["with demonstrations"]
+    assert without["prompt_tokens"] < 0.9 * with_some["prompt_tokens"]
+    for take, outcome in ((1, without), (2, with_some)):
+        twin = rehearsal(embedded(), take, scores)
+        assert bool(fit(twin).demos) == (take == 2)
+        assert outcome["prompt_tokens"] == twin.usage.prompt_tokens
+    assert found.to_dict()["outcomes"]["with demonstrations"] == with_some
+
+
+def test_where_no_demonstrations_are_shown_there_is_nothing_to_tell_apart() -> None:
+    settings: dict[str, Any] = {"candidates": 1, "demos": 0, "max_batches": 2, "report": False, "journal": None}
+    data = examples()
+    scores = {example.response: ((example.score or 1) - 1) / 4 for example in data}
+    found = estimate(
+        embedded(), lambda lm: ActiveCritic(lm, **settings).fit(data, scale="1..5"), [], takes=3, scores=scores
+    )
+    assert found.outcomes == {}
 
 
 def test_what_does_not_has_none() -> None:
