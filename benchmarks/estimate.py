@@ -86,8 +86,8 @@ def page(runs: list[dict[str, Any]]) -> str:
     columns = ["set", "model", "evaluator", "work", "calls", *(f"{name.replace('_', ' ')}" for name in SHOWN)]
     lines = [
         "What `--estimate` said beforehand, with its range where what is asked depends on the replies,",
-        "/ what the work took = ratio of the two. Of a search for demonstrations also what was said of the outcome that",
-        "it had, a program with demonstrations or without, and the ratio of that.",
+        "/ what the work took = ratio of the two. Of a search for demonstrations also what was said of the outcome",
+        "that it had, a program with demonstrations or without, and the ratio of that.",
         "",
         f"| {' | '.join(columns)} |",
         "|" + " --- |" * len(columns),
