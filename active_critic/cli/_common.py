@@ -293,7 +293,7 @@ def opened_for(
     Raises:
         typer.BadParameter: A model or a budget is given, and no model is asked.
     """
-    from active_critic.evaluators.base import NO_MODEL
+    from active_critic.evaluators.origins import NO_MODEL
 
     if fitted_with.model == NO_MODEL:
         refuse_model("this program", lm, **how)
@@ -347,7 +347,7 @@ def opened(
         ModelError: The model cannot be opened.
     """
     from active_critic.errors import DataError, UnknownModel
-    from active_critic.evaluators.base import check_address
+    from active_critic.evaluators.origins import check_address
     from active_critic.journal import Journal, default_path
     from active_critic.lm import Budget, open_lm
     from active_critic.lm.opening import check_name

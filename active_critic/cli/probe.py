@@ -91,7 +91,7 @@ def probe(
     """
     from active_critic.data import read_examples
     from active_critic.evaluators import from_protocol, load_protocol
-    from active_critic.evaluators.base import NO_MODEL
+    from active_critic.evaluators.origins import NO_MODEL
     from active_critic.records import Usage
 
     names = None if families is None else [name.strip() for name in families.split(",") if name.strip()]

@@ -82,7 +82,7 @@ def score(
     from active_critic.cli._tally import Tally
     from active_critic.data import iter_examples
     from active_critic.evaluators import load_protocol
-    from active_critic.evaluators.base import NO_MODEL
+    from active_critic.evaluators.origins import NO_MODEL
     from active_critic.records import Usage
 
     if as_json and out is None and not estimate:

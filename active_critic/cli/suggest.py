@@ -72,7 +72,7 @@ def suggest(
     """
     from active_critic.data import read_examples, unread_score
     from active_critic.evaluators import from_protocol, load_protocol
-    from active_critic.evaluators.base import NO_MODEL
+    from active_critic.evaluators.origins import NO_MODEL
     from active_critic.records import Usage
     from active_critic.suggesting import Pool
     from active_critic.writing import RecordWriter

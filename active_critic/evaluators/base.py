@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from hashlib import sha256
@@ -15,19 +15,19 @@ from typing import Any, ClassVar, Literal, Self
 import orjson
 
 from active_critic import store
-from active_critic.errors import DataError, FitError, ProtocolError, UnknownModel
+from active_critic.errors import DataError, FitError, ProtocolError
 from active_critic.evaluators.given import examples_of, items_of
 from active_critic.evaluators.judging import Judge, Run
+from active_critic.evaluators.origins import NO_MODEL, as_json, check_address, versions
 from active_critic.examples import Examples, by_content, check_examples, data_sha256, document_key, text_key
 from active_critic.files import BadRow
 from active_critic.journal import Journal, default_path
 from active_critic.lm import LanguageModel, open_lm
-from active_critic.lm.opening import found_by_name, names_a_place
 from active_critic.lm.spending import Amounts, as_budget, spending
 from active_critic.lm.stopping import threads
 from active_critic.locks import OneAtATime
 from active_critic.protocols import Order, Protocol, Provenance, Reading
-from active_critic.records import Example, Record, Scale, Usage, Verdict
+from active_critic.records import Example, Scale, Usage, Verdict
 
 WINDOW = 256
 """Items read ahead, so that those with the same source can be scored one after the other."""
@@ -51,32 +51,6 @@ def check_whole(name: str, value: object, least: int, most: int | None = None) -
     if not inside or isinstance(value, bool):
         allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise FitError(f"{name} must be a whole number {allowed}, not {value!r}")
-
-
-def check_address(made: Provenance, api_base: str | None = None) -> None:
-    """Refuse to send texts where a program says, or to open a file because a program names it.
-
-    That is a provider whose name stood for an address of the user's own, or an address or a file in place of a name. To
-    be called before the model is opened that the program names: that name alone may be no model's.
-
-    Args:
-        made: Where the program comes from.
-        api_base: The address that is given now, if one is.
-
-    Raises:
-        UnknownModel: The program was fitted at an address of the user's own, and none is given for this model; or its
-            model is named by an address or a file.
-    """
-    if made.own_address and not api_base and not found_by_name(made.model):
-        raise UnknownModel(
-            f"the program was fitted with {made.model} at an address of your own, which programs do not keep. Say it "
-            "again: --api-base URL, in Python load(path, open_lm(name, api_base=URL)); or name a model with --lm"
-        )
-    if names_a_place(made.model, api_base):
-        raise UnknownModel(
-            f"the program names {made.model!r} as its model, which is an address or a file: a program does not decide "
-            "where texts go or what is opened. Name a model with --lm, in Python load(path, lm)"
-        )
 
 
 class Evaluator(ABC):
@@ -163,7 +137,7 @@ class Evaluator(ABC):
             fitted_on=tuple(sorted({text_key(example) for example in data})),
             fitted_documents=tuple(sorted({key for example in data if (key := document_key(example))})),
             versions=versions(),
-            settings={name: _plain(value) for name, value in self.parameters().items()},
+            settings={name: as_json(value) for name, value in self.parameters().items()},
             notes=tuple(dict.fromkeys(notes)),
         )
 
@@ -478,19 +452,7 @@ def _source(entry: Example | BadRow) -> str:
     return "" if isinstance(entry, BadRow) else entry.source
 
 
-NO_MODEL = "none"
-"""What stands for the model in a program that needs none."""
 _NOT_SETTINGS = {"self", "lm", "journal"}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Record):
-        return value.model_dump(mode="json")
-    if isinstance(value, Mapping):
-        return {str(name): _plain(part) for name, part in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(part) for part in value]
-    return value
 
 
 def default_reading(lm: LanguageModel, order: Order | None = None) -> Reading:
@@ -501,20 +463,6 @@ def default_reading(lm: LanguageModel, order: Order | None = None) -> Reading:
     if lm.capabilities.probabilities:
         return Reading(low=1, high=5, source="probabilities", order=order or "rating_first")
     return Reading(low=0, high=100, source="text", order=order or "reason_first")
-
-
-def versions() -> dict[str, str]:
-    """Versions of what a result depends on: packages, and the zlib whose output is measured in surface readings."""
-    from importlib.metadata import PackageNotFoundError, version
-    from zlib import ZLIB_RUNTIME_VERSION
-
-    found = {}
-    for name in ("active-critic", "dspy", "litellm", "numpy", "scipy", "xllamacpp"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return {**found, "zlib": ZLIB_RUNTIME_VERSION}
 
 
 def scale_of(examples: Examples) -> Scale:

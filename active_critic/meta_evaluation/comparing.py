@@ -9,8 +9,9 @@ from typing import Any
 from active_critic.bootstrap import cautions
 from active_critic.data import data_sha256
 from active_critic.errors import FitError
-from active_critic.evaluators.base import JournalPath, Progress, check_whole, versions
+from active_critic.evaluators.base import JournalPath, Progress, check_whole
 from active_critic.evaluators.given import examples_of
+from active_critic.evaluators.origins import versions
 from active_critic.examples import Examples
 from active_critic.lm.spending import Amounts
 from active_critic.meta_evaluation.comparison import (
