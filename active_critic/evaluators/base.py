@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -505,8 +506,15 @@ def default_reading(lm: LanguageModel, order: Order | None = None) -> Reading:
 
 def versions() -> dict[str, str]:
     """Versions of what a result depends on: packages, and the zlib whose output is measured in surface readings."""
-    from importlib.metadata import PackageNotFoundError, version
     from zlib import ZLIB_RUNTIME_VERSION
+
+    return {**_installed(), "zlib": ZLIB_RUNTIME_VERSION}
+
+
+@cache
+def _installed() -> dict[str, str]:
+    """The packages' versions, each of which takes milliseconds to look up."""
+    from importlib.metadata import PackageNotFoundError, version
 
     found = {}
     for name in ("active-critic", "dspy", "litellm", "numpy", "scipy", "xllamacpp"):
@@ -514,7 +522,7 @@ def versions() -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
-    return {**found, "zlib": ZLIB_RUNTIME_VERSION}
+    return found
 
 
 def scale_of(examples: Examples) -> Scale:
