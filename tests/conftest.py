@@ -15,6 +15,12 @@ settings.load_profile("suite")
 
 _PROXIES = {"http_proxy", "https_proxy", "all_proxy", "no_proxy"}
 _ENDINGS = ("_API_KEY", "_API_BASE", "_BASE_URL", "_API_TOKEN")
+LONGEST = {"test_end_to_end.py", "test_kill.py", "test_house.py"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest come first, so that at the end no worker is left alone with one of them."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 @pytest.fixture(autouse=True)

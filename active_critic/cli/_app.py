@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -108,6 +109,12 @@ def _options(
     del version
 
 
+@cache
+def _command() -> Any:
+    """The commands, which take long to put together: once, where the command line is run several times."""
+    return typer.main.get_command(app)
+
+
 def run(argv: Sequence[str] | None, opener: Callable[..., Any] | None, interrupts: Interrupts) -> int:
     """Run the command line; ``interrupts`` knows whether Ctrl-C was pressed, else see ``active_critic.cli.main``."""
     reconfigure = getattr(sys.stdout, "reconfigure", None)
@@ -115,7 +122,7 @@ def run(argv: Sequence[str] | None, opener: Callable[..., Any] | None, interrupt
         reconfigure(errors="backslashreplace")  # a terminal that lacks a character must not end the run
     session = Session(opener, interrupts=interrupts)
     try:
-        app(args=None if argv is None else list(argv), obj=session, prog_name="active-critic")
+        _command()(args=None if argv is None else list(argv), obj=session, prog_name="active-critic")
     except SystemExit as end:
         if type(sys.stdout).__name__ == "PacifyFlushWrapper":  # how typer marks that the reader went away, with code 1
             return 141

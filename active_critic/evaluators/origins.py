@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from active_critic.errors import UnknownModel
@@ -53,8 +54,15 @@ def as_json(value: Any) -> Any:
 
 def versions() -> dict[str, str]:
     """Versions of what a result depends on: packages, and the zlib whose output is measured in surface readings."""
-    from importlib.metadata import PackageNotFoundError, version
     from zlib import ZLIB_RUNTIME_VERSION
+
+    return {**_installed(), "zlib": ZLIB_RUNTIME_VERSION}
+
+
+@cache
+def _installed() -> dict[str, str]:
+    """The packages' versions, each of which takes milliseconds to look up."""
+    from importlib.metadata import PackageNotFoundError, version
 
     found = {}
     for name in ("active-critic", "dspy", "litellm", "numpy", "scipy", "xllamacpp"):
@@ -62,4 +70,4 @@ def versions() -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
-    return {**found, "zlib": ZLIB_RUNTIME_VERSION}
+    return found

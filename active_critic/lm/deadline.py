@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from contextvars import ContextVar, copy_context
@@ -19,6 +20,8 @@ def within(seconds: float, work: Callable[[], Result]) -> Result:
 
     A client whose limit is the wait for the next byte hangs for ever at a server that sends one now and then. Work
     that takes too long is left behind in a thread that does not keep the process alive; it may ask :func:`given_up`.
+    Whatever went wrong after that time counts as too long: a client whose own limit is as long as this one is told the
+    same, whichever of the two came first.
 
     Args:
         seconds: How long to wait.
@@ -33,14 +36,14 @@ def within(seconds: float, work: Callable[[], Result]) -> Result:
         done, thread = _prepared(work)
     finally:
         _GIVEN_UP.reset(before)
+    started = time.monotonic()  # before the client begins to wait, so that its limit is reached after this one
     thread.start()
-    try:
-        return done.result(seconds)
-    except TimeoutError:
-        if done.done():
-            raise
-        over.set()
-        raise TimeoutError(f"no whole reply within {seconds:g} seconds") from None
+    wait([done], seconds)
+    in_time = time.monotonic() - started < seconds
+    if done.done() and (in_time or done.exception() is None):
+        return done.result()
+    over.set()
+    raise TimeoutError(f"no whole reply within {seconds:g} seconds")
 
 
 def given_up() -> bool:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from conftest_cli import examples, program, run
+from conftest_cli import examples, fitted, program, run
 
-__all__ = ["examples", "program", "run"]
+__all__ = ["examples", "fitted", "program", "run"]

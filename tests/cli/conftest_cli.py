@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -79,10 +80,22 @@ def examples(tmp_path: Path) -> Path:
     return write(tmp_path / "examples.jsonl", rows())
 
 
+@pytest.fixture(scope="session")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What one fit has left, its journal too; empty before it."""
+    return tmp_path_factory.mktemp("fitted")
+
+
 @pytest.fixture
-def program(run: Callable[..., Run], examples: Path, tmp_path: Path) -> Path:
-    """A fitted program."""
+def program(run: Callable[..., Run], examples: Path, tmp_path: Path, fitted: Path) -> Path:
+    """A fitted program; it is fitted once."""
     path = tmp_path / "p.json"
-    done = run("fit", examples, "--out", path, "--scale", "1..5", *FIT)
-    assert done.code == 0, done.err
+    if not any(fitted.iterdir()):
+        before = set(tmp_path.iterdir())
+        done = run("fit", examples, "--out", path, "--scale", "1..5", *FIT)
+        assert done.code == 0, done.err
+        for left in set(tmp_path.iterdir()) - before:
+            shutil.copy(left, fitted)
+    for left in fitted.iterdir():
+        shutil.copy(left, tmp_path)
     return path

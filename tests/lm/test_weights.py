@@ -398,6 +398,29 @@ def test_wheels_with_other_data_are_refused_and_removed(shelf, members, message)
     assert "tiny.gguf.assembled" not in left_behind()
 
 
+def test_what_vanishes_while_progress_is_measured_counts_nothing(tmp_path, monkeypatch) -> None:
+    folders = [tmp_path / name for name in ("one", "two", "three")]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "a.whl").write_bytes(b"12345")
+        (folder / "a.log").write_bytes(b"said")
+    assert fetch.size_below(tmp_path, ".whl") == 15
+    size_of = fetch.size_of
+
+    def after_pip_tidied_up(path: Path) -> int:
+        """All folders but the one in which a file was found are gone, and then the file, too."""
+        for folder in folders:
+            if folder != path.parent:
+                shutil.rmtree(folder, ignore_errors=True)
+        size = size_of(path)
+        path.unlink()
+        return size + size_of(path)
+
+    monkeypatch.setattr(fetch, "size_of", after_pip_tidied_up)
+    assert fetch.size_below(tmp_path, ".whl") == 5
+    assert fetch.size_below(tmp_path / "never there", ".whl") == 0
+
+
 def test_when_no_source_delivers_every_reason_is_given(shelf) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))

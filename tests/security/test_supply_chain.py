@@ -18,8 +18,9 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
-LOCK = (ROOT / "requirements.lock").read_text()
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LOCKS = {name: (ROOT / name).read_text() for name in ("requirements.lock", "requirements-tools.lock")}
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
 MALICIOUS = {"litellm": ("1.82.7", "1.82.8")}
 """Releases that are known to have been tampered with."""
 NO_NETWORK = """
@@ -44,10 +45,10 @@ def requirements() -> list[Requirement]:
     return [found for found in map(Requirement, given) if found.name != PROJECT["name"]]
 
 
-def locked() -> dict[str, list[Version]]:
-    """The versions of the lock file; several where they differ by platform."""
+def locked(lock: str = "requirements.lock") -> dict[str, list[Version]]:
+    """The versions of a lock file; several where they differ by platform."""
     versions: dict[str, list[Version]] = {}
-    for name, version in re.findall(r"^([A-Za-z0-9][\w.-]*)==([^\s;]+)", LOCK, re.MULTILINE):
+    for name, version in re.findall(r"^([A-Za-z0-9][\w.-]*)==([^\s;]+)", LOCKS[lock], re.MULTILINE):
         versions.setdefault(canonicalize_name(name), []).append(Version(version))
     return versions
 
@@ -83,11 +84,36 @@ def test_malicious_releases_are_excluded(name: str) -> None:
         assert Version(version) not in locked()[name]
 
 
-def test_everything_locked_is_hashed_and_nothing_comes_from_elsewhere() -> None:
-    pins = re.split(r"^(?=[A-Za-z0-9])", LOCK, flags=re.MULTILINE)[1:]
-    assert len(pins) >= 50
+@pytest.mark.parametrize(("lock", "least"), [("requirements.lock", 50), ("requirements-tools.lock", 20)])
+def test_everything_locked_is_hashed_and_nothing_comes_from_elsewhere(lock: str, least: int) -> None:
+    pins = re.split(r"^(?=[A-Za-z0-9])", LOCKS[lock], flags=re.MULTILINE)[1:]
+    assert len(pins) >= least
     assert not [pin.splitlines()[0] for pin in pins if "--hash=sha256:" not in pin]
-    assert not re.findall(r"(?:https?|file|git\+\w+)://\S*|--(?:extra-)?index-url\S*|--find-links\S*| @ \S+", LOCK)
+    elsewhere = r"(?:https?|file|git\+\w+)://\S*|--(?:extra-)?index-url\S*|--find-links\S*| @ \S+"
+    assert not re.findall(elsewhere, LOCKS[lock])
+
+
+@pytest.mark.parametrize("needed", [*PYPROJECT["build-system"]["requires"], "editables", "pip-audit", "uv"])
+def test_what_builds_the_project_and_the_tools_of_ci_are_locked(needed: str) -> None:
+    required = Requirement(needed)
+    versions = locked("requirements-tools.lock").get(canonicalize_name(required.name))
+    assert versions, "not in requirements-tools.lock; run: bash .ci/lock"
+    assert all(version in required.specifier for version in versions), "lock file out of date; run: bash .ci/lock"
+
+
+def test_ci_installs_nothing_without_hashes() -> None:
+    lines = (ROOT / ".ci" / "run").read_text().splitlines()
+    fetching = [line.strip() for line in lines if re.search(r"\b(?:pip|uv)\b.* (?:install|download)\b", line)]
+    fetching = [line for line in fetching if not line.startswith("#")]
+    (readme,) = [line for line in fetching if line.startswith("command=")]  # what it installs is in place by then
+    (oldest,) = [line for line in fetching if "lowest-direct" in line]
+    assert "--build-constraints requirements-tools.lock" in oldest
+    others = [line for line in fetching if line not in (readme, oldest)]
+    assert {lock for lock in LOCKS if any(lock in line for line in others)} == set(LOCKS)
+    assert [line for line in others if "--require-hashes" not in line] == []
+    assert any(
+        "PIP_NO_INDEX=1" in line for line in lines[lines.index("  " + readme) : lines.index('  eval "$command"')]
+    )
 
 
 def test_import_and_help_use_no_network(tmp_path: Path) -> None:
