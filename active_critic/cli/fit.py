@@ -144,6 +144,7 @@ def fit(
     budget: opts.Budgets = None,
     estimate: opts.Estimated = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")] = False,
+    html: opts.Html = None,
     quiet: opts.Quiet = False,
 ) -> None:
     """Fit a critic on examples that people scored.
@@ -155,7 +156,7 @@ def fit(
     from active_critic.records import Scale
 
     common.refuse_same(out, examples, common.journal_file(journal))  # over a program it may be written
-    common.refuse_clashes(outputs=(rest,), inputs=(examples, out), journal=journal)
+    common.refuse_clashes(outputs=(rest, html), inputs=(examples, out), journal=journal)
     if rest is not None and train is None:
         raise typer.BadParameter("--rest needs --train, which says how much is held back")
     opts.check_train(train)
@@ -209,6 +210,7 @@ def fit(
     from active_critic.cli._progress import Display
 
     with ExitStack() as stack:
+        shown = stack.enter_context(common.text_file(html)) if html and not estimate else None
         model = None
         if make.needs_model:
             opened = common.opened(ctx.obj, lm, options=options, journal=journal, budget=budget, quiet=quiet)
@@ -221,11 +223,14 @@ def fit(
             from active_critic.cli._estimate import tell
 
             tell(model, lambda twin: make(twin, given).fit(data), as_json=as_json, quiet=quiet, data=data)
+            common.show_notes(["--html: an estimate writes no file"] if html else [], quiet=quiet)
             return
         critic = make(model, given)
         with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
             critic.fit(data, progress=progress)
         usage = model.usage if model else Usage()
+        if shown is not None:
+            shown.append(_page(critic.fitted, out))
     critic.save(out)
     if replaced:
         common.say(f"note: the program that was in {out} has been replaced", quiet=quiet)
@@ -256,6 +261,14 @@ def fit(
 
     common.console(stderr=False).print(program_account(program))
     common.print_whole(f"\n{critic.signature}\nsaved in {out}; score with: {score_with}")
+
+
+def _page(program: Any, out: Path) -> str:
+    """The page of ``--html``."""
+    from active_critic.page import page
+    from active_critic.report import program_account
+
+    return page(f"The program {out.name}", program_account(program))
 
 
 def _criteria(criteria: Any) -> list[dict[str, Any]]:

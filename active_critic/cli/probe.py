@@ -80,6 +80,7 @@ def probe(
             callback=common.at_home,
         ),
     ] = None,
+    html: opts.Html = None,
     journal: opts.JournalPath = None,
     quiet: opts.Quiet = False,
 ) -> None:
@@ -95,7 +96,7 @@ def probe(
     from active_critic.records import Usage
 
     names = None if families is None else [name.strip() for name in families.split(",") if name.strip()]
-    _check_outputs(json_file, csv_file, program, items, journal)
+    _check_outputs(json_file, csv_file, html, program, items, journal)
     _check_names(names, attacks=attacks, by=by)
     protocol = load_protocol(program)
     if protocol.provenance.model == NO_MODEL and (estimate or by == "model"):
@@ -115,6 +116,7 @@ def probe(
         table = (
             stack.enter_context(RecordWriter(csv_file, **common.as_read(data))) if csv_file and not estimate else None
         )
+        shown = stack.enter_context(common.text_file(html)) if html and not estimate else None
         options = common.model_options(api_base, api_key_env, context, strict, workers)
         how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
         model = stack.enter_context(common.opened_for(ctx.obj, protocol.provenance, lm, **how))
@@ -125,7 +127,8 @@ def probe(
                 return run(from_protocol(protocol, stand_in, journal=None), data, names, seed, None)
 
             tell(model, rehearse, as_json=False, quiet=quiet)
-            if unwritten := [option for option, path in (("--json", json_file), ("--csv", csv_file)) if path]:
+            outputs = (("--json", json_file), ("--csv", csv_file), ("--html", html))
+            if unwritten := [option for option, path in outputs if path]:
                 common.show_notes([f"{' and '.join(unwritten)}: an estimate writes no file"], quiet=quiet)
             return
         evaluator = from_protocol(protocol, model, journal=None)
@@ -148,6 +151,8 @@ def probe(
         if table is not None:
             for row in found.rows():
                 table.write(row)
+        if shown is not None:
+            shown.append(_page(found, program, items, attacks=attacks))
     _show(found.words)
     if found.unscored or found.spent:
         raise typer.Exit(common.UNSCORED)
@@ -194,15 +199,24 @@ def _check_names(names: list[str] | None, *, attacks: bool, by: By | None) -> No
         raise typer.BadParameter(f"--families: {problem}") from None
 
 
+def _page(found: _Found, program: Path, items: Path, *, attacks: bool) -> str:
+    """The page of ``--html``."""
+    from active_critic.cli._probe_view import attacks_account, behaviour_account
+    from active_critic.page import page
+
+    account = attacks_account(found) if attacks else behaviour_account(found)
+    return page(f"{program.name} under {'attack' if attacks else 'perturbation'}, on {items.name}", account)
+
+
 def _check_outputs(
-    json_file: Path | None, csv_file: Path | None, program: Path, items: Path, journal: str | None
+    json_file: Path | None, csv_file: Path | None, html: Path | None, program: Path, items: Path, journal: str | None
 ) -> None:
     """Refuse outputs that are inputs, the journal or each other, and names that promise another format.
 
     Raises:
         typer.BadParameter: Two paths are the same file, or a name does not end as it should.
     """
-    common.refuse_clashes(outputs=(json_file, csv_file), inputs=(program, items), journal=journal)
+    common.refuse_clashes(outputs=(json_file, csv_file, html), inputs=(program, items), journal=journal)
     for option, path, endings in (
         ("--json", json_file, (".json", ".json.gz")),
         ("--csv", csv_file, (".csv", ".csv.gz")),

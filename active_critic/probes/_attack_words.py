@@ -64,7 +64,7 @@ def _sentences(trial: AttackTrial) -> list[str]:
     )
     size = (
         f"{trial.texts:,} text{'s' * (trial.texts != 1)} of {trial.documents:,} document"
-        f"{'s' * (trial.documents != 1)}, {len(trial.families)} families."
+        f"{'s' * (trial.documents != 1)}, {len(trial.families)} famil{'y' if len(trial.families) == 1 else 'ies'}."
     )
     said = [
         *trial.notes,
