@@ -77,6 +77,7 @@ def agreement(
     resamples: Annotated[int, typer.Option("--resamples", metavar="N", min=0, help="Of the documents.")] = 1000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of resampling.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    html: opts.Html = None,
     quiet: opts.Quiet = False,
 ) -> None:
     """How well a column of numbers agrees with people, and how columns compare.
@@ -87,6 +88,7 @@ def agreement(
     from active_critic.data import COLUMNS
     from active_critic.records import Scale
 
+    common.refuse_clashes(outputs=(html,), inputs=(scored,))
     if human is None and not raters:
         raise typer.BadParameter("name what people said with --human COLUMN, or single raters with --raters COLUMN")
     if predicted is None and (other or not raters):
@@ -135,11 +137,20 @@ def agreement(
         "left_out": job.left_out,
         "notes": job.notes,
     }
+    from active_critic.cli._agreement_view import agreement_account
+
+    if html is not None:
+        from rich.text import Text
+
+        from active_critic.page import page
+        from active_critic.report import plain
+
+        with common.text_file(html) as shown:
+            notes = (Text(plain(f"Note: {note}"), style="dim") for note in job.notes)
+            shown.append(page(f"Agreement in {scored.name}", agreement_account(document), *notes))
     if as_json:
         common.print_json(document)
         return
-    from active_critic.cli._agreement_view import agreement_account
-
     common.show_notes(job.notes, quiet=quiet)
     common.console(stderr=False).print(agreement_account(document))
 

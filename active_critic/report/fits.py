@@ -68,6 +68,30 @@ def fit_report(report: Mapping[str, Any]) -> RenderableType:
     return Group(*parts, Text(""), _usage_table(report["usage"]))
 
 
+def candidates_table(candidates: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """The candidates of a search (``Candidate.to_dict``), best first: Q, and what each cost."""
+    columns = ["candidate", "demos", "levels", "Q", "scored", "calls", "replayed", "read", "written"]
+    columns += ["cost"] * any(one["usage"]["cost"] is not None for one in candidates)
+    table = table_of(*columns, right=columns[1:])
+    for one in candidates:
+        used = one["usage"]
+        cells = [
+            f"{one['index']}{', chosen' if one['wins'] else ''}",
+            f"{len(one['demos'])}",
+            plain(one["levels"]),
+            "-" if one["q"] is None else f"{one['q']:.2f}",
+            f"{one['scored']:,} of {one['asked']:,}",
+            f"{used['calls']:,}",
+            f"{used['replayed']:,}",
+            count(used["prompt_tokens"]),
+            count(used["completion_tokens"]),
+            "not known" if used["cost"] is None else f"${used['cost']:.4f}",
+        ]
+        table.add_row(*map(Text, cells[: len(columns)]), style="bold" if one["wins"] else "")
+    meaning = "Q: the sum of three correlations with people, -3 to 3, on the training examples that it was scored on."
+    return Group(table, Text(meaning, style="dim"))
+
+
 def _usage_table(stages: Mapping[str, Mapping[str, Any]]) -> Table:
     columns = ("what it cost", "calls", "replayed", "read", "cached", "written", "seconds", "cost")
     table = table_of(*columns, right=columns[1:])

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from active_critic.errors import ProtocolError
 from active_critic.protocols import CriticProtocol
-from active_critic.report.fits import fit_report
+from active_critic.report.fits import candidates_table, fit_report
 from active_critic.report.tables import heading, listed, table_of
 from active_critic.report.texts import as_given, plain, shorten
 
@@ -49,8 +49,12 @@ def _combination(protocol: CriticProtocol) -> str:
     return f" The score is combined from {shares} (shares of the weights)."
 
 
-def program_account(protocol: Protocol) -> RenderableType:
+def program_account(protocol: Protocol, *, report_first: bool = False) -> RenderableType:
     """A readable account of a program: what it rates by, how, where it came from, and the report of its fit.
+
+    Args:
+        protocol: The program.
+        report_first: Begin with the report and the notes; otherwise they come last, where a terminal shows them.
 
     Raises:
         ProtocolError: The report is not as a fit writes it.
@@ -75,7 +79,8 @@ def program_account(protocol: Protocol) -> RenderableType:
         table.add_row(name, Text(plain(value)))
     parts += [heading("Where it came from"), table]
     try:
-        return Group(*parts, *_report_account(protocol))
+        report = _report_account(protocol)
+        return Group(*report, Text(""), *parts) if report_first else Group(*parts, Text(""), *report)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
         what = f"{problem} is missing" if isinstance(problem, KeyError) else str(problem)
         raise ProtocolError(f"the report in the program is none of a fit: {what[:200]}; fit it again") from problem
@@ -84,8 +89,10 @@ def program_account(protocol: Protocol) -> RenderableType:
 def _report_account(protocol: Protocol) -> list[RenderableType]:
     origin, parts = protocol.provenance, list[RenderableType]()
     if origin.report or isinstance(protocol, CriticProtocol):
-        parts += [Text(""), heading("Report of the fit")]
+        parts.append(heading("Report of the fit"))
         parts.append(fit_report(origin.report) if origin.report else Text("none was made"))
+    if origin.report.get("candidates"):
+        parts += [Text(""), heading("Candidates of the search"), candidates_table(origin.report["candidates"])]
     return [*parts, *fit_notes(origin)]
 
 
@@ -106,4 +113,22 @@ def _critic_account(protocol: CriticProtocol) -> list[RenderableType]:
         score = as_given(protocol.scale.from_percent(demo.score))
         demos.add_row(score, Text(shorten(demo.source, 120)), Text(shorten(demo.response, 120)))
     parts.append(demos if protocol.demos else Text("none"))
-    return [*parts, Text(""), heading("How scores are read"), Text(plain(reading_words(protocol))), Text("")]
+    return [
+        *parts,
+        Text(""),
+        heading("How scores are read"),
+        Text(plain(reading_words(protocol))),
+        *_parts(protocol),
+        Text(""),
+    ]
+
+
+def _parts(protocol: CriticProtocol) -> list[RenderableType]:
+    """What a score that is combined is made from."""
+    if protocol.calibration is None:
+        return []
+    table = table_of("part", "share of the weights", "points for one standard deviation")
+    shares = protocol.calibration.shares
+    for part in protocol.calibration.parts:
+        table.add_row(Text(plain(part.name)), f"{shares[part.name]:.0%}", f"{part.weight:.2f}")
+    return [Text(""), table]

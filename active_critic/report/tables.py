@@ -74,6 +74,11 @@ def heading(text: str) -> Text:
     return Text(plain(text), style="bold")
 
 
+def list_under(title: str, lines: Sequence[str]) -> list[RenderableType]:
+    """Lines as a list with a heading; nothing where there are none."""
+    return [heading(title), listed(lines)] if lines else []
+
+
 def listed(lines: Iterable[str]) -> Table:
     """Lines as a list."""
     table = table_of("", "", header=False)
