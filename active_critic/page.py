@@ -6,6 +6,7 @@ import html
 from collections.abc import Iterator
 from io import StringIO
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.style import Style
 from rich.table import Table
@@ -18,16 +19,20 @@ CSS = """
 body { max-width: 75rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
 p, td > div { white-space: pre-wrap; overflow-wrap: anywhere; } p { margin: .3rem 0; max-width: 60rem; }
-table { border-collapse: collapse; margin: .5rem 0; font-variant-numeric: tabular-nums; }
+table { border-collapse: separate; border-spacing: 0; margin: .5rem 0; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8884; }
-td:first-child > div { overflow-wrap: break-word; }
+td > div { min-width: 9rem; } td > .short { min-width: 0; white-space: pre; }
+.wide { overflow-x: auto; } .wide tr > :first-child { position: sticky; left: 0; background: Canvas; }
 td > div { max-height: 20rem; overflow-y: auto; } td:last-child, th:last-child { padding-right: 0; }
-.right { text-align: right; } .right > div { white-space: pre; } .bold { font-weight: 600; }
-.dim { color: GrayText; } .red { color: #c33; } .green { color: #2a7; } .yellow { color: #a70; }
+.right { text-align: right; } .bold { font-weight: 600; }
+.dim { color: GrayText; } .red { color: #b22; } .green { color: #176b43; } .yellow { color: #8a5a00; }
+@media (prefers-color-scheme: dark) { .red { color: #f77; } .green { color: #4c9; } .yellow { color: #da4; } }
 svg { max-width: 100%; height: auto; background: #fff; }
-@media print { td:first-child > div { overflow-wrap: break-word; }
-td > div { max-height: none; } }
+@media print { td > div { max-height: none; } .wide { overflow-x: visible; } }
 """
+
+SHORT = 24
+"""Characters of a line that is never broken."""
 
 
 def page(title: str, *parts: RenderableType, picture: str = "") -> str:
@@ -74,7 +79,7 @@ def _table(table: Table) -> str:
     sides = [' class="right"' if column.justify == "right" else "" for column in table.columns]
     heads = [_inline(column.header) for column in table.columns]
     rows = zip(*(column.cells for column in table.columns), strict=True)
-    lines = ["<table>"]
+    lines = ['<div class="wide"><table>']
     if table.show_header and any(heads):
         cells = (f"<th{side}>{head}</th>" for side, head in zip(sides, heads, strict=True))
         lines.append(f"<thead><tr>{''.join(cells)}</tr></thead>")
@@ -82,9 +87,17 @@ def _table(table: Table) -> str:
         texts = [_inline(cell) for cell in row]
         if any(texts):  # rows that only make room have none
             bold = ' class="bold"' if look.style == "bold" else ""
-            cells = (f"<td{side}><div>{text}</div></td>" for side, text in zip(sides, texts, strict=True))
+            cells = (
+                f"<td{side}><div{_width(cell)}>{text}</div></td>"
+                for side, cell, text in zip(sides, row, texts, strict=True)
+            )
             lines.append(f"<tr{bold}>{''.join(cells)}</tr>")
-    return "\n".join([*lines, "</table>\n"])
+    return "\n".join([*lines, "</table></div>\n"])
+
+
+def _width(cell: object) -> str:
+    """Whether the lines of a cell are too short to be broken, such as a figure with its interval."""
+    return ' class="short"' if all(cell_len(line) <= SHORT for line in str(cell).split("\n")) else ""
 
 
 def _inline(text: object) -> str:

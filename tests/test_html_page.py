@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 import pytest
 from rich.columns import Columns as Unknown
 from rich.console import Group
+from rich.table import Table
 from rich.text import Text
 
 from active_critic.page import page
@@ -81,8 +82,20 @@ def test_a_figure_is_one_table_with_all_its_columns_and_styles() -> None:
     assert found.tags.count("table") == 1
     assert found.tags.count("th") == 21
     assert "<h2>A heading</h2>" in said
-    assert '<tr class="bold"><td><div>mean of 3' in said
+    assert '<tr class="bold"><td><div class="short">mean of 3' in said
     assert '<p><span class="dim">Agreement with people over all examples' in said
+
+
+def test_figures_keep_their_lines_and_texts_are_broken_where_they_must() -> None:
+    table = Table("head")
+    for cell in ("0.52 [0.31, 0.77]", "-0.40\n[-0.50 -0.30]", "x" * 25, "short\n" + "y" * 25):
+        table.add_row(cell)
+    said = page("", table)
+    assert '<div class="short">0.52 [0.31, 0.77]' in said
+    assert '<div class="short">-0.40\n[-0.50 -0.30]' in said
+    assert "<div>xxx" in said
+    assert "<div>short\nyyy" in said
+    assert '<div class="wide"><table>' in said  # scrolls by itself in a narrow window
 
 
 def test_what_cannot_be_shown_is_an_error_and_no_gap() -> None:

@@ -24,6 +24,7 @@ from active_critic.report import (
     usage_words,
     verdict_table,
 )
+from active_critic.report.fits import candidates_table
 from active_critic.stats import agreement, paired_difference
 
 HUMAN = [1.0, 2, 3, 4, 5, 2, 3, 4, 1, 5, 4, 2]
@@ -131,6 +132,55 @@ def test_a_program_account_says_what_is_in_it() -> None:
     shown = text_of(program_account(protocol))
     for word in ("Judge [bold]replies[/bold].", "Tone", "It is kind.", "3.5", "your scale 1..6", "zero-shot"):
         assert word in shown
+
+
+def test_candidates_of_a_search_fit_a_terminal_with_what_each_cost() -> None:
+    usage = {"calls": 1234, "replayed": 1234, "prompt_tokens": 987_654, "completion_tokens": 12_345, "cost": 1.25}
+    candidates = [
+        {
+            "index": i,
+            "demos": ["x"] * 8,
+            "levels": "0-100",
+            "q": q,
+            "scored": 99,
+            "asked": 100,
+            "usage": usage,
+            "wins": not i,
+        }
+        for i, q in ((0, 2.125), (10, None))
+    ]
+    protocol = CriticProtocol(
+        task_description="Judge.",
+        scale=Scale(low=1, high=5),
+        provenance=Provenance(model="m", report={**report().to_dict(), "candidates": candidates}),
+    )
+    lines = text_of(program_account(protocol), 85).splitlines()
+    place = lines.index("Candidates of the search")
+    first, second = lines[place + 2].split(), lines[place + 3].split()
+    assert first == [
+        "0,",
+        "chosen",
+        "8",
+        "0-100",
+        "2.12",
+        "99",
+        "of",
+        "100",
+        "1,234",
+        "1,234",
+        "988k",
+        "12k",
+        "$1.2500",
+    ]
+    assert second[:4] == ["10", "8", "0-100", "-"]
+    free = {**usage, "cost": None}
+    shown = text_of(candidates_table([{**one, "usage": free} for one in candidates]), 80)
+    assert "cost" not in shown
+    assert "rates" not in shown
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    orders = [{**one, "order": order} for one, order in zip(candidates, ("rating_first", "reason_first"), strict=True)]
+    shown = text_of(candidates_table(orders), 100).splitlines()
+    assert [line.split("0-100")[1].split()[0] for line in shown[1:3]] == ["first", "last"]
 
 
 def test_a_summary_shows_reasons_and_agreement() -> None:

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from active_critic.records import Criterion
 
 
+def files_given(task: str | None, criteria: str | None) -> list[Path]:
+    """The files that these two options name."""
+    named = [task] if task and task.startswith("@") else []
+    return [Path(given.removeprefix("@")) for given in (*named, criteria) if given]
+
+
 def read_task(given: str | None) -> str | None:
     """The user's task description, from the option or from a file.
 

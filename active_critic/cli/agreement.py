@@ -146,8 +146,8 @@ def agreement(
         from active_critic.report import plain
 
         with common.text_file(html) as shown:
-            notes = [Text(plain(f"note: {note}")) for note in job.notes]
-            shown.append(page(f"Agreement with people in {scored.name}", agreement_account(document), *notes))
+            notes = (Text(plain(f"Note: {note}"), style="dim") for note in job.notes)
+            shown.append(page(f"Agreement in {scored.name}", agreement_account(document), *notes))
     if as_json:
         common.print_json(document)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -151,12 +152,13 @@ def fit(
 
     Saves it as a program, and prints how well it agrees with people on examples it was not fitted on, and what it cost.
     """
+    from active_critic.cli._given import files_given, read_criteria, read_task
     from active_critic.data import check_examples, read_examples
     from active_critic.evaluators.base import scale_of
     from active_critic.records import Scale
 
     common.refuse_same(out, examples, common.journal_file(journal))  # over a program it may be written
-    common.refuse_clashes(outputs=(rest, html), inputs=(examples, out), journal=journal)
+    common.refuse_clashes(outputs=(rest, html), inputs=(examples, out, *files_given(task, criteria)), journal=journal)
     if rest is not None and train is None:
         raise typer.BadParameter("--rest needs --train, which says how much is held back")
     opts.check_train(train)
@@ -175,7 +177,6 @@ def fit(
     notes += check_examples(data)
     common.show_notes(notes, quiet=quiet)
 
-    from active_critic.cli._given import read_criteria, read_task
     from active_critic.demo_search import demo_count
     from active_critic.records import Usage
 
@@ -208,8 +209,11 @@ def fit(
         common.say(f"{len(held_back)} rows that were held back are in {rest}", quiet=quiet)
 
     from active_critic.cli._progress import Display
+    from active_critic.report import duration, usage_words
 
+    started = time.monotonic()
     with ExitStack() as stack:
+        # A page that cannot be written is found before anything is paid for.
         shown = stack.enter_context(common.text_file(html)) if html and not estimate else None
         model = None
         if make.needs_model:
@@ -223,18 +227,23 @@ def fit(
             from active_critic.cli._estimate import tell
 
             tell(model, lambda twin: make(twin, given).fit(data), as_json=as_json, quiet=quiet, data=data)
-            common.show_notes(["--html: an estimate writes no file"] if html else [], quiet=quiet)
+            if html is not None:
+                common.show_notes(["--html: an estimate writes no file"], quiet=quiet)
             return
         critic = make(model, given)
         with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
             critic.fit(data, progress=progress)
         usage = model.usage if model else Usage()
+        critic.save(out)
+        program: Any = critic.fitted
+        asked = (lm, api_base, api_key_env) if model else (None, None, None)
+        score_with = common.scoring(out, columns, *asked)
         if shown is not None:
-            shown.append(_page(critic.fitted, out))
-    critic.save(out)
+            cost = f"{usage_words(usage)}; {duration(time.monotonic() - started)} in all" if model else ""
+            last = f"{critic.signature}\nsaved in {out}; score with: {score_with}"
+            shown.append(_page(examples, program, cost=cost, notes=notes, last=last))
     if replaced:
         common.say(f"note: the program that was in {out} has been replaced", quiet=quiet)
-    program: Any = critic.fitted
     report = dict(program.provenance.report)
     said, notes = notes, list(dict.fromkeys([*notes, *program.provenance.notes, *report.get("notes", ())]))
     if as_json:
@@ -252,8 +261,6 @@ def fit(
         }
         common.print_json(document)
         return
-    asked = (lm, api_base, api_key_env) if model else (None, None, None)
-    score_with = common.scoring(out, columns, *asked)
     if evaluator == OURS:
         show_fit(program, report, signature=critic.signature, out=out, score_with=score_with, said=said)
         return
@@ -261,14 +268,6 @@ def fit(
 
     common.console(stderr=False).print(program_account(program))
     common.print_whole(f"\n{critic.signature}\nsaved in {out}; score with: {score_with}")
-
-
-def _page(program: Any, out: Path) -> str:
-    """The page of ``--html``."""
-    from active_critic.page import page
-    from active_critic.report import program_account
-
-    return page(f"The program {out.name}", program_account(program))
 
 
 def _criteria(criteria: Any) -> list[dict[str, Any]]:
@@ -360,6 +359,29 @@ def show_fit(
         )
     )
     common.print_whole(f"\n{signature}\nsaved in {out}; score with: {score_with}")
+
+
+def _page(examples: Path, program: Any, *, cost: str, notes: Sequence[str], last: str) -> str:
+    """The page of ``--html``: the report, and what was fitted.
+
+    Args:
+        examples: What it was fitted on.
+        program: The program.
+        cost: What it cost, in words; empty where no model was asked.
+        notes: What was noted of the examples.
+        last: What is said at the end.
+    """
+    from rich.text import Text
+
+    from active_critic.page import page
+    from active_critic.report import plain, program_account
+    from active_critic.report.tables import heading, list_under
+
+    of_examples = list_under("Notes on the examples", notes)
+    account = program_account(program, report_first=True)
+    return page(
+        f"Fit on {examples.name}", Text(cost), account, *of_examples, heading("Scoring"), Text(plain(last, lines=True))
+    )
 
 
 def _held_back(data: Examples, train: float | None, seed: int, notes: list[str]) -> tuple[Examples, Examples | None]:

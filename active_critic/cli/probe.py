@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -67,10 +68,6 @@ def probe(
     budget: opts.Budgets = None,
     estimate: opts.Estimated = False,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of what is done to the texts, and resampling.")] = 0,
-    json_file: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Everything, as one JSON document.", callback=common.at_home),
-    ] = None,
     csv_file: Annotated[
         Path | None,
         typer.Option(
@@ -80,8 +77,9 @@ def probe(
             callback=common.at_home,
         ),
     ] = None,
-    html: opts.Html = None,
     journal: opts.JournalPath = None,
+    as_json: opts.AsJson = False,
+    html: opts.Html = None,
     quiet: opts.Quiet = False,
 ) -> None:
     """What a program is sensitive to, blind to, and fooled by.
@@ -96,7 +94,12 @@ def probe(
     from active_critic.records import Usage
 
     names = None if families is None else [name.strip() for name in families.split(",") if name.strip()]
-    _check_outputs(json_file, csv_file, html, program, items, journal)
+    if ctx.args:
+        remedy = "; --json takes no file, it prints: write --json > FILE.json" if as_json else ""
+        raise typer.BadParameter(f"{ctx.args[0]!r} is one argument too many{remedy}")
+    common.refuse_clashes(outputs=(csv_file, html), inputs=(program, items), journal=journal)
+    if csv_file is not None and not csv_file.name.lower().endswith((".csv", ".csv.gz")):
+        raise typer.BadParameter(f"--csv writes a file whose name ends in .csv, not {csv_file.name!r}")
     _check_names(names, attacks=attacks, by=by)
     protocol = load_protocol(program)
     if protocol.provenance.model == NO_MODEL and (estimate or by == "model"):
@@ -112,7 +115,6 @@ def probe(
     started = time.monotonic()
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
-        whole = stack.enter_context(_document(json_file)) if json_file and not estimate else None
         table = (
             stack.enter_context(RecordWriter(csv_file, **common.as_read(data))) if csv_file and not estimate else None
         )
@@ -126,9 +128,8 @@ def probe(
             def rehearse(stand_in: LanguageModel) -> object:
                 return run(from_protocol(protocol, stand_in, journal=None), data, names, seed, None)
 
-            tell(model, rehearse, as_json=False, quiet=quiet)
-            outputs = (("--json", json_file), ("--csv", csv_file), ("--html", html))
-            if unwritten := [option for option, path in outputs if path]:
+            tell(model, rehearse, as_json=as_json, quiet=quiet)
+            if unwritten := [option for option, path in (("--csv", csv_file), ("--html", html)) if path]:
                 common.show_notes([f"{' and '.join(unwritten)}: an estimate writes no file"], quiet=quiet)
             return
         evaluator = from_protocol(protocol, model, journal=None)
@@ -136,24 +137,24 @@ def probe(
         common.say(f"{what} {len(data):,} texts {common.beside(model, ctx.obj)}", quiet=quiet)
         with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
             found = run(evaluator, data, names, seed, progress)
-        if whole is not None:
-            whole.write(
-                {
-                    "probe": "attacks" if attacks else "perturbations",
-                    "program": str(program),
-                    "items": str(items),
-                    "model": model.name if model else NO_MODEL,
-                    "usage": (model.usage if model else Usage()).to_dict(),
-                    "seconds": round(time.monotonic() - started, 3),
-                    "result": found.to_dict(),
-                }
-            )
+        document = {
+            "probe": "attacks" if attacks else "perturbations",
+            "program": str(program),
+            "items": str(items),
+            "model": model.name if model else NO_MODEL,
+            "usage": (model.usage if model else Usage()).to_dict(),
+            "seconds": round(time.monotonic() - started, 3),
+            "result": found.to_dict(),
+        }
         if table is not None:
             for row in found.rows():
                 table.write(row)
         if shown is not None:
-            shown.append(_page(found, program, items, attacks=attacks))
-    _show(found.words)
+            shown.append(_page(found, document, data.notes))
+    if as_json:
+        common.print_json(document)
+    else:
+        _show(found.words)
     if found.unscored or found.spent:
         raise typer.Exit(common.UNSCORED)
 
@@ -199,36 +200,33 @@ def _check_names(names: list[str] | None, *, attacks: bool, by: By | None) -> No
         raise typer.BadParameter(f"--families: {problem}") from None
 
 
-def _page(found: _Found, program: Path, items: Path, *, attacks: bool) -> str:
-    """The page of ``--html``."""
-    from active_critic.cli._probe_view import attacks_account, behaviour_account
-    from active_critic.page import page
+def _page(found: Any, document: Mapping[str, Any], notes: Sequence[str]) -> str:
+    """The page of ``--html``.
 
-    account = attacks_account(found) if attacks else behaviour_account(found)
-    return page(f"{program.name} under {'attack' if attacks else 'perturbation'}, on {items.name}", account)
-
-
-def _check_outputs(
-    json_file: Path | None, csv_file: Path | None, html: Path | None, program: Path, items: Path, journal: str | None
-) -> None:
-    """Refuse outputs that are inputs, the journal or each other, and names that promise another format.
-
-    Raises:
-        typer.BadParameter: Two paths are the same file, or a name does not end as it should.
+    Args:
+        found: An ``AttackTrial`` or a ``Behaviour``.
+        document: That of ``--json``.
+        notes: What was noted of the texts.
     """
-    common.refuse_clashes(outputs=(json_file, csv_file, html), inputs=(program, items), journal=journal)
-    for option, path, endings in (
-        ("--json", json_file, (".json", ".json.gz")),
-        ("--csv", csv_file, (".csv", ".csv.gz")),
-    ):
-        if path is not None and not path.name.lower().endswith(endings):
-            raise typer.BadParameter(f"{option} writes a file whose name ends in {endings[0]}, not {path.name!r}")
+    from rich.text import Text
 
+    from active_critic.page import page
+    from active_critic.report import duration, plain, usage_words
+    from active_critic.report.tables import heading, list_under
 
-def _document(path: Path) -> Any:
-    from active_critic.cli.compare import result_file
+    program, items = Path(document["program"]).name, Path(document["items"]).name
+    if document["probe"] == "attacks":
+        from active_critic.cli._attacks_view import attacks_account
 
-    return result_file(path)
+        title, account = f"{program} under attack, on {items}", attacks_account(found)
+    else:
+        from active_critic.cli._behaviour_view import behaviour_account
+
+        title, account = f"What {program} notices when {items} is made worse", behaviour_account(found)
+    said = f"{found.signature}\nmodel: {document['model']}; {usage_words(document['usage'])}; "
+    said += f"{duration(document['seconds'])} in all"
+    of_texts = list_under("Notes on the texts", notes)
+    return page(title, account, *of_texts, heading("What was asked"), Text(plain(said, lines=True)))
 
 
 def _show(lines: list[str]) -> None:

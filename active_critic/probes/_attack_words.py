@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from active_critic.stats import Interval
@@ -18,15 +18,23 @@ _WIDTHS = (7, 16, 7, 6, 8, 7, 7)
 def told(trial: AttackTrial) -> list[str]:
     """A table, kind by kind, and sentences on what it says."""
     lines = [_row("", "lift", "interval", "scale", "SDs", "success", "scored", "failed")]
+    for name, lift, family in rows_of(trial):
+        lines.append(_figures(f"  {name}" if family else name, lift, trial))
+    return [*lines, "", *setting(trial), *findings(trial)]
+
+
+def rows_of(trial: AttackTrial) -> Iterator[tuple[str, Lift, FamilyResult | None]]:
+    """The rows of its table: each kind and its families, then all of them; a name, what it gained, and which family."""
     for kind in trial.kinds:
-        lines.append(_figures(kind.kind.upper(), kind.lift, trial))
-        lines += [_figures(f"  {one.name}", one.lift, trial) for one in trial.families if one.kind == kind.kind]
+        yield kind.kind.upper(), kind.lift, None
+        for one in trial.families:
+            if one.kind == kind.kind:
+                yield one.name, one.lift, one
     replacing = [one.replaces for one in trial.families]
     if not all(replacing):
-        lines.append(_figures("ALL BUT REPLACING" if any(replacing) else "ALL", trial.overall, trial))
+        yield "ALL BUT REPLACING" if any(replacing) else "ALL", trial.overall, None
     if any(replacing):
-        lines.append(_figures("REPLACING", trial.replacing, trial))
-    return [*lines, "", *_sentences(trial)]
+        yield "REPLACING", trial.replacing, None
 
 
 def _row(*cells: str) -> str:
@@ -54,7 +62,8 @@ def _between(interval: Interval | None) -> str:
     return "" if interval is None else f"[{interval[0]:+.2f} {interval[1]:+.2f}]"
 
 
-def _sentences(trial: AttackTrial) -> list[str]:
+def setting(trial: AttackTrial) -> list[str]:
+    """What the figures are of, and which texts do not count."""
     together, confidence = (trial.overall, trial.replacing), f"{trial.confidence:.0%}".replace("%", " %")
     meaning = (
         f"Lift: mean gain in points of the scale {trial.scale} over the same texts as they were, also in % of the "
@@ -85,11 +94,18 @@ def _sentences(trial: AttackTrial) -> list[str]:
         }
         which = "; ".join(what for what, count in left.items() if count)
         said.append(f"Not asked for, and counted nowhere: {which}. The reason: {trial.spent}.")
+    return said
+
+
+def findings(trial: AttackTrial) -> list[str]:
+    """What the figures say."""
+    together = (trial.overall, trial.replacing)
     if all(lift.mean is None for lift in together):
-        return [*said, "No attacked text was scored, so nothing can be said about what attacks gain."]
+        return ["No attacked text was scored, so nothing can be said about what attacks gain."]
     if all(lift.interval is None for lift in together):
-        return [*said, "Texts of fewer than five documents were scored: how sure these figures are cannot be said."]
-    gained = sorted((one for one in trial.families if _gains(one)), key=lambda one: -(one.lift.mean or 0.0))
+        return ["Texts of fewer than five documents were scored: how sure these figures are cannot be said."]
+    said = []
+    gained = sorted((one for one in trial.families if gains(one.lift)), key=lambda one: -(one.lift.mean or 0.0))
     if gained:
         said.append(f"Families that lift the score, their interval above 0: {_listed(gained)}.")
     else:
@@ -104,5 +120,6 @@ def _listed(families: Sequence[FamilyResult]) -> str:
     return listed + (f" and {len(families) - _SHOWN} more" if len(families) > _SHOWN else "")
 
 
-def _gains(one: FamilyResult) -> bool:
-    return one.lift.interval is not None and one.lift.interval[0] > 0
+def gains(lift: Lift) -> bool:
+    """Whether it lies above 0 for all that can be told."""
+    return lift.interval is not None and lift.interval[0] > 0

@@ -16,7 +16,18 @@ _SHOWN = 12
 
 def told(found: Behaviour) -> list[str]:
     """The findings, one a line."""
-    lines = [*_setting(found), *_stands_for(found), *_directional(found), *_invariance(found), *_pairs(found)]
+    lines = [*_setting(found), *_stands_for(found), *_directional(found), *_invariance(found)]
+    return [*lines, *_pairs(found), *_constant(found)]
+
+
+def in_short(found: Behaviour) -> list[str]:
+    """The same without what stands in tables beside it: which criterion is which aspect, and how each test went."""
+    counts = [*_directional(found)[:1], *_invariance(found)[:1]]
+    return [*_setting(found), *counts, *_pairs(found), *_constant(found)]
+
+
+def _constant(found: Behaviour) -> list[str]:
+    lines = []
     constant = [name for name in found.constant if name != OVERALL]
     if OVERALL in found.constant:
         lines.append("The overall score is the same for every text, as it was and perturbed.")

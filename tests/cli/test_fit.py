@@ -177,7 +177,7 @@ def test_rest_replaces_nothing_but_the_same_rows(run, examples, program) -> None
         ("compare", "items", "--evaluators", "surface", "-o"),
         ("curve", "items", "--evaluator", "surface", "-o"),
         ("suggest", "p.json", "items", "-o"),
-        ("probe", "p.json", "items", "--json"),
+        ("probe", "p.json", "items", "--csv"),
     ],
 )
 def test_no_output_of_another_kind_is_written_over_a_program(run, examples, program, command) -> None:

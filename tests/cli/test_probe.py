@@ -52,11 +52,11 @@ def test_attacks_are_tried_and_told(run, program, items) -> None:
     assert "attacking 6 texts with local" in done.err
 
 
-def test_files_hold_everything_and_a_row_a_family(run, program, items) -> None:
-    outputs = ("--json", "a.json", "--csv", "a.csv")
+def test_the_document_has_everything_and_the_file_a_row_a_family(run, program, items) -> None:
+    outputs = ("--json", "--csv", "a.csv")
     done = run("probe", program, items, "--attacks", "--families", FEW, *outputs, "-q", opener=opener(rate=fooled))
     assert (done.code, done.err) == (0, "")
-    document = json.loads(Path("a.json").read_text())
+    document = done.document
     assert (document["probe"], document["model"], document["result"]["texts"]) == ("attacks", "local", 6)
     assert document["usage"]["calls"] > 0
     assert [part["name"] for part in document["result"]["families"]] == FEW.split(",")
@@ -67,11 +67,8 @@ def test_files_hold_everything_and_a_row_a_family(run, program, items) -> None:
 
 
 def test_run_again_nothing_is_paid_twice(run, program, items) -> None:
-    command = ("probe", program, items, "--attacks", "--families", "null,flattery", "-q", "--json", "a.json")
-    assert run(*command).code == 0
-    first = json.loads(Path("a.json").read_text())
-    assert run(*command).code == 0
-    again = json.loads(Path("a.json").read_text())
+    command = ("probe", program, items, "--attacks", "--families", "null,flattery", "-q", "--json")
+    first, again = (run(*command).document for _ in range(2))
     assert again["result"] == first["result"]
     assert first["usage"]["calls"] > 0
     assert again["usage"]["calls"] == 0
@@ -84,20 +81,22 @@ def test_what_it_would_take_is_told_without_a_call(run, program, items) -> None:
         asked.append(response)
         return 3.0
 
-    command = ("probe", program, items, "--attacks", "--families", "flattery,plea", "--json", "a.json")
-    done = run(*command, "--estimate", opener=opener(rate=rate))
+    files = ("--csv", "a.csv", "--html", "a.html")
+    command = ("probe", program, items, "--attacks", "--families", "flattery,plea", "--estimate")
+    done = run(*command, *files, opener=opener(rate=rate))
     assert (done.code, asked) == (0, []), done.err
     assert "18 calls" in done.out  # six texts, each as it is and attacked twice
-    assert not Path("a.json").exists()
-    assert "note: --json: an estimate writes no file" in done.err
+    assert not {path.name for path in Path().iterdir()} & {"a.csv", "a.html"}
+    assert "note: --csv and --html: an estimate writes no file" in done.err
+    assert run(*command, "--json", opener=opener(rate=rate)).document["calls"] == 18
 
 
 def test_a_budget_holds(run, program, items) -> None:
-    done = run(
-        "probe", program, items, "--attacks", "--families", "flattery", "--budget", "6 calls", "--json", "p.json"
-    )
-    assert done.code == 7, done.err
-    assert json.loads(Path("p.json").read_text())["usage"]["calls"] == 6
+    command = ("probe", program, items, "--attacks", "--families", "flattery", "--budget", "6 calls")
+    done = run(*command, "--json", "--journal", "none")
+    assert (done.code, done.document["usage"]["calls"]) == (7, 6), done.err
+    done = run(*command, "--journal", "none")
+    assert done.code == 7
     assert "the budget of 6 calls is spent" in done.out
     assert "failed)" not in done.out
 
@@ -111,11 +110,8 @@ def test_attacks_that_a_budget_left_are_7_though_all_texts_were_scored_as_they_a
 
 
 def test_limit_and_seed(run, program, items) -> None:
-    command = ("probe", program, items, "--attacks", "--families", "null", "-q", "--json", "a.json", "--limit", 4)
-    found = []
-    for seed in (0, 1):
-        assert run(*command, "--seed", seed).code == 0
-        found.append(json.loads(Path("a.json").read_text())["result"])
+    command = ("probe", program, items, "--attacks", "--families", "null", "-q", "--json", "--limit", 4)
+    found = [run(*command, "--seed", seed).document["result"] for seed in (0, 1)]
     assert [part["texts"] for part in found] == [4, 4]
     assert [part["seed"] for part in found] == [0, 1]
 
@@ -146,11 +142,11 @@ def test_what_cannot_be_is_told_before_anything_is_paid_for(run, program, items,
     assert no_rule.code == 2
     assert "a model can do it (--by model)" in no_rule.err
     assert run("probe", program, items, "--attacks", "--by", "model", opener=refuse).code == 2
-    assert run("probe", program, items, "--attacks", "--json", "a.txt", opener=refuse).code == 2
     assert run("probe", program, items, "--attacks", "--csv", "a.json", opener=refuse).code == 2
-    assert run("probe", program, items, "--attacks", "--json", "no/a.json", opener=refuse).code == 5
-    assert run("probe", program, items, "--attacks", "--json", program, opener=refuse).code == 2
-    for option in ("--json", "--csv"):
+    assert run("probe", program, items, "--attacks", "--html", "a.json", opener=refuse).code == 2
+    for option in ("--csv", "--html"):
+        missing = run("probe", program, items, "--attacks", option, f"no/a.{option[2:]}", opener=refuse)
+        assert missing.code == 5
         same = run("probe", program, items, option, f"j.{option[2:]}", "--journal", f"j.{option[2:]}", opener=refuse)
         assert (same.code, "would be written over" in " ".join(same.err.split())) == (2, True)
     assert run("probe", program, "nope.jsonl", "--attacks", opener=refuse).code == 3
@@ -161,6 +157,18 @@ def test_what_cannot_be_is_told_before_anything_is_paid_for(run, program, items,
     write(Path("blank.jsonl"), [{"response": "fine"}, {"response": " "}])
     blank = run("probe", program, "blank.jsonl", "--attacks", opener=refuse)
     assert (blank.code, "row 2" in blank.err) == (3, True)
+
+
+@pytest.mark.parametrize("place", [1, 3])
+def test_a_file_after_json_is_told_what_to_do_now(run, program, items, place) -> None:
+    command = ["probe", program, items, "--attacks"]
+    done = run(*command[:place], "--json", "a.json", *command[place:], opener=refuse)
+    assert done.code == 2
+    assert "one argument too many; --json takes no file, it prints: write --json > FILE.json" in done.err
+    assert not Path("a.json").exists()
+    done = run(*command, "a.json", opener=refuse)
+    assert (done.code, "'a.json' is one argument too many" in done.err) == (2, True)
+    assert "--json" not in done.err
 
 
 def test_only_demonstrations_is_nothing_to_attack(run, examples) -> None:
@@ -213,23 +221,23 @@ def test_without_attacks_texts_are_made_worse(run, program, items, monkeypatch) 
     module = ModuleType("active_critic.probes.behaviour")
     module.examine = examine  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "active_critic.probes.behaviour", module)
-    command = ("probe", program, items, "--families", "negation", "--seed", 3, "--json", "a.json", "--csv", "a.csv")
-    done = run(*command, "--limit", 5)
+    command = ("probe", program, items, "--families", "negation", "--seed", 3, "--csv", "a.csv", "--limit", 5)
+    done = run(*command)
     assert done.code == 0, done.err
     assert asked == {"kind": "zero-shot", "n": 5, "perturbations": ["negation"], "by": "rule", "seed": 3}
     assert done.out == "It is blind to tone.\nAnd\\x1b[2J that is all.\n"
-    assert json.loads(Path("a.json").read_text())["result"] == {"blind": ["tone"]}
+    assert run(*command, "--json").document["result"] == {"blind": ["tone"]}
     assert "negation,0.5" in Path("a.csv").read_text()
 
 
 def test_the_programs_own_model_makes_texts_worse_where_it_is_asked_to(run, program, items) -> None:
     families = "inversion,sentence-deletion"
-    command = ("probe", program, items, "--by", "model", "--families", families, "--json", "a.json")
+    command = ("probe", program, items, "--by", "model", "--families", families, "--json")
     estimated = run(*command, "--estimate")
     assert estimated.code == 0, estimated.err
     done = run(*command)
     assert done.code == 0, done.err
-    found = json.loads(Path("a.json").read_text())
+    found = done.document
     assert found["result"]["by"] == "model"
     assert [(one["name"], one["applied"]) for one in found["result"]["treated"]] == [
         ("inversion", 6), ("sentence-deletion", 0),  # by rule all the same, and replies of one sentence have none
@@ -254,15 +262,15 @@ def test_what_the_model_would_write_is_rehearsed_with_its_scoring(run, program, 
         return scripted_lm(answer, name=name, levels=lambda _: {"3": 1.0})
 
     written: list[str] = []
-    command = ("probe", program, items, "--by", "model", "--json", "a.json")
+    command = ("probe", program, items, "--by", "model", "--json")
     estimated = run(*command, "--estimate", opener=opened)
     assert (estimated.code, written) == (0, []), estimated.err
     done = run(*command, opener=opened)
     assert done.code == 0, done.err
     assert len(written) == 3 * 14
-    calls = json.loads(Path("a.json").read_text())["usage"]["calls"]
+    calls = done.document["usage"]["calls"]
     assert calls == 3 * (14 + 1 + 18)
-    assert f"{calls} calls" in estimated.out
+    assert estimated.document["calls"] == calls
 
 
 def test_a_program_without_a_model_cannot_write(run, examples, items) -> None:

@@ -1,0 +1,68 @@
+"""What ``active-critic probe --attacks`` found, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from active_critic.probes._attack_words import findings, gains, rows_of, setting
+from active_critic.report import plain
+from active_critic.report.tables import heading, list_under, table_of
+
+if TYPE_CHECKING:
+    from active_critic.bootstrap import Interval
+    from active_critic.probes.attack_trial import AttackTrial, Lift
+
+_NUMBERS = ("lift", "of the scale", "SDs", "success", "before", "after", "scored", "failed", "not asked", "no fit")
+_LEGEND = (
+    "Before and after: mean scores of texts as they were, and attacked. Red: the interval of the lift lies above 0. "
+    "Failed: left unscored under attack. No fit: texts to which an attack does not apply."
+)
+
+
+def attacks_account(trial: AttackTrial) -> RenderableType:
+    """A trial of attacks as sentences and tables."""
+    said = [Text(plain(sentence)) for sentence in findings(trial)]
+    basis = [Text(plain(sentence), style="dim") for sentence in (*setting(trial), _LEGEND)]
+    failed = [f"{one.name}: {reason} ({count:,})" for one in trial.families for reason, count in one.reasons]
+    return Group(
+        *said,
+        heading("What attacks gain, by kind and family"),
+        *basis,
+        _figures(trial),
+        *list_under("Why attacked texts were left unscored", failed),
+    )
+
+
+def _figures(trial: AttackTrial) -> Table:
+    table = table_of("", *_NUMBERS, right=_NUMBERS)
+    for name, lift, family in rows_of(trial):
+        head = Text(plain(name))
+        if family is not None:
+            head.append(f"\n{plain(family.about)}", style="dim")
+        table.add_row(head, *_cells(lift, trial), style="" if family else "bold")
+    return table
+
+
+def _cells(lift: Lift, trial: AttackTrial) -> list[Text]:
+    percent = trial.percent(lift.mean)
+    gained = Text("–" if lift.mean is None else f"{lift.mean:+.2f}", style="red" if gains(lift) else "")
+    gained.append(_between(lift.interval, "+.2f"), style="dim")
+    success = Text("–" if lift.success is None else f"{lift.success:.0%}")
+    success.append(_between(lift.success_interval, ".0%"), style="dim")
+    return [
+        gained,
+        Text("–" if percent is None else f"{percent:+.0f}%"),
+        Text("–" if lift.deviations is None else f"{lift.deviations:+.1f}"),
+        success,
+        Text("–" if lift.original is None else f"{lift.original:.2f}"),
+        Text("–" if lift.attacked is None else f"{lift.attacked:.2f}"),
+        *(Text(f"{count:,}") for count in (lift.n, lift.failures, lift.not_asked, lift.skipped)),
+    ]
+
+
+def _between(interval: Interval | None, form: str) -> str:
+    return "" if interval is None else f"\n[{interval[0]:{form}} {interval[1]:{form}}]"

@@ -1,0 +1,62 @@
+"""What an endpoint can do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from active_critic.report.tables import heading, listed, table_of
+
+if TYPE_CHECKING:
+    from active_critic.lm.check import Findings
+
+
+def findings_table(found: Findings) -> RenderableType:
+    """What an endpoint can do, and what that means for scoring."""
+
+    def said(yes: bool) -> str:
+        return "yes" if yes else "no"
+
+    schema = (
+        "replies always have the form asked for"
+        if found.json_schema
+        else ("the form is only asked for; replies that do not have it are asked for once more, then left unscored")
+    )
+    probabilities = (
+        "ratings are read as an expectation over rating tokens"
+        if found.probabilities
+        else ("ratings are read from the text of the reply; agreement with people is usually lower")
+    )
+    temperature = (
+        "temperature 0: the same question gets the same answer, as far as the endpoint goes"
+        if (found.temperature)
+        else "the endpoint takes none, so scores differ from run to run (the journal repeats those it has)"
+    )
+    cache = (
+        "texts that share a source, and all that share instructions, are read faster"
+        if found.prefix_cache
+        else ("none reported: every call reads instructions and demonstrations anew")
+    )
+    table = table_of("what", "found", "what it means")
+    table.add_row("chat", said(found.chat), "it answers")
+    table.add_row("JSON schema", said(found.json_schema), schema)
+    table.add_row("token probabilities", said(found.probabilities), probabilities)
+    if found.rating_mass is not None:
+        sure = (
+            "rating tokens carry the probability, as they should"
+            if found.rating_mass >= 0.5
+            else ("most probability falls elsewhere: expectations rest on little")
+        )
+        table.add_row("mass on ratings", f"{found.rating_mass:.0%}", sure)
+    weighed = "GPTScore works with it" if found.likelihood else "no GPTScore, and Active-Critic's score does without it"
+    table.add_row("likelihood", said(found.likelihood), weighed)
+    table.add_row("temperature", said(found.temperature), temperature)
+    table.add_row("prefix cache", said(found.prefix_cache), cache)
+    table.add_row("reading", f"{found.prompt_tokens_per_second:,.0f} tokens/s", "speed of reading prompts, from here")
+    table.add_row("writing", f"{found.completion_tokens_per_second:,.0f} tokens/s", "explanations take most of a call")
+    parts: list[RenderableType] = [heading(found.model), table]
+    if found.notes:
+        parts += [Text(""), heading("What was refused"), listed(found.notes)]
+    return Group(*parts)

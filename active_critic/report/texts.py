@@ -1,0 +1,78 @@
+"""Texts for people: what came from data or from a model made harmless, numbers and costs in words."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from active_critic.writing import UNSAFE
+
+if TYPE_CHECKING:
+    from active_critic.records import Usage
+
+SHORT = 160
+"""Characters of a text that stand in a table."""
+
+
+def plain(text: object, *, lines: bool = False) -> str:
+    r"""Text that cannot drive a terminal: control and direction characters are shown as ``\x1b``.
+
+    Args:
+        text: Anything.
+        lines: Keep line breaks; otherwise every run of white space becomes one blank.
+    """
+    said = str(text).replace("\t", " ").replace("\r\n", "\n")
+    if not lines:
+        said = " ".join(said.split())
+    return UNSAFE.sub(lambda found: found.group().encode("unicode_escape").decode(), said)
+
+
+def shorten(text: object, longest: int = SHORT) -> str:
+    """The beginning of a text on one line, ended by ``…`` where something is missing."""
+    said = plain(text)
+    if len(said) <= longest:
+        return said
+    cut = said[: longest - 1]
+    while cut and unicodedata.combining(said[len(cut)]):
+        cut = cut[:-1]
+    return cut.rstrip() + "…"
+
+
+def usage_words(usage: Usage | Mapping[str, Any], *, short: bool = False) -> str:
+    """What calls cost: ``412 calls, 310k tokens read (80% from the prefix cache), 20k written, $0.12``.
+
+    Args:
+        usage: The figures, or ``Usage.to_dict``.
+        short: Calls, tokens and cost only, for a progress bar.
+    """
+    figures = usage if isinstance(usage, Mapping) else usage.to_dict()
+    read, written = figures["prompt_tokens"], figures["completion_tokens"]
+    cost = "" if figures["cost"] is None else f"${figures['cost']:.4g}"
+    replayed = figures["replayed"]
+    if short:
+        calls = f"{figures['calls']:,} calls"
+        return " ".join(part for part in (calls, f"{count(read + written)} tok", cost) if part)
+    parts = [f"{figures['calls']:,} call{'' if figures['calls'] == 1 else 's'}"]
+    if replayed:
+        parts.append(f"{replayed:,} from the journal")
+    cached = f" ({figures['cached_tokens'] / read:.0%} from the prefix cache)" if figures["cached_tokens"] else ""
+    parts += [f"{count(read)} tokens read{cached}", f"{count(written)} written"]
+    return ", ".join(parts + ([cost] if cost else []))
+
+
+def as_given(score: float | None) -> str:
+    """A score as people gave it; a dash where they gave none."""
+    return "-" if score is None else f"{score:.6g}"
+
+
+def count(number: float) -> str:
+    """A number of tokens for people: ``310k``."""
+    if number < 10_000:
+        return f"{number:,}"
+    return f"{number / 1e3:.0f}k" if number < 1e6 else f"{number / 1e6:.1f}M"
+
+
+def duration(seconds: float) -> str:
+    """A length of time for people: ``42 s``, ``3.5 minutes``."""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:,.1f} minutes"

@@ -1,0 +1,107 @@
+"""Verdicts, and what is said of many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from active_critic.report.fits import agreement_table
+from active_critic.report.tables import listed, table_of
+from active_critic.report.texts import SHORT, as_given, duration, plain, shorten, usage_words
+
+if TYPE_CHECKING:
+    from active_critic.records import Verdict
+
+WHOLE = 20_000
+"""Characters that stand there of a text that is shown whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A row of a table of verdicts: a label, the verdict, and, where known, the texts and the human score."""
+
+    label: str
+    verdict: Verdict
+    source: str = ""
+    response: str = ""
+    human: float | None = None
+
+
+def verdict_table(rows: Sequence[Judged], *, whom: str = "people", whole: bool = False) -> Table:
+    """Verdicts to read; the scores to compare with have a column of their own, ``whom``, where there are any.
+
+    Args:
+        rows: The verdicts.
+        whom: Whose scores they are compared with.
+        whole: Shorten only what is longer than ``WHOLE``, and show intervals and notes, too.
+    """
+    human = any(row.human is not None for row in rows)
+    columns = ("item", *((whom,) if human else ()), "critic", "text", "why")
+    table = table_of(*columns, right=(whom, "critic"))
+    table.columns[0].max_width = 12
+
+    def cut(text: str, longest: int) -> str:
+        if not whole:
+            return shorten(text, longest)
+        return plain(text[:WHOLE], lines=True) + ("…" if len(text) > WHOLE else "")
+
+    for row in rows:
+        text = Text(cut(row.source, 110) + "\n→ ", style="dim") if row.source.strip() else Text()
+        text.append(cut(row.response, 220), style="not dim")
+        score = Text(_score(row.verdict.score), style="bold")
+        if whole and row.verdict.interval:
+            low, high = row.verdict.interval
+            score.append(f"\n{low:.2f} to {high:.2f}", style="not bold dim")
+        cells = [Text(shorten(row.label, 40)), score, text, _why(row.verdict, cut)]
+        if whole:
+            cells[-1].append("".join(f"\nNote: {plain(note)}" for note in row.verdict.notes), style="dim")
+        if human:
+            cells.insert(1, Text(as_given(row.human)))
+        table.add_row(*cells)
+        table.add_row()
+    return table
+
+
+def _score(score: float | None) -> str:
+    return "-" if score is None else f"{score:.2f}"
+
+
+def _why(verdict: Verdict, cut: Callable[[str, int], str]) -> Text:
+    if verdict.unscored is not None:
+        return Text("unscored: " + cut(verdict.unscored, 240), style="red")
+    text = Text(cut(verdict.explanation or "", 240))
+    if verdict.criteria:
+        ratings = ", ".join(f"{plain(c.name)} {_score(c.score)}" for c in verdict.criteria)
+        text.append(("\n" if text.plain else "") + ratings, style="dim")
+    if verdict.advice:
+        text.append("\nBetter: " + cut(verdict.advice, SHORT), style="dim")
+    return text
+
+
+def score_summary(summary: Mapping[str, Any]) -> RenderableType:
+    """The summary of a scoring run (the document of ``score --json``)."""
+    mean = "" if summary["mean_score"] is None else f", mean score {summary['mean_score']:.2f} on {summary['scale']}"
+    parts: list[RenderableType] = [
+        Text(f"{summary['scored']:,} of {summary['items']:,} items scored{mean}", style="bold")
+    ]
+    if summary["unscored"]:
+        parts.append(Text(f"{summary['unscored']:,} unscored:", style="red"))
+        parts.append(
+            listed(f"{r['count']:,} × {shorten(r['reason'], 300)} (first: row {r['row']})" for r in summary["reasons"])
+        )
+    if summary["agreement"]:
+        found = summary["agreement"]
+        parts.append(Text(""))
+        if found["figures"]["mean"] is not None:
+            parts.append(agreement_table({"this critic": found["figures"]}))
+        parts += [Text(plain(sentence)) for sentence in found["words"]]
+        parts.append(Text(""))
+    parts.append(Text(f"{usage_words(summary['usage'])}; {duration(summary['seconds'])} in all"))
+    if summary["output"]:
+        parts.append(Text(f"written to {plain(summary['output'])}"))
+    return Group(*parts)
