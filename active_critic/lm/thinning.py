@@ -8,6 +8,7 @@ token without a digit ends and the next begins matters to nobody.
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +33,18 @@ def thinned(body: bytes) -> bytes:
     """The body of a reply without the alternatives, bytes and borders that do not matter; else as it is."""
     if ALTERNATIVES not in body:
         return body
+    # All objects of a body are let go at its end. Collections before that would take some of them for long-lived, and
+    # after a few dozen replies look through the whole process for it: a quarter of what a call is for this machine.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return _thinned(body)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _thinned(body: bytes) -> bytes:
     try:
         document = orjson.loads(body)
         for choice in document["choices"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from dataclasses import replace
 from typing import Any
@@ -105,3 +106,21 @@ def test_a_reply_is_the_same_as_without(loopback: Loopback, monkeypatch: pytest.
     assert asked() == with_it
     assert bodies == [1]
     assert bool(with_it.tokens) == bool(say.tokens)
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+@pytest.mark.parametrize("broken", [True, False])
+def test_no_garbage_is_collected_over_a_body_and_afterwards_as_before(collecting: bool, broken: bool) -> None:
+    whole = body(*["a"] * 500)
+    before, threshold = gc.isenabled(), gc.get_threshold()
+    try:
+        (gc.enable if collecting else gc.disable)()
+        gc.set_threshold(50)
+        gc.collect()
+        times = [one["collections"] for one in gc.get_stats()]
+        thinned(whole[:-1] if broken else whole)
+        assert [one["collections"] for one in gc.get_stats()][1:] == times[1:]
+        assert gc.isenabled() == collecting
+    finally:
+        gc.set_threshold(*threshold)
+        (gc.enable if before else gc.disable)()
