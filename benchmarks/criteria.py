@@ -7,7 +7,8 @@ fine mode without demonstrations, by the same six general criteria on every set 
 ratings two simulated ones stand in for an abler model: one where people look at one of four criteria, which is rated
 well (correlation .6 with people) while the other three have nothing to do with their scores, and the rating of the
 whole is the mean of the four; and one where the rating of the whole says all there is (.6), and the four are it with
-noise (.8 with it). The combination is the product's, with single criteria and without them.
+noise (.8 with it). The combination is the product's, with single criteria and without them. With ``--simulated`` the
+model rates nothing in fine mode, and only what is simulated is worked out.
 """
 
 from __future__ import annotations
@@ -49,17 +50,21 @@ SIZES = (5, 10, 20, 30, 50)
 
 
 def main() -> None:
-    args = readings.studying(__doc__, "criteria", SIZES).parse_args()
+    parser = readings.studying(__doc__, "criteria", SIZES)
+    parser.add_argument("--simulated", action="store_true", help="leave out the model's own ratings")
+    args = parser.parse_args()
 
     def work(_data: ac.Examples, known: combining.Readings, lm: LanguageModel) -> dict[str, Any]:
-        rated = rate(known.examples, lm)
+        rated = [{"rating": 0.0}] * len(known.examples) if args.simulated else rate(known.examples, lm)
         # A text that cannot be rated in fine mode does not count.
         there = [i for i, one in enumerate(rated) if one]
         taken = known.examples.take(there)
         besides = {name: column[there] for name, column in known.values.items() if name != "rating"}
-        human, found = known.human[there], {}
-        for situation in (OWN, ONE, WHOLE):
+        human, own = known.human[there], {}
+        if not args.simulated:
             own = {name: np.array([rated[i][name] for i in there]) for name in rated[there[0]]}
+        found = {}
+        for situation in (OWN, ONE, WHOLE) if own else (ONE, WHOLE):
             columns = own if situation == OWN else simulated(human, args.seed, whole=situation == WHOLE)
             complete = combining.Readings(taken, {**columns, **besides}, human, known.scale)
             found[situation] = over_splits(complete, args)
@@ -139,8 +144,8 @@ def page(sets: list[Mapping[str, Any]]) -> str:
     for one in sets:
         lines += [f"## {one['name']}, {one['model']}", "", f"{one['rated']} examples; {one['splits']} splits.", ""]
         alone = ", ".join(f"{name.removeprefix(CRITERION)} {value:.2f}" for name, value in one["alone"].items())
-        lines += [f"The model's ratings alone: {alone}.", ""]
-        sizes = list(one["gains"][OWN])
+        lines += [f"The model's ratings alone: {alone}.", ""] if alone else []
+        sizes = list(one["gains"][ONE])
         lines += [f"| labels | {' | '.join(sizes)} |", "| --- |" + " --- |" * len(sizes)]
         for situation, by_size in one["gains"].items():
             cells = []
