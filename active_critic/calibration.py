@@ -93,6 +93,7 @@ class Calibration(Record):
         least_tokens: How many of a text's least likely tokens its likelihood is that of; None where it is no part.
         copied: A response of whose runs of three words its source has a larger share than this is a copy: nothing is
             likelier to a model, and its likelihood counts as no more than the mean. None: nothing is a copy.
+        weighed: Of how much of the beginning of a response, in characters, the likelihood is that of; None: of all.
     """
 
     parts: tuple[Part, ...] = Field(min_length=1)
@@ -102,6 +103,7 @@ class Calibration(Record):
     n: int
     least_tokens: int | None = None
     copied: float | None = Field(default=None, ge=0, le=1)
+    weighed: int | None = Field(default=None, ge=1)
 
     @field_validator("step")
     @classmethod

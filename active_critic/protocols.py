@@ -202,7 +202,7 @@ class CriticProtocol(Protocol):
         parts = [part.name for part in self.calibration.parts] if self.calibration else ["rating"]
         readings = [name for name in parts if not name.startswith(CRITERION)]
         if single := len(parts) - len(readings):
-            readings.insert(1, f"{single} criteria")
+            readings.insert(1, f"criteria:{single}")
         return (self.mode, f"demos:{len(self.demos)}:{demos}", self.reading.words, f"score:{'+'.join(readings)}")
 
     @field_validator("criteria")

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from active_critic import calibration
+from active_critic.evaluators._readings import WORTH
 from active_critic.stats import q
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -54,7 +55,7 @@ def over_splits(known: combining.Readings, args: Any, *, strong: bool) -> list[d
             for size, trial in trials:
                 fitted = combining.fitted(trial)
                 reached[str(size)].append(q(combining.applied(fitted, trial).tolist(), trial.truth.tolist()) / 3)
-                idle[str(size)].append(fitted.shares["rating"] < combining.WORTH)
+                idle[str(size)].append(fitted.shares["rating"] < WORTH)
         rows.append(
             {
                 "rating": belief[0],

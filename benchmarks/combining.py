@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import active_critic as ac
 from active_critic.calibration import COVERAGES, PRIOR, Calibration, calibrate
-from active_critic.evaluators._readings import WORTH, _parts
+from active_critic.evaluators._readings import _parts, _worth
 from active_critic.evaluators.surface import SurfaceFloor, figures_of, out_of_fold
 from active_critic.examples import folds, group_of, human_score
 from active_critic.records import Scale
@@ -123,10 +123,10 @@ def way_of(prior: float) -> str:
 
 
 def fitted(trial: Trial, prior: float = PRIOR) -> Calibration:
-    """The combination of the product: readings with hardly any weight, the rating apart, are left out."""
+    """The combination of the product: readings that are not worth their price, the rating apart, are left out."""
     groups = [group_of(example) for example in trial.labels]
     found = calibrate(trial.train, trial.human, groups, prior=prior)
-    kept = {n: column for n, column in trial.train.items() if n == "rating" or found.shares[n] >= WORTH}
+    kept = {n: column for n, column in trial.train.items() if n == "rating" or _worth(n, found.shares[n])}
     return found if len(kept) == len(trial.train) else calibrate(kept, trial.human, groups, prior=prior)
 
 

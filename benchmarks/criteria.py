@@ -4,11 +4,12 @@
 
 Approval, likelihood, surface and splits are those of ``readings.py``, through the same journal; the rating is that of
 fine mode without demonstrations, by the same six general criteria on every set (``CRITERIA``). Beside the model's own
-ratings two simulated ones stand in for an abler model: one where people look at one of four criteria, which is rated
-well (correlation .6 with people) while the other three have nothing to do with their scores, and the rating of the
-whole is the mean of the four; and one where the rating of the whole says all there is (.6), and the four are it with
-noise (.8 with it). The combination is the product's, with single criteria and without them. With ``--simulated`` the
-model rates nothing in fine mode, and only what is simulated is worked out.
+ratings simulated ones stand in for an abler model: one where people look at one of four criteria, which is rated
+well (correlation .6 with people) while the other three have nothing to do with it, and the rating of the whole is the
+mean of the four; the same with criteria that correlate .5 with the one that people look at; and one where the rating of
+the whole says all there is (.6), and the four are it with noise (.8 with it).
+The combination is the product's, with single criteria and without them. With ``--simulated`` the model rates nothing in
+fine mode, and only what is simulated is worked out.
 """
 
 from __future__ import annotations
@@ -45,7 +46,13 @@ CRITERIA = {
     "Interest": "The response is specific, and holds the reader's attention.",
 }
 """Written before any of them was tried."""
-OWN, ONE, WHOLE = "the model's own ratings", "simulated: people look at one criterion", "simulated: the whole says all"
+OWN = "the model's own ratings"
+SIMULATED = {
+    "simulated: people look at one of independent criteria": 0.0,
+    "simulated: people look at one, the others correlate .5 with it": 0.5,
+    "simulated: the whole says all": None,
+}
+"""How the criteria that people do not look at correlate with the one that they do; None: they look at the whole."""
 SIZES = (5, 10, 20, 30, 50)
 
 
@@ -58,14 +65,18 @@ def main() -> None:
         rated = [{"rating": 0.0}] * len(known.examples) if args.simulated else rate(known.examples, lm)
         # A text that cannot be rated in fine mode does not count.
         there = [i for i, one in enumerate(rated) if one]
+        if not there:
+            raise SystemExit(
+                f"{lm.name} rated none of {len(rated)} texts in fine mode; leave its ratings out: --simulated"
+            )
         taken = known.examples.take(there)
         besides = {name: column[there] for name, column in known.values.items() if name != "rating"}
         human, own = known.human[there], {}
         if not args.simulated:
             own = {name: np.array([rated[i][name] for i in there]) for name in rated[there[0]]}
         found = {}
-        for situation in (OWN, ONE, WHOLE) if own else (ONE, WHOLE):
-            columns = own if situation == OWN else simulated(human, args.seed, whole=situation == WHOLE)
+        for situation in ([OWN] if own else []) + list(SIMULATED):
+            columns = own if situation == OWN else simulated(human, args.seed, SIMULATED[situation])
             complete = combining.Readings(taken, {**columns, **besides}, human, known.scale)
             found[situation] = over_splits(complete, args)
         alone = {name: q(column.tolist(), human.tolist()) / 3 for name, column in own.items()}
@@ -94,14 +105,15 @@ def rate(examples: ac.Examples, lm: LanguageModel) -> list[dict[str, float]]:
     return [by_index[i] for i in range(len(examples))]
 
 
-def simulated(human: combining.Floats, seed: int, *, whole: bool) -> dict[str, combining.Floats]:
+def simulated(human: combining.Floats, seed: int, alike: float | None) -> dict[str, combining.Floats]:
     """The ratings of an abler model; see above."""
     rng = np.random.default_rng(seed)
-    names = [CRITERION + name for name in list(CRITERIA)[:4]]
-    if whole:
+    first, *others = [CRITERION + name for name in list(CRITERIA)[:4]]
+    if alike is None:
         rating = combining._correlated(human, combining.STRONG, rng)
-        return {"rating": rating, **{name: combining._correlated(rating, 0.8, rng) for name in names}}
-    each = {name: combining._correlated(human, 0.0 if i else combining.STRONG, rng) for i, name in enumerate(names)}
+        return {"rating": rating, **{name: combining._correlated(rating, 0.8, rng) for name in (first, *others)}}
+    looked_at = combining._correlated(human, combining.STRONG, rng)
+    each = {first: looked_at, **{name: combining._correlated(looked_at, alike, rng) for name in others}}
     return {"rating": np.mean(list(each.values()), axis=0), **each}
 
 
@@ -139,13 +151,15 @@ def page(sets: list[Mapping[str, Any]]) -> str:
     """The Markdown of all sets."""
     basis = (__doc__ or "").partition("--documents 44")[2].strip()
     lines = ["# Ratings of single criteria as readings", "", "`python benchmarks/criteria.py`", "", basis, ""]
+    if not any(one["alone"] for one in sets):
+        lines += ["Run with `--simulated`: the model's own ratings were not taken.", ""]
     lines += ["Mean of three coefficients on the held-out part: without single criteria, with them, and the gain with"]
     lines += ["the middle 95 % of the splits (which overlap: no test).", ""]
     for one in sets:
         lines += [f"## {one['name']}, {one['model']}", "", f"{one['rated']} examples; {one['splits']} splits.", ""]
         alone = ", ".join(f"{name.removeprefix(CRITERION)} {value:.2f}" for name, value in one["alone"].items())
         lines += [f"The model's ratings alone: {alone}.", ""] if alone else []
-        sizes = list(one["gains"][ONE])
+        sizes = list(next(iter(one["gains"].values())))
         lines += [f"| labels | {' | '.join(sizes)} |", "| --- |" + " --- |" * len(sizes)]
         for situation, by_size in one["gains"].items():
             cells = []

@@ -87,7 +87,7 @@ def _no_likelihood(lm: LanguageModel) -> str | None:
 
 
 def further_reading(
-    name: str, lm: LanguageModel, criteria: Sequence[Criterion], example: Example
+    name: str, lm: LanguageModel, criteria: Sequence[Criterion], example: Example, *, weighed: int | None = WEIGHED
 ) -> Approval | Likelihood:
     """Ask the model for a reading beside its rating.
 
@@ -96,21 +96,25 @@ def further_reading(
         lm: The language model.
         criteria: The program's; the likelihood is weighed without them.
         example: What to read.
+        weighed: See ``Calibration.weighed``.
 
     Raises:
         ModelError: There is none; see ``asking.PER_ITEM``.
     """
     if name == "approval":
         return approval(lm, criteria, example.source, example.response)
-    return lm.likelihood(weighing_turns(example), weighed_part(example.response))
+    return lm.likelihood(weighing_turns(example), weighed_part(example.response, weighed))
 
 
-def weighed_part(response: str) -> str:
-    """The part of a response whose likelihood is read: its beginning, up to a blank, where it is long (``WEIGHED``)."""
-    if length_of(response) <= WEIGHED:
+def weighed_part(response: str, longest: int | None = WEIGHED) -> str:
+    """The part of a response whose likelihood is read: its first whole words where it is longer than this."""
+    if longest is None or length_of(response) <= longest:
         return response
-    part = beginning_of(response, WEIGHED)
-    return re.sub(r"(?<=\s)\S{1,40}\Z", "", part).rstrip() or part  # half a word is an unlikely one
+    response = response.lstrip()
+    part = beginning_of(response, longest)
+    ends_a_word = len(part) == len(response) or response[len(part)].isspace()
+    # Half a word is an unlikely one.
+    return part if ends_a_word else re.sub(r"(?<=\s)\S{1,40}\Z", "", part).rstrip() or part
 
 
 def take(
@@ -214,7 +218,8 @@ class Combiner:
     def fit(self, candidate: int, indices: Sequence[int]) -> tuple[Calibration, SurfaceFloor | None]:
         """The combination for a candidate, from these examples alone.
 
-        A reading whose share of the weights is below ``WORTH`` is left out, and the others are combined without it.
+        A reading whose share of the weights is below ``WORTH`` is left out, and the others are combined without it; so
+        is a criterion without any weight: it comes with the rating, and has no price of its own.
 
         Raises:
             FitError: Fewer than ``MIN_EXAMPLES`` of them have all readings; of fewer examples (a small set without a
@@ -229,7 +234,7 @@ class Combiner:
                 "are needed to combine them; give more or shorter examples, or forbid the readings that are missing"
             )
         found, floor = self._combined(candidate, kept, self.names)
-        small = {name for name, share in found.shares.items() if share < WORTH} - {"rating", *self.always}
+        small = {name for name, share in found.shares.items() if not _worth(name, share)} - {"rating", *self.always}
         if small:
             # An example that lacks only what does not count, counts.
             left = [name for name in self.names if name not in small]
@@ -254,7 +259,7 @@ class Combiner:
         if "likelihood" in values:
             # Half-way from the most that any example copies to all of it: where people copy, copying is no fault.
             copied = (1 + max(self.copied[i] for i in kept)) / 2
-            found = found.model_copy(update={"least_tokens": LEAST_LIKELY, "copied": copied})
+            found = found.model_copy(update={"least_tokens": LEAST_LIKELY, "copied": copied, "weighed": WEIGHED})
         return found, floor
 
     def predict(self, candidate: int, fitted_on: Sequence[int], indices: Sequence[int]) -> dict[int, float]:
@@ -305,6 +310,11 @@ def _chance(r: float, n: int) -> float:
     from scipy.special import stdtr
 
     return float(stdtr(n - 2, r * math.sqrt((n - 2) / max(1e-12, 1 - r * r)))) if n > 2 else 1.0
+
+
+def _worth(name: str, share: float) -> bool:
+    """Whether a reading with this share of the weights is worth its price."""
+    return share > 0 if name.startswith(CRITERION) else share >= WORTH
 
 
 def _parts(examples: Sequence[Example]) -> list[list[int]]:
@@ -359,11 +369,14 @@ def words(calibration: Calibration, tried: Sequence[str], asked: int) -> list[st
             "larger model"
         )
     left_out = [name for name in tried if name not in calibration.shares]
-    below = f"for a share of the weights below {WORTH:.0%}"
     if others := [name for name in left_out if not name.startswith(CRITERION)]:
-        said.append(f"tried and left out of the score, {below}: {', '.join(others)}")
+        said.append(
+            f"tried and left out of the score, for a share of the weights below {WORTH:.0%}: {', '.join(others)}"
+        )
     if criteria := [name.removeprefix(CRITERION) for name in left_out if name.startswith(CRITERION)]:
-        said.append(f"criteria whose own ratings add nothing to the score, {below}: {', '.join(criteria)}")
+        said.append(
+            f"criteria whose own ratings add nothing to the score, and have no part in it: {', '.join(criteria)}"
+        )
     if told and len(calibration.parts) > 1:
         shares = ", ".join(f"{name} {share:.0%}" for name, share in calibration.shares.items())
         said.append(f"the score is combined from {shares} (shares of the weights, fitted on {calibration.n} examples)")

@@ -10,7 +10,7 @@ from active_critic.calibration import SHOWN, Calibration, percent
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, Search, demo_count
 from active_critic.errors import BudgetSpent, FitError
 from active_critic.evaluators._fitting import check_task, given_criteria
-from active_critic.evaluators._readings import Combiner, Use, readings_for, take, words
+from active_critic.evaluators._readings import Combiner, Use, readings_for, take, weighed_part, words
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, check_whole, default_reading, scale_of
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.fit_report import FitReport, make_report
@@ -29,6 +29,11 @@ UNTOLD = "It is not known what the task is; the examples have to show it."
 MADE_FROM_ALL = (
     "the {} made from all examples fitted on, those of held-out folds included: the agreement on these folds may be a "
     "little too high; that on examples which no fit saw (--train 0.5 --rest FILE) is not"
+)
+
+LONG = (
+    "of {} of {} examples only the beginning was weighed, for they are long: their likelihood is that of this part; "
+    "they are rated whole"
 )
 
 NOT_WIDENED = (
@@ -69,12 +74,14 @@ class ActiveCritic(Evaluator):
         max_batches: Mini-batches of five examples read at most, for the task and for the criteria each.
         refinements: Rounds in which the criteria are edited where rating and people differ most, and kept only where
             that helps on the other half of the documents; see ``refining``. Not for given criteria.
-        order: ``"rating_first"`` or ``"reason_first"`` (the paper's); ``"both"``: candidates take them in turn, so that
-            the search decides; None: the first where the model gives token probabilities, else the second.
+        order: ``"rating_first"`` or ``"reason_first"`` (the paper's); ``"both"``: candidates take them in turn, each
+            with its own demonstrations, so that the search decides; None: the first where the model gives token
+            probabilities, else the second.
         overall_scoring: False: the overall is the mean of the criteria ("without OS-E"); fine mode only.
         explanations: False: the model explains nothing, neither in demonstrations nor in replies.
         use_criteria: Whether the ratings of single criteria have parts in the score beside that of the whole (fine mode
-            only): ``"auto"``: those that are worth it; ``"never"``; ``"always"``: all of them. They cost nothing more.
+            only): ``"auto"``: those that get a weight, and none without overall scoring; ``"never"``; ``"always"``: all
+            of them. They cost nothing more.
         use_approval: Whether the model's answer to "is this a good response?" (one token) has a part in the score
             beside the rating: ``"auto"``: where the model gives token probabilities and it is worth its price;
             ``"never"``; ``"always"``. See ``calibration``.
@@ -149,15 +156,15 @@ class ActiveCritic(Evaluator):
         with bill.stage("task inference"):
             readings, said = readings_for(self.model, self._uses)
             notes += said
-            protocol = self._inferred(data, notes, progress)
+            ways = self._ways()
+            protocol = self._inferred(data, ways[0], notes, progress)
         if self.refinements:
             with bill.stage("refinement"):
                 refined = refine(protocol, data, self.model, rounds=self.refinements, seed=self.seed, progress=progress)
             protocol = protocol.model_copy(update={"criteria": refined.criteria})
             notes += refined.notes
         # Before the search, which spends what a budget has left: they are cheap, and tell a small model's score most.
-        taken, unpaid = self._taken(readings, protocol, data, bill, progress)
-        ways = self._ways()
+        taken, unpaid = self._taken(readings, protocol, data, bill, notes, progress)
         settings = DemoSearch(
             candidates=self.candidates,
             demos=self.demos,
@@ -173,7 +180,9 @@ class ActiveCritic(Evaluator):
         found: list[Candidate] = compiled.candidate_programs
         notes += self._told_of(search, len(found), ways, data)
         combiner = Combiner(readings, search, protocol.scale, self._always)
-        if self.mode == "fine":
+        # Without a rating of the whole the mean of the criteria is what is asked for, and no other weights.
+        mean = not self.overall_scoring and self.use_criteria != "always"
+        if self.mode == "fine" and not mean:
             combiner.rated_by(protocol.criteria, self.use_criteria)
         for name in set(readings) - set(taken) - {"rating", "surface"}:
             combiner.leave_out(name)
@@ -214,7 +223,9 @@ class ActiveCritic(Evaluator):
 
     # --- the steps of a fit -----------------------------------------------------------------------------------------
 
-    def _inferred(self, data: Examples, notes: list[str], progress: Progress | None) -> CriticProtocol:
+    def _inferred(
+        self, data: Examples, reading: Reading, notes: list[str], progress: Progress | None
+    ) -> CriticProtocol:
         """The program as stage 1 leaves it: the task and the criteria."""
         inferred = infer(
             data,
@@ -232,17 +243,20 @@ class ActiveCritic(Evaluator):
             task_description="" if self.task_description is False else inferred.task_description,
             criteria=inferred.criteria,
             scale=scale_of(data),
-            reading=self._ways()[0],
+            reading=reading,
             overall_scoring=self.overall_scoring,
             explanations=self.explanations,
             provenance=self.provenance(data),
         )
 
     def _ways(self) -> list[Reading]:
-        """The ways of rating that the search decides between: every kind of levels in every order."""
-        orders: list[Order | None] = [*get_args(Order)] if self.order == "both" else [self.order]
+        """The ways of rating that the search decides between: every kind of levels in every order, the usual first."""
+        usual = default_reading(self.model, None if self.order == "both" else self.order)
+        orders = (
+            sorted(get_args(Order), key=lambda order: order != usual.order) if self.order == "both" else [usual.order]
+        )
         levels = _levels(self.levels) or [{}]
-        return [default_reading(self.model, order).model_copy(update=one) for one in levels for order in orders]
+        return [usual.model_copy(update={**one, "order": order}) for one in levels for order in orders]
 
     def _taken(
         self,
@@ -250,6 +264,7 @@ class ActiveCritic(Evaluator):
         protocol: CriticProtocol,
         data: Examples,
         bill: _Bill,
+        notes: list[str],
         progress: Progress | None,
     ) -> tuple[dict[str, list[float | None]], list[str]]:
         """What the model says of every example beside its rating, by reading; and what could not be paid for."""
@@ -261,6 +276,8 @@ class ActiveCritic(Evaluator):
             with bill.stage(name):
                 try:
                     taken[name] = take(name, self.model, protocol.criteria, list(data), progress)
+                    if name == "likelihood" and (cut := sum(weighed_part(e.response) != e.response for e in data)):
+                        notes.append(LONG.format(cut, len(data)))
                 except BudgetSpent as spent:
                     unpaid.append(f"the score is read without the {name}: {spent}")
         return taken, unpaid
@@ -272,8 +289,9 @@ class ActiveCritic(Evaluator):
             said.append(search.stopped)
         elif len(ways) > found:
             said.append(
-                f"of the {len(ways)} ways to rate that were asked for (levels and orders), only the first {found} were "
-                f"tried: the search had {found} candidate{'s' * (found > 1)} to try them on"
+                f"of the {len(ways)} ways to rate that were asked for (levels and orders), only {found} "
+                f"{'were' if found > 1 else 'was'} tried: the search had {found} candidate{'s' * (found > 1)} to try "
+                "them on"
             )
         elif found < self.candidates and search.size:
             said.append(
@@ -330,6 +348,8 @@ class ActiveCritic(Evaluator):
         _levels(self.levels)
         if self.mode == "coarse" and not self.overall_scoring:
             raise FitError("without overall scoring there is nothing left in coarse mode; use mode='fine'")
+        if self.order == "both" and not self.explanations:
+            raise FitError("without explanations there is no order to search; leave out order='both', or explain")
         if self.mode == "coarse" and self.use_criteria == "always":
             raise FitError("in coarse mode no criterion is rated by itself; use mode='fine', or leave out use_criteria")
         choices = {

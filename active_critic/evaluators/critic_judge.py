@@ -40,6 +40,12 @@ class CriticJudge(Judge):
         names = [part.name for part in protocol.calibration.parts] if protocol.calibration else []
         self._floor = SurfaceFloor.from_dict(protocol.surface) if protocol.surface is not None else None
         criteria = {CRITERION + criterion.name for criterion in protocol.criteria} if protocol.mode == "fine" else set()
+        if gone := [name for name in names if name.startswith(CRITERION) and name not in criteria]:
+            lost = ", ".join(repr(name.removeprefix(CRITERION)) for name in gone)
+            raise ProtocolError(
+                f"the score rests on the rating of {lost}, which this program does not rate: a criterion was renamed "
+                "or removed, or the mode changed; take that back, or fit again"
+            )
         if unknown := sorted(set(names) - {*READINGS, *criteria}):
             raise ProtocolError(f"the program combines readings that this version does not know: {', '.join(unknown)}")
         if "surface" in names and self._floor is None:
@@ -87,7 +93,9 @@ class CriticJudge(Judge):
         if "likelihood" in self.further and not lm.gives_likelihood:
             raise ModelError(f"{refusal(lm.name)}; or fit again with this model, or with --use-likelihood never")
         if question in self.further:
-            return further_reading(question, lm, self.scorer.protocol.criteria, example)
+            criteria, calibration = self.scorer.protocol.criteria, self.scorer.protocol.calibration
+            weighed = calibration.weighed if calibration is not None else None
+            return further_reading(question, lm, criteria, example, weighed=weighed)
         itself = self._itself(example)
         return self.scorer.rated(example.source, example.response, explain=explain, without=itself)
 
@@ -109,8 +117,9 @@ class CriticJudge(Judge):
         copied = is_copy(calibration, example)
         combined = calibration.apply(readings_of(calibration, values, surface, copied=copied), scale)
         notes = [COPY] * copied
-        if "likelihood" in further and (part := len(weighed_part(example.response))) < len(example.response):
-            notes.append(PART.format(part, len(example.response)))
+        part = weighed_part(example.response, calibration.weighed) if "likelihood" in further else example.response
+        if len(part) < len(example.response):
+            notes.append(PART.format(len(part), len(example.response)))
         return replace(
             verdict,
             score=scale.rounded(combined.score),

@@ -53,7 +53,7 @@ TAKES = 12
 EXTREMES = {1: False, 2: True}
 """Takes in which it rates as people did only where no demonstrations are shown, or only where some are."""
 OUTCOMES = {1: "without demonstrations", 2: "with demonstrations"}
-"""The programs that win these takes, where the work shows demonstrations at all."""
+"""What these takes stand for, where the work shows demonstrations at all: it rates as if such programs were best."""
 PATIENCE = 10.0
 """Seconds after which no further one is begun."""
 _TEXT = (

@@ -350,3 +350,11 @@ def test_an_interrupted_fit_goes_on_and_ends_with_the_same_program(run, examples
         for candidate in document["provenance"]["report"]["candidates"]:
             candidate.pop("usage")
     assert program == other
+
+
+def test_what_the_score_is_read_from_and_the_order_are_options(run, examples) -> None:
+    options = ("--scale", "1..5", "--order", "both", "--use-criteria", "never", "--use-approval", "never", *FIT)
+    done = run("fit", examples, "-o", "p.json", *options)
+    assert done.code == 0, done.err
+    settings = json.loads(Path("p.json").read_text())["provenance"]["settings"]
+    assert (settings["order"], settings["use_criteria"], settings["use_approval"]) == ("both", "never", "never")

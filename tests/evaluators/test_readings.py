@@ -589,7 +589,7 @@ def test_of_a_long_text_the_beginning_is_weighed_whole_words_alone_and_the_verdi
     weighed: list[str] = []
     critic = fitted(weighing_lm(weighed=weighed), readings=["likelihood"])
     weighed.clear()
-    short, long = "fine " * 799 + "words", "fine text " * 1_000
+    short, long = "fine " * 799 + "words", "finest text " * 1_000
     quick, slow = critic.score_many([Example(short, "question"), Example(long, "question")], explain=False)
     assert quick.score is not None
     assert slow.score is not None
@@ -600,10 +600,40 @@ def test_of_a_long_text_the_beginning_is_weighed_whole_words_alone_and_the_verdi
     assert 3_900 < len(part) <= 4_000
     assert (
         slow.notes[-1]
-        == f"the response is long: its likelihood is that of its first {len(part):,} of 10,000 characters"
+        == f"the response is long: its likelihood is that of its first {len(part):,} of 12,000 characters"
     )
 
 
 def test_of_a_long_text_without_blanks_as_many_letters_are_weighed_as_the_model_can_read_in_time() -> None:
     assert weighed_part("好" * 5_000) == "好" * 1_333
     assert weighed_part("x" * 5_000) == "x" * 4_000
+
+
+def test_a_whole_word_at_the_cut_is_weighed_and_blanks_before_the_text_are_not() -> None:
+    at_the_cut = "word " * 799 + "gibberish"[:5]
+    assert weighed_part(at_the_cut + " fine") == at_the_cut
+    assert weighed_part(" \n" * 3_000 + "text") == "text"
+    assert weighed_part("long " * 2_000, None) == "long " * 2_000
+
+
+def test_a_program_that_was_fitted_on_whole_texts_weighs_them_whole() -> None:
+    weighed: list[str] = []
+    critic = fitted(weighing_lm(weighed=weighed), readings=["likelihood"])
+    assert critic.fitted.calibration.weighed == 4_000
+    before = critic.fitted.model_copy(
+        update={"calibration": critic.fitted.calibration.model_copy(update={"weighed": None})}
+    )
+    weighed.clear()
+    older = ActiveCritic.from_protocol(before, weighing_lm(weighed=weighed), journal=None)
+    verdict = older.score("fine text " * 1_000, "question")
+    assert verdict.score is not None
+    assert not any("long" in note for note in verdict.notes)
+    assert weighed[-1] == "fine text " * 1_000
+
+
+def test_a_fit_says_of_how_many_examples_the_beginning_was_weighed() -> None:
+    data = examples()
+    data[3] = replace(data[3], response="fine text " * 1_000)
+    said = "of 1 of 24 examples only the beginning was weighed, for they are long"
+    assert any(note.startswith(said) for note in fitted(data=data).fitted.provenance.notes)
+    assert not any(note.startswith("of ") for note in fitted().fitted.provenance.notes)
