@@ -231,7 +231,7 @@ def test_the_levels_asked_for_are_those_of_the_program_and_of_a_loaded_one(tmp_p
     loaded = load(critic.save(tmp_path / "p.json"), simulated_lm(), journal=None)
     assert loaded.score("a reply", "q").score == critic.score("a reply", "q").score
     one = fitted(simulated_lm(), levels="1-5, 0-9", candidates=1)
-    assert any("only the first 1 were tried" in note for note in one.fitted.provenance.notes)
+    assert any("only 1 was tried" in note for note in one.fitted.provenance.notes)
     several = fitted(simulated_lm(), levels="1-5, 0-9", candidates=3)
     assert {c.levels for c in several.candidates_} == {"1-5", "0-9"}
     winner = several.candidates_[0]
