@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import ndtr, stdtrit
 
 from active_critic.correlation import Floats
 
@@ -62,6 +61,8 @@ def percentile_interval(values: Floats, confidence: float, documents: int | None
         return None
     tail = (1 - confidence) / 2
     if documents is not None:
+        from scipy.special import ndtr, stdtrit
+
         tail = float(ndtr(math.sqrt(documents / (documents - 1)) * stdtrit(documents - 1, tail)))
     low, high = np.quantile(defined, [tail, 1 - tail])
     return float(low), float(high)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats as scipy_stats
 
 from active_critic.errors import DataError
 
@@ -51,12 +50,16 @@ def pearson(x: Numbers, y: Numbers) -> float | None:
 
 def spearman(x: Numbers, y: Numbers) -> float | None:
     """Spearman's rank correlation (mean ranks for ties), or None where it is not defined."""
-    return _point(x, y, lambda a, b: float(normed(scipy_stats.rankdata(a)) @ normed(scipy_stats.rankdata(b))))
+    from scipy.stats import rankdata  # most of a second of imports that scoring does not need
+
+    return _point(x, y, lambda a, b: float(normed(rankdata(a)) @ normed(rankdata(b))))
 
 
 def kendall(x: Numbers, y: Numbers) -> float | None:
     """Kendall's tau-b, or None where it is not defined."""
-    return _point(x, y, lambda a, b: float(scipy_stats.kendalltau(a, b).statistic))
+    from scipy.stats import kendalltau
+
+    return _point(x, y, lambda a, b: float(kendalltau(a, b).statistic))
 
 
 def _point(x: Numbers, y: Numbers, of: Callable[[Floats, Floats], float]) -> float | None:

@@ -44,6 +44,13 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     assert python(code) == "[]"
 
 
+def test_what_shows_and_scores_leaves_out_what_only_fits_and_statistics_need() -> None:
+    """scipy.stats alone takes longer to import than the rest of a command takes to run."""
+    heavy = [name for name in HEAVY if name in {"scipy", "pandas", "openai", "litellm", "xllamacpp"}]
+    imported = "import sys, active_critic.evaluators, active_critic.report"
+    assert python(f"{imported}; print([name for name in {heavy!r} if name in sys.modules])") == "[]"
+
+
 def test_importing_everything_opens_no_connection() -> None:
     code = """
 import sys
@@ -58,6 +65,12 @@ import active_critic.cli, active_critic.report, active_critic.demo_search, activ
 print("quiet")
 """
     assert python(code) == "quiet"
+
+
+def test_the_package_runs_as_a_module() -> None:
+    command = [sys.executable, "-m", "active_critic", "--version"]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == f"active-critic {active_critic.__version__}"
 
 
 def test_the_version_is_that_of_the_distribution() -> None:

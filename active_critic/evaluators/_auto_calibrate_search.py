@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from scipy.stats import rankdata
-
 from active_critic import stats
 from active_critic.asking import PER_ITEM, why_unscored
 from active_critic.batches import SHORTENED
@@ -227,6 +225,8 @@ class CriteriaSearch:
         Of ranks, not scores: what the criteria are chosen by does not change when all ratings are moved alike. A few
         more where a quarter would be less than twice the largest draw, so that draws can differ.
         """
+        from scipy.stats import rankdata
+
         scored = [(i, rating) for i, rating in enumerate(ratings) if rating is not None]
         by_model = rankdata([rating for _, rating in scored])
         by_people = rankdata([self.human[i] for i, _ in scored])

@@ -354,13 +354,14 @@ def readings_of(
     return values
 
 
-def words(calibration: Calibration, tried: Sequence[str], asked: int) -> list[str]:
+def words(calibration: Calibration, tried: Sequence[str], asked: int, *, fine: bool) -> list[str]:
     """What the user should know of a combination.
 
     Args:
         calibration: The combination.
         tried: The readings that it could have been made from.
         asked: How many examples it could have rested on.
+        fine: Whether criteria are rated, too: then every text is, whatever the rating counts for.
     """
     said = []
     if not (told := any(part.weight for part in calibration.parts)):
@@ -383,7 +384,7 @@ def words(calibration: Calibration, tried: Sequence[str], asked: int) -> list[st
     rated = any(part.weight for part in calibration.parts if part.name == "rating" or part.name.startswith(CRITERION))
     if len(calibration.parts) > 1 and not rated:
         besides = {"approval", "likelihood"} & calibration.shares.keys()
-        saved = "; in coarse mode texts are not rated where no explanation is wanted" if besides else ""
+        saved = "; texts are not rated where no explanation is wanted" if besides and not fine else ""
         said.append(f"the rating, and with it the demonstrations, has no part in the score{saved}")
     if percent(SHOWN) not in calibration.half_widths:
         said.append(f"verdicts have no interval: one at {percent(SHOWN)} % takes examples of nine documents or more")

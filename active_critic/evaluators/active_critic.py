@@ -193,7 +193,10 @@ class ActiveCritic(Evaluator):
         calibration, floor = None, None
         try:
             calibration, floor = combiner.fit(chosen, range(len(data)))
-            notes += [*words(calibration, combiner.names, len(data)), *combiner.against_people(chosen)]
+            notes += [
+                *words(calibration, combiner.names, len(data), fine=self.mode == "fine"),
+                *combiner.against_people(chosen),
+            ]
         except FitError:
             if stopped is None:
                 raise

@@ -12,8 +12,6 @@ from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from active_critic.asking import (
     MATERIAL,
@@ -329,6 +327,9 @@ def _stratified(documents: list[list[Example]], scale: Scale, shots: int, rng: r
 
     The search for such an assignment is exhaustive: a maximum matching of parts to documents, among shuffled ones.
     """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
     rng.shuffle(documents)
     parts: list[list[list[Example]]] = [[[] for _ in documents] for _ in range(shots)]
     for column, document in enumerate(documents):

@@ -75,7 +75,7 @@ def test_criteria_that_add_nothing_are_left_out_and_named_and_always_keeps_them(
     search = rated(200)
     found, _ = combiner(search).fit(0, range(200))
     assert max(found.shares, key=lambda name: found.shares[name]) == "criterion Tone"
-    said = words(found, combiner(search).names, 200)
+    said = words(found, combiner(search).names, 200, fine=True)
     dropped = [name for name in ("Accuracy", "Clarity") if f"criterion {name}" not in found.shares]
     assert dropped
     assert f"criteria whose own ratings add nothing to the score, and have no part in it: {', '.join(dropped)}" in said
@@ -109,7 +109,7 @@ def test_demonstrations_count_where_a_criterion_does() -> None:
     def said(weight: float) -> list[str]:
         parts = [("rating", 0.0), ("criterion Tone", weight), ("surface", 1.0)]
         made = tuple(Part(name=name, mean=1, spread=1, weight=given) for name, given in parts)
-        return words(Calibration(parts=made, intercept=2, n=40), [name for name, _ in parts], 40)
+        return words(Calibration(parts=made, intercept=2, n=40), [name for name, _ in parts], 40, fine=True)
 
     note = "the rating, and with it the demonstrations, has no part in the score"
     assert any(line.startswith(note) for line in said(0.0))

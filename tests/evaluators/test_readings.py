@@ -400,7 +400,7 @@ def test_the_notes_say_the_shares_and_warn_of_a_critic_that_leans_on_the_surface
             Part(name="surface", mean=0, spread=1, weight=surface),
         )
         found = Calibration(parts=parts, intercept=3, n=30, half_widths={"90": 1.0})
-        return words(found, ("rating", "surface"), 30)
+        return words(found, ("rating", "surface"), 30, fine=False)
 
     assert combined(0.61, 0.39) == [
         "the score is combined from rating 61%, surface 39% (shares of the weights, fitted on 30 examples)"
@@ -417,7 +417,8 @@ def test_a_rating_without_weight_is_asked_for_its_words_alone(mode: str) -> None
     lm = weighing_lm(rate=lambda response, turns: 3)
     critic = fitted(lm, mode=mode)
     assert next(part.weight for part in critic.fitted.calibration.parts if part.name == "rating") == 0
-    assert any("the rating, and with it the demonstrations" in note for note in critic.fitted.provenance.notes)
+    (note,) = [one for one in critic.fitted.provenance.notes if "the rating, and with it the demonstrations" in one]
+    assert ("texts are not rated where no explanation is wanted" in note) == (mode == "coarse")
     told = list(critic.score_many(items()))
     before = lm.usage.calls
     short = list(critic.score_many(items(), explain=False))
