@@ -26,10 +26,10 @@ PRIOR = 20.0
 """How many examples the belief about readings counts for."""
 CRITERION = "criterion "
 """What the name of a reading begins with that is the rating of one criterion; behind it stands the criterion's name."""
-EXPECTED = {"rating": 0.2, "approval": 0.3, "likelihood": 0.2, "surface": 0.2, "criterion": 0.1}
+EXPECTED = {"rating": 0.2, "approval": 0.3, "likelihood": 0.2, "surface": 0.2, "criterion": 0.15}
 """The correlation of a reading with people's scores that is believed in before any label is seen.
 
-In that of a single criterion half as much as in the whole: few labels leave the score to the whole.
+In that of a single criterion less than in that of the whole: few labels leave the score to the whole.
 """
 TOGETHER = 0.2
 """The correlation of two readings that is believed in,"""

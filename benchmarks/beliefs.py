@@ -10,8 +10,6 @@ product's comes first.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +49,7 @@ def over_splits(known: combining.Readings, args: Any, *, strong: bool) -> list[d
     for belief in BELIEFS:
         reached: dict[str, list[float]] = {str(size): [] for size in args.sizes}
         idle: dict[str, list[bool]] = {str(size): [] for size in args.sizes}
-        with believing(*belief):
+        with combining.believing(rating=belief[0], approval=belief[1], together=belief[2]):
             for size, trial in trials:
                 fitted = combining.fitted(trial)
                 reached[str(size)].append(q(combining.applied(fitted, trial).tolist(), trial.truth.tolist()) / 3)
@@ -66,19 +64,6 @@ def over_splits(known: combining.Readings, args: Any, *, strong: bool) -> list[d
             }
         )
     return rows
-
-
-@contextmanager
-def believing(rating: float, approval: float, together: float) -> Iterator[None]:
-    """Another belief, for as long as the block lasts."""
-    before = dict(calibration.EXPECTED), calibration.SAME_VOICE
-    calibration.EXPECTED.update(rating=rating, approval=approval)
-    calibration.SAME_VOICE = together
-    try:
-        yield
-    finally:
-        calibration.EXPECTED.update(before[0])
-        calibration.SAME_VOICE = before[1]
 
 
 def page(sets: list[dict[str, Any]]) -> str:

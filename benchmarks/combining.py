@@ -8,6 +8,7 @@ surface reading is fitted on those labels, out of fold for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import active_critic as ac
+from active_critic import calibration
 from active_critic.calibration import COVERAGES, PRIOR, Calibration, calibrate
 from active_critic.evaluators._readings import _parts, _worth
 from active_critic.evaluators.surface import SurfaceFloor, figures_of, out_of_fold
@@ -184,6 +186,19 @@ def _standard(trial: Trial) -> tuple[Floats, Floats]:
     return (train - means) / spreads * varies, (test - means) / spreads * varies
 
 
+@contextmanager
+def believing(*, together: float = calibration.SAME_VOICE, **expected: float) -> Iterator[None]:
+    """Another belief about readings, for as long as the block lasts."""
+    before = dict(calibration.EXPECTED), calibration.SAME_VOICE
+    calibration.EXPECTED.update(expected)
+    calibration.SAME_VOICE = together
+    try:
+        yield
+    finally:
+        calibration.EXPECTED.update(before[0])
+        calibration.SAME_VOICE = before[1]
+
+
 # --- splits and situations --------------------------------------------------------------------------------------------
 
 
@@ -344,11 +359,11 @@ def _coverage(found: Sequence[tuple[Calibration, Trial]]) -> dict[str, dict[str,
         inside: list[bool] = []
         widths: list[float] = []
         had = 0
-        for calibration, trial in found:
-            if (half := calibration.half_widths.get(name)) is None:
+        for combined, trial in found:
+            if (half := combined.half_widths.get(name)) is None:
                 continue
             had += 1
-            scores, scale = applied(calibration, trial), trial.scale
+            scores, scale = applied(combined, trial), trial.scale
             low, high = np.maximum(scores - half, scale.low), np.minimum(scores + half, scale.high)
             inside += ((low - 1e-9 <= trial.truth) & (trial.truth <= high + 1e-9)).tolist()
             widths += (100 * (high - low) / (scale.high - scale.low)).tolist()

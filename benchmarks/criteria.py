@@ -54,6 +54,8 @@ SIMULATED = {
 }
 """How the criteria that people do not look at correlate with the one that they do; None: they look at the whole."""
 SIZES = (5, 10, 20, 30, 50)
+BELIEFS = (0.0, 0.05, 0.1, 0.2)
+"""Correlations of a single criterion with people's scores that could be believed in, besides the product's."""
 
 
 def main() -> None:
@@ -74,13 +76,17 @@ def main() -> None:
         human, own = known.human[there], {}
         if not args.simulated:
             own = {name: np.array([rated[i][name] for i in there]) for name in rated[there[0]]}
-        found = {}
+        found, believed = {}, {}
         for situation in ([OWN] if own else []) + list(SIMULATED):
             columns = own if situation == OWN else simulated(human, args.seed, SIMULATED[situation])
             complete = combining.Readings(taken, {**columns, **besides}, human, known.scale)
             found[situation] = over_splits(complete, args)
+            believed[situation] = {}
+            for belief in BELIEFS:
+                with combining.believing(criterion=belief):
+                    believed[situation][f"{belief:g}"] = over_splits(complete, args)
         alone = {name: q(column.tolist(), human.tolist()) / 3 for name, column in own.items()}
-        return {"rated": len(there), "alone": alone, "gains": found}
+        return {"rated": len(there), "alone": alone, "gains": found, "beliefs": believed}
 
     readings.study(args, work, page)
 
@@ -168,6 +174,12 @@ def page(sets: list[Mapping[str, Any]]) -> str:
                 said = f"{found['without']:.3f}, {found['with']:.3f}: {gain['mean']:+.3f}"
                 cells.append(f"{said} [{gain['low']:+.2f}, {gain['high']:+.2f}]")
             lines.append(f"| {situation} | {' | '.join(cells)} |")
+        lines += ["", "The gain if a single criterion were believed in otherwise (the product's: .15):", ""]
+        lines += [f"| belief; labels | {' | '.join(sizes)} |", "| --- |" + " --- |" * len(sizes)]
+        for situation, beliefs in one["beliefs"].items():
+            for belief, by_size in beliefs.items():
+                cells = [f"{by_size[size]['gain']['mean']:+.3f}" for size in sizes]
+                lines.append(f"| {belief}: {situation} | {' | '.join(cells)} |")
         lines.append("")
     return "\n".join(lines)
 
