@@ -155,6 +155,11 @@ class Protocol(Record):
         return frozenset()
 
     @property
+    def rated(self) -> tuple[str, ...]:
+        """Names of the criteria that a verdict scores, in its order; empty where it has the overall score alone."""
+        return ()
+
+    @property
     def traits(self) -> tuple[str, ...]:
         """What tells this program apart from others of the same evaluator, in short words, for its signature."""
         return ()
@@ -194,6 +199,11 @@ class CriticProtocol(Protocol):
     def shown(self) -> frozenset[str]:
         """Identities of the demonstrations."""
         return frozenset(demo.example_id for demo in self.demos)
+
+    @property
+    def rated(self) -> tuple[str, ...]:
+        """All criteria in fine mode."""
+        return tuple(criterion.name for criterion in self.criteria) if self.mode == "fine" else ()
 
     @property
     def traits(self) -> tuple[str, ...]:

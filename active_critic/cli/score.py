@@ -95,7 +95,7 @@ def score(
         raise typer.BadParameter(f"{option} has no meaning for this program, which asks no model")
     if fail_under is not None and fail_under not in protocol.scale:
         raise typer.BadParameter(f"--fail-under {fail_under:g} is not on the program's scale {protocol.scale}")
-    sink = _sink(out)
+    sink = _sink(out, protocol, explain=not no_explain)
     if sink.needs_header and items.exists() and not (items.is_file() or items.is_dir()):
         raise typer.BadParameter(f"{items} can be read only once, and {out} needs a header first; write .jsonl instead")
     found = iter_examples(items, fields=columns)
@@ -188,7 +188,7 @@ def _score_all(
     with Display(lambda: model.usage if model else Usage(), quiet=quiet, total=total) as progress:
         for verdict, others in again.score(protocol, model, fed(), progress):
             entry = pending.popleft()
-            columns = verdict.to_dict()
+            columns = verdict.to_dict() | sinks[0].by_criterion(verdict)
             if again.times > 1:
                 columns["repeat_sd"] = tally.repeated(entry, [verdict, *others])
             record = merge_record({**fill, **entry.record}, columns)
@@ -255,26 +255,42 @@ class _Sink(ABC):
         """Be told how the items are written, before the first verdict."""
         del items
 
+    def by_criterion(self, verdict: Verdict) -> dict[str, Any]:
+        """Columns besides those of the verdict: what it says of single criteria, where there is no place for lists."""
+        del verdict
+        return {}
+
     @abstractmethod
     def put(self, entry: Example | BadRow, verdict: Verdict, record: dict[str, Any]) -> None:
         """Take one verdict, with the record that it makes together with its item."""
 
 
-def _sink(out: Path | None) -> _Sink:
+def _sink(out: Path | None, protocol: Protocol, *, explain: bool) -> _Sink:
     if out is not None:
-        return _File(out)
+        return _File(out, protocol.rated, explain=explain)
     return _Table() if sys.stdout.isatty() else _Lines()
 
 
 class _File(_Sink):
-    def __init__(self, path: Path) -> None:
+    """A file.
+
+    Args:
+        path: Where it shall be.
+        rated: Criteria that verdicts have a score of: in CSV and TSV each has a column of its own,
+        explain: and one for its explanation.
+    """
+
+    def __init__(self, path: Path, rated: Sequence[str], *, explain: bool) -> None:
         from active_critic.data import RecordWriter
         from active_critic.records import Verdict
 
+        self._rated, self._explain = rated, explain
         # The item's own columns are the user's data. Those of a spreadsheet stay as they are, formulas or not; of
         # others, an apostrophe keeps texts from becoming formulas, which is no part of them when they are read again.
-        self._writer = RecordWriter(path, guarded=set(Verdict(unscored="").to_dict()))
+        own = set(Verdict(unscored="").to_dict())
+        self._writer = RecordWriter(path, guarded=own)
         self.needs_header = self._writer.kind in {".csv", ".tsv"}
+        own.update(self.by_criterion(Verdict(unscored="")))
 
     def as_read(self, items: Items) -> None:
         self._writer.decimal_comma, self._writer.bom = items.decimal_comma, items.bom
@@ -286,6 +302,19 @@ class _File(_Sink):
 
     def __exit__(self, kind: Any = None, error: Any = None, trace: Any = None) -> None:
         self._writer.__exit__(kind, error, trace)
+
+    def by_criterion(self, verdict: Verdict) -> dict[str, Any]:
+        from active_critic.calibration import CRITERION
+
+        if not self.needs_header:
+            return {}
+        found = {criterion.name: criterion for criterion in verdict.criteria}
+        columns: dict[str, Any] = {}
+        for name in self._rated:
+            columns[f"{CRITERION}{name}"] = found[name].score if name in found else None
+            if self._explain:
+                columns[f"explanation {name}"] = found[name].explanation if name in found else None
+        return columns
 
     def put(self, entry: Example | BadRow, verdict: Verdict, record: dict[str, Any]) -> None:
         del entry, verdict

@@ -98,6 +98,11 @@ class AutoCalibrateProtocol(Protocol):
         return self.aspects or (OVERALL,)
 
     @property
+    def rated(self) -> tuple[str, ...]:
+        """The aspects."""
+        return self.aspects
+
+    @property
     def traits(self) -> tuple[str, ...]:
         """Questions, candidates and reading."""
         return ("+".join(self.questions), f"candidates:{len(self.candidates)}", self.reading.words)

@@ -99,6 +99,11 @@ class HDEvalProtocol(Protocol):
         return {number: [c for c in self.criteria if c.layer == number] for number in numbers}
 
     @property
+    def rated(self) -> tuple[str, ...]:
+        """All criteria, layer by layer."""
+        return tuple(criterion.name for criterion in self.criteria)
+
+    @property
     def traits(self) -> tuple[str, ...]:
         """Layers, criteria and reading."""
         return (f"layers:{len(self.layers)}", f"criteria:{len(self.criteria)}", self.reading.words)

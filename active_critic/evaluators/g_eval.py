@@ -72,6 +72,11 @@ class GEvalProtocol(Protocol):
         return self
 
     @property
+    def rated(self) -> tuple[str, ...]:
+        """All criteria."""
+        return tuple(criterion.name for criterion in self.criteria)
+
+    @property
     def traits(self) -> tuple[str, ...]:
         """Number of criteria, steps or not, and how a rating comes about."""
         rated = f"samples:{self.samples}" if self.reading.source == "text" else "weighted"

@@ -66,6 +66,11 @@ class GPTScoreProtocol(Protocol):
         return self
 
     @property
+    def rated(self) -> tuple[str, ...]:
+        """All criteria."""
+        return tuple(criterion.name for criterion in self.criteria)
+
+    @property
     def traits(self) -> tuple[str, ...]:
         """What it is given, and the number of criteria."""
         return (f"given:{self.given}", f"criteria:{len(self.criteria)}")

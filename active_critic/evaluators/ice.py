@@ -103,6 +103,11 @@ class ICEProtocol(Protocol):
         return frozenset(shot.example_id for aspect in self.aspects for shot in aspect.shots)
 
     @property
+    def rated(self) -> tuple[str, ...]:
+        """The aspects, without the overall."""
+        return tuple(aspect.name for aspect in self.aspects if aspect.name != OVERALL)
+
+    @property
     def traits(self) -> tuple[str, ...]:
         """Sampling, aspects, shots and reading."""
         aspects = ",".join(aspect.name for aspect in self.aspects)

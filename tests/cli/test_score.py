@@ -51,6 +51,34 @@ def test_every_format(run, program, examples, name) -> None:
     assert all(float(record["score"]) >= 1 for record in records)
 
 
+CRITERIA = ("Accuracy", "Helpfulness", "Tone", "Clarity")
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.tsv"])
+def test_in_a_sheet_every_criterion_has_columns_of_its_own(run, program, tmp_path, name) -> None:
+    items = write(tmp_path / "items.jsonl", [{"response": " "}, *rows(3, **{"criterion Tone": "mine"})])
+    assert run("score", program, items, "-o", name, "--quiet").code == 7
+
+    def read() -> list[dict[str, str]]:
+        return list(csv.DictReader(Path(name).read_text().splitlines(), delimiter="\t" if "tsv" in name else ","))
+
+    unscored, *scored = read()
+    own = [column for one in CRITERIA for column in (f"criterion {one}", f"explanation {one}")]
+    assert list(unscored)[-len(own) :] == own
+    assert not any(unscored[column] for column in own)
+    for record in scored:
+        assert record["input_criterion Tone"] == "mine"
+        for one in json.loads(record["criteria"]):
+            assert float(record[f"criterion {one['name']}"]) == one["score"]
+            assert record[f"explanation {one['name']}"] == one["explanation"]
+    assert run("score", program, items, "-o", name, "--quiet", "--no-explain").code == 7
+    assert [column for column in read()[0] if column.startswith("explanation")] == ["explanation"]
+    assert run("score", program, items, "-o", "s.jsonl", "--quiet").code == 7
+    assert not any(
+        column.startswith(("criterion A", "explanation A")) for record in lines("s.jsonl") for column in record
+    )
+
+
 def test_bad_rows_keep_their_place_and_say_why(run, program, tmp_path) -> None:
     path = tmp_path / "items.jsonl"
     good = rows(3)
@@ -79,7 +107,7 @@ def test_a_table_starts_with_all_columns_of_ragged_rows(run, program, tmp_path) 
     assert run("score", program, path, "-o", "s.csv", "--json").code == 7
     with Path("s.csv").open(newline="") as file:
         records = list(csv.DictReader(file))
-    assert list(records[0]) == ["response", "late", *VERDICT]
+    assert list(records[0])[: 2 + len(VERDICT)] == ["response", "late", *VERDICT]
     assert [record["late"] for record in records] == ["", "", "1"]
 
 

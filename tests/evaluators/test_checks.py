@@ -14,6 +14,7 @@ import pytest
 from active_critic.data import read_examples
 from active_critic.errors import ModelError
 from active_critic.evaluators import EVALUATORS, ActiveCritic, ZeroShot, check_evaluator, evaluator_checks
+from active_critic.evaluators._checks_material import fitted, scored
 from active_critic.evaluators.base import Evaluator
 from active_critic.evaluators.checks import Check
 from active_critic.examples import Examples
@@ -44,6 +45,14 @@ MAKERS = {kind.kind: maker(kind) for kind in EVALUATORS} | {
 )
 def test_every_evaluator(check: Check) -> None:
     check()
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_program_knows_which_criteria_its_verdicts_score(name: str) -> None:
+    evaluator = fitted(MAKERS[name])
+    for verdict in scored(evaluator, explain=False):
+        assert tuple(criterion.name for criterion in verdict.criteria) == evaluator.fitted.rated
+    assert bool(evaluator.fitted.rated) == (name in {"g-eval", "hd-eval", "active-critic", "active-critic combined"})
 
 
 # --- broken on purpose ------------------------------------------------------------------------------------------------
