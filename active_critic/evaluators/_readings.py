@@ -155,6 +155,7 @@ class Combiner:
         scale: The user's scale.
         always: Those readings that count however small their share.
         further: What else the model was asked, by reading: a value for every example, None where it cannot be had.
+        rated: Whether the ratings count; see :meth:`unrated`.
     """
 
     names: tuple[str, ...]
@@ -162,6 +163,7 @@ class Combiner:
     scale: Scale
     always: frozenset[str] = frozenset()
     further: dict[str, list[float | None]] = field(default_factory=dict)
+    rated: bool = True
 
     def rated_by(self, criteria: Sequence[Criterion], use: Use) -> None:
         """Go on with the ratings of these criteria, too, which the verdicts of the search hold (fine mode)."""
@@ -199,6 +201,17 @@ class Combiner:
         self.names = tuple(other for other in self.names if other != name)
         self.further.pop(name, None)
 
+    def unrated(self) -> bool:
+        """Go on without the rating and those of criteria, which too few examples have.
+
+        Returns:
+            Whether anything remains that the model was asked; if not, all is as it was.
+        """
+        if self.further:
+            self.names = tuple(name for name in self.names if name in self.further or name == "surface")
+            self.rated = False
+        return not self.rated
+
     def usable(self, candidate: int, indices: Sequence[int], names: Collection[str] | None = None) -> list[int]:
         """Those of the examples that have the readings of these names under a candidate; all of them by default.
 
@@ -207,11 +220,13 @@ class Combiner:
         names = [name for name in self.further if names is None or name in names]
         verdicts = self.search.verdicts
         rated = [i for i in indices if (v := verdicts.get((candidate, i))) is not None and v.score is not None]
-        return [i for i in rated if all(self.further[name][i] is not None for name in names)]
+        return [
+            i for i in (rated if self.rated else indices) if all(self.further[name][i] is not None for name in names)
+        ]
 
     def read(self, candidate: int, index: int) -> dict[str, float]:
         """What was read of an example by asking the model: by name, 0 where it cannot be had (see :meth:`usable`)."""
-        values = ratings_in(self.search.verdicts[candidate, index])
+        values = ratings_in(self.search.verdicts[candidate, index]) if self.rated else {}
         values |= {name: had[index] or 0.0 for name, had in self.further.items()}
         return {name: values[name] for name in self.names if name in values}
 
@@ -286,7 +301,7 @@ class Combiner:
 
     def against_people(self, candidate: int) -> list[str]:
         """What is to be said where what the model says of texts goes against people's scores, beyond chance."""
-        for name in sorted({"rating", "approval"} & {"rating", *self.further}, reverse=True):
+        for name in [name for name in ("rating", "approval") if name in self.names]:
             kept = self.usable(candidate, range(len(self.search.examples)), [name])
             values = [self.read(candidate, i)[name] for i in kept]
             r = pearson(values, [self.search.human[i] for i in kept])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Literal, Self, get_args
 
 from active_critic.calibration import SHOWN, Calibration, percent
@@ -34,6 +34,13 @@ MADE_FROM_ALL = (
 LONG = (
     "of {} of {} examples only the beginning was weighed, for they are long: their likelihood is that of this part; "
     "they are rated whole"
+)
+
+TOO_FEW_RATED = "the score is read without the rating: before the budget was spent, too few examples were rated"
+
+NOTHING_COMBINED = (
+    "the score is the rating as it is, without an interval: before the budget was spent, too few examples "
+    "were rated to combine it with anything, or to bring it to your scale"
 )
 
 NOT_WIDENED = (
@@ -193,24 +200,23 @@ class ActiveCritic(Evaluator):
         calibration, floor = None, None
         try:
             calibration, floor = combiner.fit(chosen, range(len(data)))
-            notes += [
-                *words(calibration, combiner.names, len(data), fine=self.mode == "fine"),
-                *combiner.against_people(chosen),
-            ]
         except FitError:
             if stopped is None:
                 raise
-            notes.append(
-                "the score is the rating as it is, without an interval: before the budget was spent, too few examples "
-                "were rated to combine it with anything, or to bring it to your scale"
-            )
+            with suppress(FitError):
+                if combiner.unrated():
+                    calibration, floor = combiner.fit(chosen, range(len(data)))
+            notes.append(TOO_FEW_RATED if calibration is not None else NOTHING_COMBINED)
+        if calibration is not None:
+            notes += words(calibration, combiner.names, len(data), fine=self.mode == "fine")
+            notes += combiner.against_people(chosen)
         report = None
         if self.report and stopped is not None:
             notes.append("the agreement on held-out folds was not measured, for the budget was spent before")
         elif self.report:
             report = self._measured(search, settings, combiner, found, bill.usage, notes)
         if calibration is not None:
-            calibration = _honest(calibration, report, len(found), notes)
+            calibration = _honest(calibration, report, len(found) if combiner.rated else 1, notes)
         document = report.to_dict() if report is not None else {}
         provenance = self.provenance(data, notes).model_copy(update={"report": document})
         self.candidates_, self.report_ = found, report

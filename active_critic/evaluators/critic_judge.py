@@ -64,7 +64,7 @@ class CriticJudge(Judge):
         self.questions = ("overall", *self.further)
         weights = {part.name: part.weight for part in protocol.calibration.parts} if protocol.calibration else {}
         # Where the rating has no weight, it is asked for its explanation alone, and in fine mode for the criteria.
-        self._unrated = protocol.mode == "coarse" and bool(self.further) and weights.get("rating") == 0
+        self._unrated = protocol.mode == "coarse" and bool(self.further) and not weights.get("rating")
 
     def asked(self, *, explain: bool) -> Sequence[str]:
         """All questions; without the rating, where nothing is taken from it but an explanation that is not wanted."""

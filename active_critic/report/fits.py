@@ -59,7 +59,9 @@ def agreement_table(
 def fit_report(report: Mapping[str, Any]) -> RenderableType:
     """A fit's report (``FitReport.to_dict``): figures, what they say in words, what it cost."""
     if not report:
-        return Text("No report was made (--no-report), so how well this critic agrees with people is not known.")
+        return Text(
+            "Agreement on held-out folds was not measured, so how well this critic agrees with people is not known."
+        )
     table = agreement_table({shown: report.get(name) for name, shown in _RIVALS.items()})
     where = f"Out of fold: {report['held_out']:,} of the {report['examples']:,} training examples count; one that is a "
     where += "demonstration of its fold's winner does not."

@@ -65,7 +65,25 @@ def test_spent_in_the_first_round_the_program_has_no_demonstrations(stages) -> N
 def test_spent_while_demonstrations_are_written_the_program_has_none(stages) -> None:
     critic, _ = spend(Budget(calls=stages["before"] + 1))
     assert critic.fitted.demos == ()
-    assert any("1 of 4 demonstrations were written" in note for note in critic.fitted.provenance.notes)
+    notes = " ".join(critic.fitted.provenance.notes)
+    assert "1 of 4 demonstrations were written" in notes
+    assert "read without the rating: before the budget was spent, too few examples were rated" in notes
+    assert "demonstrations, which only the report" not in notes  # no score depends on them
+    assert {"approval"} <= critic.fitted.calibration.shares.keys() <= {"approval", "surface"}
+
+
+def test_a_score_that_is_read_without_the_rating_is_that_of_the_other_readings(stages, tmp_path) -> None:
+    critic, lm = spend(Budget(calls=stages["before"] + 1), mode="coarse", use_surface="never")
+    lm.budget = None
+    calls = lm.usage.calls
+    loaded = active_critic.load(critic.save(tmp_path / "p.json"), lm, journal=None)
+    given = examples(10)
+    silent, told = (list(loaded.score_many(given, explain=explain)) for explain in (False, True))
+    assert lm.usage.calls == calls + 10 + 20  # without an explanation nothing else is asked
+    assert [verdict.score for verdict in silent] == [verdict.score for verdict in told]
+    assert all(set(verdict.parts) == {"approval"} for verdict in silent)
+    assert len({verdict.score for verdict in silent}) > 1
+    assert all(verdict.explanation for verdict in told)
 
 
 def test_spent_in_a_later_round_the_leader_of_the_last_whole_one_is_returned(stages) -> None:
