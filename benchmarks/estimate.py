@@ -77,8 +77,8 @@ def main() -> None:
     print(page([document]))
 
 
-def _which(run: dict[str, Any]) -> tuple[str, ...]:
-    return run["name"], run["model"], run["settings"]["evaluator"]
+def _which(run: dict[str, Any]) -> tuple[Any, ...]:
+    return run["name"], run["model"], run["settings"]["evaluator"], run["train"]
 
 
 def page(runs: list[dict[str, Any]]) -> str:
@@ -96,7 +96,7 @@ def page(runs: list[dict[str, Any]]) -> str:
         for work, count in (("fit", run["train"]), ("score", run["test"])):
             if not run[work]["calls"]["real"]:
                 continue
-            cells = [*_which(run), f"{work}, {count} examples"]
+            cells = [*_which(run)[:3], f"{work}, {count} examples"]
             for name in ("calls", *SHOWN):
                 one = run[work][name]
                 ends = run[work].get("ranges", {}).get(name)
