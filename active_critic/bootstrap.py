@@ -55,7 +55,12 @@ def percentile_interval(values: Floats, confidence: float, documents: int | None
         values: Of the resamples, shape (resamples,).
         confidence: Coverage that the interval aims at, 0 to 1.
         documents: How many were resampled; None for values that are no bootstrap's.
+
+    Raises:
+        ValueError: The confidence is no such number.
     """
+    if not 0 < confidence < 1:
+        raise ValueError(f"the confidence of an interval lies between 0 and 1, such as 0.95, not {confidence!r}")
     defined = values[~np.isnan(values)]
     if 2 * len(defined) <= len(values) or (documents is not None and documents < FEWEST):
         return None

@@ -35,7 +35,8 @@ def numbered(names: Sequence[str | None], kept: Iterable[int] | None = None, tot
     """
     if total is not None and len(names) != total:
         raise ValueError(f"{len(names)} documents or systems are named for {total} examples")
-    own = names if kept is None else [names[i] for i in kept]
+    by_place = list(names)  # a pandas Series is asked by its labels
+    own = by_place if kept is None else [by_place[i] for i in kept]
     there = [str(name) for name in own if name is not None and name == name]  # NaN is not itself
     if len(there) < len(own):
         raise DataError("some examples have a document, or a system, and some have none; name that of each, or of none")

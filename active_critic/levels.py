@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,8 @@ class Measure:
     defined: NDArray[np.bool_]
 
     def __init__(self, level: Level, x: Floats, y: Floats, group: Indices, system: Indices, documents: int = 0) -> None:
+        if level not in get_args(Level):
+            raise ValueError(f"{level!r} is no level; they are {', '.join(get_args(Level))}")
         self._level, self._x, self._y, self._group, self._system = level, x, y, group, system
         self._documents = documents or int(group.max(initial=-1)) + 1
         if level == "document":

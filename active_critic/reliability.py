@@ -161,7 +161,8 @@ def human_ceiling(
 
     Raises:
         DataError: Document level without groups, system level without systems, or groups that some items lack.
-        ValueError: Fewer than two annotators, lists of different lengths, or an infinite rating.
+        ValueError: Fewer than two annotators, lists of different lengths, an infinite rating, no such level, or a
+            confidence that is no part of 1.
     """
     table = _table(ratings)
     if len(table) < 2:

@@ -6,6 +6,7 @@ objective ``q`` counts it as 0. Everything random is drawn from the seed that st
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -180,7 +181,8 @@ def agreement(
 
     Raises:
         DataError: Document level without groups, system level without systems, or groups that some examples lack.
-        ValueError: Lists of different lengths, or human scores that are not finite.
+        ValueError: Lists of different lengths, human scores that are not finite, no such level, or a confidence that is
+            no part of 1.
     """
     x, y, kept = _pairs(pred, human)
     group = _document_codes(level, groups, kept, len(human))
@@ -230,12 +232,13 @@ def paired_difference(
 
     Raises:
         DataError: Document level without groups, system level without systems, or groups that some examples lack.
-        ValueError: Lists of different lengths, or human scores that are not finite.
+        ValueError: Lists of different lengths, human scores that are not finite, no such level, or a confidence that is
+            no part of 1.
     """
-    _, _, in_a = _pairs(pred_a, human)
-    _, _, in_b = _pairs(pred_b, human)
-    kept = np.intersect1d(in_a, in_b)
-    a, b, y = (np.array([values[i] for i in kept], dtype=np.float64) for values in (pred_a, pred_b, human))
+    all_a, all_y = aligned(pred_a, human)
+    all_b, _ = aligned(pred_b, human)
+    kept = np.flatnonzero(np.isfinite(all_a) & np.isfinite(all_b))
+    a, b, y = all_a[kept], all_b[kept], all_y[kept]
     group = _document_codes(level, groups, kept, len(human))
     n_groups = int(group.max(initial=-1)) + 1
     system = _system_codes(level, systems, kept, len(human))
@@ -335,9 +338,10 @@ def _document_codes(level: Level, groups: Sequence[str] | None, kept: Indices, t
 def _system_codes(level: Level, systems: Sequence[str | None] | None, kept: Indices, total: int) -> Indices:
     if level != "system":
         return np.zeros(len(kept), dtype=np.intp)
-    if systems is None or None in (systems[i] for i in kept if i < len(systems)):
+    by_place = [] if systems is None else list(systems)
+    if systems is None or None in (by_place[i] for i in kept if i < len(by_place)):
         raise DataError("agreement at system level needs the system of every example; name its column (system=NAME)")
-    return numbered(systems, kept, total)
+    return numbered(by_place, kept, total)
 
 
 def chance_ahead(
@@ -367,12 +371,12 @@ def chance_ahead(
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:
-    """P-values corrected for their number (Holm, 1979), in the same order; None stays None and does not count.
+    """P-values corrected for their number (Holm, 1979), in the same order; None (or NaN) is None and does not count.
 
     Each is what it would have to be below for all differences found at that level to be right with that certainty:
     the i-th smallest of m is multiplied by m - i + 1, and never falls below the one before it.
     """
-    known = sorted((p, i) for i, p in enumerate(ps) if p is not None)
+    known = sorted((p, i) for i, p in enumerate(ps) if p is not None and not math.isnan(p))
     corrected: list[float | None] = [None] * len(ps)
     highest = 0.0
     for rank, (p, i) in enumerate(known):

@@ -36,6 +36,32 @@ def test_unequal_lengths_and_missing_numbers_are_refused() -> None:
         stats.agreement([1, 2], [1, float("nan")])
 
 
+def test_a_series_is_read_by_place_and_not_by_its_labels() -> None:
+    pandas = pytest.importorskip("pandas")
+    pred, human, groups, systems = noisy(30)
+    some = [None if i in {3, 17} else value for i, value in enumerate(pred)]
+    frame = pandas.DataFrame({"a": some, "b": pred[::-1], "human": human, "group": groups, "system": systems})
+    frame.index = pandas.Index(range(29, -1, -1))  # as after a sort
+    for level in ("dataset", "document", "system"):
+        named, of = {"level": level, "systems": systems}, {"level": level, "systems": frame.system}
+        expected = stats.agreement(some, human, groups, **named)
+        assert stats.agreement(frame.a, frame.human, frame.group, **of) == expected
+        between = stats.paired_difference(some, pred[::-1], human, groups, **named)
+        assert stats.paired_difference(frame.a, frame.b, frame.human, frame.group, **of) == between
+    assert pairwise_accuracy(frame.a, frame.human, frame.group) == pairwise_accuracy(some, human, groups)
+
+
+def test_a_level_or_a_confidence_that_there_is_not_is_refused() -> None:
+    pred, human, groups, _ = noisy(20)
+    with pytest.raises(ValueError, match="'documents' is no level; they are dataset, document, system"):
+        stats.agreement(pred, human, groups, level="documents")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'documents' is no level"):
+        stats.paired_difference(pred, pred[::-1], human, groups, level="documents")  # type: ignore[arg-type]
+    for confidence in (95, 1, 0, float("nan")):
+        with pytest.raises(ValueError, match=r"between 0 and 1, such as 0\.95, not"):
+            stats.agreement(pred, human, groups, confidence=confidence)
+
+
 def test_q_is_the_sum_and_counts_the_undefined_as_zero() -> None:
     pred, human = [1.0, 2.0, 4.0, 3.0], [1.0, 2.0, 3.0, 5.0]
     expected = sum(of(pred, human) for of in COEFFICIENTS.values())
@@ -340,6 +366,7 @@ def test_holm_corrects_for_the_number_of_comparisons() -> None:
     # Holm (1979), stepping down: 0.01 * 4, then 0.02 * 3, then the larger of that and 0.03 * 2, then 0.2 * 1.
     assert stats.holm([0.03, 0.01, 0.2, 0.02]) == pytest.approx([0.06, 0.04, 0.2, 0.06])
     assert stats.holm([0.5, None, 0.6]) == [1.0, None, 1.0]
+    assert stats.holm([0.01, float("nan"), 0.02]) == [0.02, None, 0.02]
     assert stats.holm([]) == []
     assert stats.holm([0.04]) == [0.04]
 
