@@ -147,6 +147,11 @@ class Evaluator(ABC):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A model and a journal that were opened here stay with this evaluator: a copy opens its own.
+        opened = {} if self._model is self.lm else {"_model": None}
+        return {**self.__dict__, **opened, "_journal": None}
+
     def close(self) -> None:
         """Close the journal and stop the embedded model, if this evaluator opened them. Safe to call twice."""
         with _ONE_OPENS(id(self)):

@@ -268,7 +268,7 @@ def make_report(
         examples=len(examples),
         held_out=len(kept),
         usage=spent,
-        notes=tuple(notes),
+        notes=tuple(dict.fromkeys(notes)),
         candidates=tuple(candidates),
         seed=seed,
         missed=tuple(missed),

@@ -66,8 +66,14 @@ class Budget:
     def __post_init__(self) -> None:
         for part in fields(self):
             value = getattr(self, part.name)
-            if value is not None and not (0 < value < math.inf):
+            if value is None:
+                continue
+            if not isinstance(value, int | float) or isinstance(value, bool):
+                raise DataError(f"a budget is a number, not {value!r} ({part.name}); in words it is {EXAMPLES}")
+            if not 0 < value < math.inf:
                 raise DataError(f"a budget is above 0, not {value:g} ({part.name}); write for example {EXAMPLES}")
+            if part.name in {"calls", "tokens"} and value % 1:
+                raise DataError(f"{value:g} is no whole number of {part.name}")
 
     @classmethod
     def parse(cls, texts: Iterable[str] | str) -> Budget:

@@ -178,7 +178,7 @@ def reported(n: int = 24, per_group: int = 1, seen: list[list[Turn]] | None = No
     found = DemoSearch(**{"candidates": 4, "demos": 2, **settings})
     compiled = found.compile(Scorer(program, lm), trainset=data)
     spent = {"demo search": lm.usage}
-    return make_report(compiled.search, found, usage=spent, notes=["a note"], candidates=[])
+    return make_report(compiled.search, found, usage=spent, notes=["a note", "a note"], candidates=[])
 
 
 def test_all_figures_are_over_the_same_examples() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,3 +65,15 @@ def test_usage_is_that_of_all_models_so_far_and_opens_none(opened: list[Language
         assert judge.usage.calls == run
         assert judge.usage.completion_tokens == sum(model.usage.completion_tokens for model in opened)
         assert len(opened) == run
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda judge: pickle.loads(pickle.dumps(judge))])
+def test_a_copy_of_an_evaluator_in_use_opens_its_own_model_and_journal(
+    opened: list[LanguageModel], tmp_path: Path, copied: Callable[[Evaluator], Evaluator]
+) -> None:
+    with from_protocol(PROGRAM, "a model", journal=tmp_path / "journal.sqlite") as judge:
+        before = judge.score("a text").score
+        with copied(judge) as other:
+            assert other.score("a text").score == other.score("another text").score == before
+        assert judge.score("a third text").score == before  # not closed with the copy
+    assert len(opened) == 2

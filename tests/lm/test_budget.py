@@ -91,6 +91,15 @@ def test_what_is_no_budget_is_told(text) -> None:
         Budget.parse(text)
 
 
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [({"calls": "500"}, "is a number, not '500'"), ({"calls": True}, "not True"), ({"tokens": 2.5}, "no whole number")],
+)
+def test_a_budget_made_of_anything_but_numbers_is_told(limits, said) -> None:
+    with pytest.raises(DataError, match=said):
+        Budget(**limits)
+
+
 def test_one_limit_of_a_kind() -> None:
     with pytest.raises(DataError, match="limits the time twice"):
         Budget.parse(["10 min", "90 s"])
