@@ -4,8 +4,9 @@
 
 Simulated: people's scores and two equally good predictions, each with an effect of the document and one of the text,
 the mean of the three coefficients over all examples, plain percentiles of the bootstrap against those of
-``active_critic.bootstrap``. Raters who correlate: the ceiling against what a new rater really reaches. And the interval
-of a score that is the best of several candidates by the examples it rests on. No model.
+``active_critic.bootstrap``. Raters who correlate: the ceiling against what a new rater really reaches. The interval
+of a score that is the best of several candidates by the examples it rests on. And the figures of a ridge regression
+that is fitted anew for every fold, whose examples stand in the training parts of the other folds. No model.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from numpy.typing import NDArray
 
 from active_critic.bootstrap import bootstrap, percentile_interval
 from active_critic.calibration import Calibration, calibrate
+from active_critic.evaluators import ridge
 from active_critic.levels import Measure
 from active_critic.records import Scale
-from active_critic.stats import q
+from active_critic.stats import agreement, paired_difference, q
 
 SIZES = ((3, 20), (4, 20), (5, 10), (6, 6), (8, 8), (12, 6), (20, 4), (50, 2))
 """Documents, and texts of each."""
@@ -33,6 +35,18 @@ SEARCHES = ((10, 0.2), (20, 0.2), (20, 0.6), (50, 0.6))
 """Examples, each of a document of its own, and the correlation of every candidate's rating with people."""
 CANDIDATES, FOLDS, SEARCHED, NEW = 11, 5, 100, 200
 """Candidates, folds of the report, simulated fits, and new texts for each."""
+EXAMPLES, FIGURES = 48, 7
+"""Examples, each of a document of its own, and figures that a regression predicts people's scores from."""
+LEARNABLE = (0.0, 0.3, 0.6)
+"""The correlation of one of these figures with people; the others have nothing to do with them."""
+WAYS = {
+    "one split in halves": (1, 1),
+    "3 splits in halves": (1, 3),
+    "4 folds": (4, 1),
+    "4 folds, 3 repeats": (4, 3),
+    "4 folds, pooled (as in the report of a fit)": (4, 0),
+}
+"""Folds (1: one half is trained on), and repeats; 0: one, whose predictions are pooled."""
 RATERS = ((2, 0.2), (2, 0.4), (3, 0.2), (3, 0.4), (5, 0.4))
 """Raters, and the correlation of two of them."""
 
@@ -52,6 +66,7 @@ def main() -> None:
         "intervals": [covered(args, *size) for size in SIZES],
         "ceilings": [ceiling(args.seed, *raters) for raters in RATERS],
         "searches": [searched(args.seed, *search) for search in SEARCHES],
+        "folds": [held_out(args, correlation, way) for correlation in LEARNABLE for way in WAYS],
     }
     Path(args.out).with_suffix(".json").write_text(json.dumps(document, indent=1) + "\n")
     Path(args.out).with_suffix(".md").write_text(table(document))
@@ -144,6 +159,46 @@ def searched(seed: int, examples: int, correlation: float) -> dict[str, Any]:
     return {"examples": examples, "correlation": correlation, **shares}
 
 
+def held_out(args: argparse.Namespace, correlation: float, way: str) -> dict[str, Any]:
+    """How often figures on examples held out hold what is reached on average, and tell it from an equally good one."""
+    rng = np.random.default_rng([args.seed, round(10 * correlation), list(WAYS).index(way)])
+    folds, repeats = WAYS[way]
+    names = [f"{i:02}" for i in range(EXAMPLES)]
+    reached, intervals, ps = [], [], []
+    for number in range(args.tries):
+        x, noise = rng.normal(size=(EXAMPLES, FIGURES)), rng.normal(size=EXAMPLES)
+        human = correlation * x[:, 0] + np.sqrt(1 - correlation**2) * noise
+        tested, parts, predicted = list[int](), list[int](), list[float]()
+        for repeat in range(max(1, repeats)):
+            order = rng.permutation(EXAMPLES)
+            cut = [order[fold::folds] for fold in range(folds)] if folds > 1 else [order[::2]]
+            if not repeats:
+                every = ridge.out_of_fold(x, human, names, [part.tolist() for part in cut])
+                tested, parts, predicted = list(range(EXAMPLES)), [0] * EXAMPLES, every.tolist()
+                break
+            for fold, test in enumerate(cut):
+                rest = np.setdiff1d(order, test)
+                made = ridge.fit(x[rest], human[rest], [names[i] for i in rest])
+                tested += test.tolist()
+                parts += [folds * repeat + fold] * len(test)
+                predicted += made.predict(x[test]).tolist()
+        people, of = human[tested].tolist(), [names[i] for i in tested]
+        how: dict[str, Any] = {"parts": parts, "resamples": args.resamples, "seed": number}
+        found = agreement(predicted, people, of, **how)
+        if found.mean is None or found.mean_interval is None:
+            continue  # a regression that learnt nothing at all
+        reached.append(found.mean)
+        intervals.append(found.mean_interval)
+        if not correlation:
+            other = rng.normal(size=EXAMPLES)[tested].tolist()
+            p = paired_difference(predicted, other, people, of, **how).p
+            ps.append(p is not None and p < 0.05)
+    truth = float(np.mean(reached)) if correlation else 0.0
+    holds = float(np.mean([low <= truth <= high for low, high in intervals]))
+    differ = float(np.mean(ps)) if ps else None
+    return {"way": way, "correlation": correlation, "tries": len(reached), "holds": holds, "differ": differ}
+
+
 def table(document: dict[str, Any]) -> str:
     """Both tables in Markdown."""
     settings = document["settings"]
@@ -179,6 +234,19 @@ def table(document: dict[str, Any]) -> str:
     for row in document["searches"]:
         cells = [f"{share:.0%}, {width:.1f}" for share, width in (row[way] for way in ("fixed", "chosen", "widened"))]
         lines.append(f"| {row['examples']} | {row['correlation']} | {' | '.join(cells)} |")
+    lines += [
+        "",
+        f"Intervals of 95 % of a regression on {FIGURES} figures, one of which correlates with people, fitted anew for",
+        f"every split of {EXAMPLES} examples, each of a document of its own: how often they hold what is reached on",
+        "average; and, where there is nothing to learn, how often p is below .05 against a prediction that is noise:",
+        "",
+        f"| examples held out | {' | '.join(f'correlation {one:g}' for one in LEARNABLE)} | p below .05 |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for way in WAYS:
+        rows = [row for row in document["folds"] if row["way"] == way]
+        cells = [f"{row['holds']:.0%}" for row in rows]
+        lines.append(f"| {way} | {' | '.join(cells)} | {rows[0]['differ']:.0%} |")
     return "\n".join(lines) + "\n"
 
 

@@ -31,6 +31,8 @@ class FitReport:
 
     The task and the criteria, where they were inferred or refined, were made from all examples, those held out
     included; only examples that a fit never saw (``--train``, ``--rest``) leave that out, too.
+    Intervals and p-values take the scores as they are, and so promise a little too much: what is held out of one fold
+    was fitted on in the others (``docs/statistics.md``).
 
     Attributes:
         critic, zero_shot, surface: Out-of-fold agreement of the fitted critic, of zero-shot on the same model, and of
