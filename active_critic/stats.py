@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from active_critic.bootstrap import Interval, bootstrap, in_blocks, percentile_interval
+from active_critic.bootstrap import FOLDED, Interval, bootstrap, in_blocks, percentile_interval
 from active_critic.correlation import (
     TOLERANCE,
     Floats,
@@ -160,6 +160,7 @@ def agreement(
     level: Level = "dataset",
     systems: Sequence[str | None] | None = None,
     parts: Sequence[int] | None = None,
+    folded: bool = False,
     resamples: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
@@ -175,6 +176,8 @@ def agreement(
         parts: The fold or repeat that each prediction is from. Predictions of different fits are never pooled: every
             coefficient is computed within each part and averaged over the parts where it is defined. A document is
             drawn, or not, in all parts together. Name the ``groups``: else the same example in two parts is two.
+        folded: Whether each prediction is of a fit on examples that other predictions are of, as over pooled folds and
+            wherever there are several parts: the interval is then wider (``bootstrap.FOLDED``), and p larger.
         resamples: Bootstrap resamples of whole documents.
         seed: Seed of the resampling.
         confidence: Coverage that the intervals aim at.
@@ -194,9 +197,9 @@ def agreement(
     values = measure(whole)[0]
     drawn = bootstrap(measure, n_groups, resamples, np.random.default_rng(seed), len(x))
     points = [None if np.isnan(value) else float(value) for value in values]
-    documents = documents_of(measures)
+    documents, spread = documents_of(measures), _spread(of_parts, folded=folded)
     intervals = [
-        None if points[i] is None else percentile_interval(drawn[:, i], confidence, documents) for i in range(4)
+        None if points[i] is None else percentile_interval(drawn[:, i], confidence, documents, spread) for i in range(4)
     ]
     return Agreement(
         *(points[0], points[1], points[2], points[3]),
@@ -224,6 +227,7 @@ def paired_difference(
     level: Level = "dataset",
     systems: Sequence[str | None] | None = None,
     parts: Sequence[int] | None = None,
+    folded: bool = False,
     resamples: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
@@ -254,12 +258,13 @@ def paired_difference(
         if n_groups > 1 and resamples:
             rng = np.random.default_rng(seed)
             drawn = bootstrap(difference, n_groups, resamples, rng, len(kept))
-            interval = percentile_interval(drawn, confidence, compared)
+            spread = _spread(of_parts, folded=folded)
+            interval = percentile_interval(drawn, confidence, compared, spread)
             swapped = averaged([pair.swapped for pair in defined])
 
             def chance(count: int) -> Floats:
                 swap = rng.integers(0, 2, (count, n_groups)).astype(np.float64)
-                return np.nan_to_num(np.abs(swapped(swap)), nan=np.inf)
+                return np.nan_to_num(spread * np.abs(swapped(swap)), nan=np.inf)
 
             extreme = in_blocks(chance, resamples, 2 * len(kept)) >= abs(delta) - TOLERANCE
             p = float((1 + np.sum(extreme)) / (1 + resamples))
@@ -323,6 +328,11 @@ def _rows_of_parts(parts: Sequence[int] | None, total: int, kept: Indices) -> li
         raise ValueError(f"{len(parts)} parts for {total} examples")
     part = np.asarray(parts)
     return [np.flatnonzero(part[kept] == one) for one in np.unique(part)] or [np.arange(0)]
+
+
+def _spread(parts: Sequence[Indices], *, folded: bool) -> float:
+    """How many times wider than its resamples a figure over these parts varies."""
+    return FOLDED if folded or len(parts) > 1 else 1.0
 
 
 def _document_codes(level: Level, groups: Sequence[str] | None, kept: Indices, total: int) -> Indices:

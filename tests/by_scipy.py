@@ -29,9 +29,9 @@ def noisy(n: int, seed: int = 0, noise: float = 1.0) -> tuple[list[float], list[
     return pred.tolist(), human.tolist(), [f"d{i // 5}" for i in range(n)], [f"s{i % 5}" for i in range(n)]
 
 
-def expanded(values: Sequence[float], documents: int) -> list[float]:
+def expanded(values: Sequence[float], documents: int, spread: float = 1.0) -> list[float]:
     """The ends of the expanded percentile interval of 95 % (Hesterberg, 2015)."""
-    z = np.sqrt(documents / (documents - 1)) * scipy_stats.t.ppf(0.025, documents - 1)
+    z = spread * np.sqrt(documents / (documents - 1)) * scipy_stats.t.ppf(0.025, documents - 1)
     low = scipy_stats.norm.cdf(z)
     return [float(end) for end in np.quantile(values, [low, 1 - low])]
 

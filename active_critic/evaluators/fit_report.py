@@ -31,8 +31,7 @@ class FitReport:
 
     The task and the criteria, where they were inferred or refined, were made from all examples, those held out
     included; only examples that a fit never saw (``--train``, ``--rest``) leave that out, too.
-    Intervals and p-values take the scores as they are, and so promise a little too much: what is held out of one fold
-    was fitted on in the others (``docs/statistics.md``).
+    Intervals and p-values allow for what is held out of one fold being fitted on in the others (``bootstrap.FOLDED``).
 
     Attributes:
         critic, zero_shot, surface: Out-of-fold agreement of the fitted critic, of zero-shot on the same model, and of
@@ -250,11 +249,13 @@ def make_report(
 
         if kept:
             figures = [
-                agreement(of(values), human, where, resamples=RESAMPLES, seed=seed)
+                agreement(of(values), human, where, folded=values is not zero, resamples=RESAMPLES, seed=seed)
                 for values in (held_out.predictions, zero, floor)
             ]
             differences = [
-                paired_difference(of(held_out.predictions), of(values), human, where, resamples=RESAMPLES, seed=seed)
+                paired_difference(
+                    of(held_out.predictions), of(values), human, where, folded=True, resamples=RESAMPLES, seed=seed
+                )
                 for values in (zero, floor)
             ]
             figures = [found and _counts_only(found) for found in figures]

@@ -252,7 +252,7 @@ def test_the_floor_of_the_report_never_sees_the_fold_it_is_measured_on() -> None
     data = examples(24, 3)
     floor = out_of_fold(data, folds(data, FOLDS, 0), SCALE)
     human, groups = [e.score or 0.0 for e in data], [group_of(e) for e in data]
-    assert report.surface == stats.agreement(floor, human, groups, resamples=RESAMPLES)
+    assert report.surface == stats.agreement(floor, human, groups, folded=True, resamples=RESAMPLES)
 
 
 # --- in words ---------------------------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ def test_the_figures_are_those_of_the_statistics_split_by_split() -> None:
 
 def test_a_baseline_can_be_named_and_the_floor_is_compared_with_once() -> None:
     methods = {"surface": asking("a", mark=noisy), "good": asking("b"), "bad": asking("c", mark=lambda e: -longer(e))}
-    found = compare(examples(), methods, model(), against="good", **{**QUICK, "resamples": 300})
+    found = compare(examples(96), methods, model(), against="good", **{**QUICK, "resamples": 300})
     assert (found.baseline, found.baseline_chosen) == ("good", False)
     assert found["bad"].over_baseline.to == "good"
     assert found["bad"].over_floor.to == "surface"
