@@ -84,6 +84,7 @@ class Agreement:
         parts: Parts in which the coefficients are defined: the figures are the means over them. Without parts, all
             examples are one.
         parts_total: All parts.
+        spread: How many times more than its resamples a figure is taken to vary (over folds ``bootstrap.FOLDED``).
     """
 
     pearson: float | None
@@ -105,6 +106,7 @@ class Agreement:
     parts: int = 1
     parts_total: int = 1
     units_total: int = 0
+    spread: float = 1.0
 
     @property
     def coverage(self) -> float:
@@ -133,6 +135,7 @@ class Difference:
         n, groups: Examples and documents that count; with parts, of those in which it is defined.
         level, resamples, seed, confidence: As in ``Agreement``; ``resamples`` is also the number of permutations.
         parts, parts_total: As in ``Agreement``; a part counts where both are defined.
+        spread: As in ``Agreement``; ``p`` reckons with it, too.
     """
 
     delta: float | None
@@ -146,6 +149,7 @@ class Difference:
     confidence: float
     parts: int = 1
     parts_total: int = 1
+    spread: float = 1.0
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain JSON values."""
@@ -215,6 +219,7 @@ def agreement(
         parts=sum(not np.isnan(part(whole)[0, 3]) for part in measures),
         parts_total=len(measures),
         units_total=sum(part.units_total for part in measures),
+        spread=spread,
     )
 
 
@@ -251,14 +256,13 @@ def paired_difference(
     defined = [pair for pair in every if not np.isnan(pair.delta)]
     delta, interval, p = None, None, None
     counting = np.concatenate([pair.group for pair in defined or every])
-    compared = len(np.unique(counting))
+    compared, spread = len(np.unique(counting)), _spread(of_parts, folded=folded)
     if defined:
         difference = averaged([pair.difference for pair in defined])
         delta = float(difference(np.ones((1, n_groups)))[0])
         if n_groups > 1 and resamples:
             rng = np.random.default_rng(seed)
             drawn = bootstrap(difference, n_groups, resamples, rng, len(kept))
-            spread = _spread(of_parts, folded=folded)
             interval = percentile_interval(drawn, confidence, compared, spread)
             swapped = averaged([pair.swapped for pair in defined])
 
@@ -280,6 +284,7 @@ def paired_difference(
         confidence=confidence,
         parts=len(defined),
         parts_total=len(every),
+        spread=spread,
     )
 
 

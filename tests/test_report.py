@@ -41,7 +41,7 @@ def text_of(renderable, width: int = 80) -> str:
 def report() -> FitReport:
     floor = list(reversed(HUMAN))
     return FitReport(
-        critic=agreement(CRITIC, HUMAN, GROUPS),
+        critic=agreement(CRITIC, HUMAN, GROUPS, folded=True),
         zero_shot=agreement(floor, HUMAN, GROUPS),
         surface=agreement(floor, HUMAN, GROUPS),
         over_zero_shot=paired_difference(CRITIC, floor, HUMAN, GROUPS),
@@ -86,7 +86,9 @@ def test_the_fit_report_shows_every_figure_on_one_line(width) -> None:
     assert pearson.count("[") == 3
     assert "11 of 12" in shown
     assert "12 of the 14" in shown
-    assert "bootstrap intervals over 6 documents" in " ".join(shown.split())
+    told = " ".join(shown.split())
+    assert "bootstrap intervals over 6 documents" in told
+    assert "1.3 times as wide over folds, which share documents" in told
     assert all(" ".join(sentence.split()) in " ".join(shown.split()) for sentence in made.words)
     assert "$0.1250" in shown
     assert "not known" in shown

@@ -45,10 +45,10 @@ def test_parts_are_never_pooled_but_averaged(level: stats.Level) -> None:
         assert getattr(found, name) == pytest.approx(np.mean([getattr(one, name) for one in each]), abs=1e-12)
         low, high = getattr(found, f"{name}_interval")
         assert low < getattr(found, name) < high
-    assert (found.parts, found.parts_total, found.n, found.groups) == (3, 3, len(a), 12)
+    assert (found.parts, found.parts_total, found.n, found.groups, found.spread) == (3, 3, len(a), 12, FOLDED)
     assert found.units == sum(one.units for one in each)
     pooled = stats.agreement(a, human, groups, level=level, systems=systems, resamples=0)
-    assert (pooled.parts, pooled.parts_total) == (1, 1)
+    assert (pooled.parts, pooled.parts_total, pooled.spread) == (1, 1, 1)
     if level == "dataset":
         assert pooled.pearson != pytest.approx(found.pearson, abs=0.1)  # scales of three fits, mixed
     backwards = [column[::-1] for column in (a, human, groups, systems, parts)]
@@ -202,3 +202,15 @@ def test_documents_that_never_count_make_no_interval_whatever_the_parts() -> Non
     ceiling = human_ceiling([pred, human], groups, level="document", resamples=50)
     assert ceiling.mean is not None
     assert ceiling.mean_interval is None
+
+
+def test_pooled_folds_are_as_uncertain_as_parts() -> None:
+    a, b, human, groups, _, _ = in_parts()
+    how = {"resamples": 400, "seed": 1}
+    plain, folded = (stats.agreement(a, human, groups, folded=folded, **how) for folded in (False, True))
+    assert (plain.spread, folded.spread) == (1, FOLDED)
+    assert folded.mean == plain.mean
+    assert folded.mean_interval[0] < plain.mean_interval[0] < plain.mean_interval[1] < folded.mean_interval[1]
+    one, other = (stats.paired_difference(a, b, human, groups, folded=folded, **how) for folded in (False, True))
+    assert (one.delta, other.spread) == (other.delta, FOLDED)
+    assert one.p < other.p

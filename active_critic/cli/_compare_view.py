@@ -59,6 +59,8 @@ def _basis(found: Comparison, methods: Sequence[MethodResult]) -> str:
         said += (
             f"; in brackets {first.confidence:.0%} bootstrap intervals over documents ({first.resamples:,} resamples)"
         )
+        if first.spread > 1:
+            said += f", {first.spread:g} times as wide since fits share documents"
     return f"{said}. MAE: mean distance from people's scores on their scale {data.scale}."
 
 

@@ -53,6 +53,8 @@ def agreement_table(
             f"; in brackets {first['confidence']:.0%} bootstrap intervals over {first['groups']:,} documents "
             f"({first['resamples']:,} resamples, seed {plain(first['seed'])})"
         )
+        if (spread := first.get("spread", 1)) > 1:
+            basis += f", {spread:g} times as wide over folds, which share documents"
     return Group(table, Text(f"{basis}.", style="dim"))
 
 
