@@ -31,6 +31,8 @@ __all__ = ["LocalServer", "open_weights"]
 HOST = "127.0.0.1"
 START_TIMEOUT = 180.0
 """Seconds the weights may take to load; a cold disk reads a gigabyte in well under that."""
+LOG_TIMEOUT, LOG_PAUSE = 5.0, 0.5
+"""Seconds that the reasons of a failed start may take to be in the log, and after which nothing more is awaited."""
 KEEP_LOGS = 7 * 24 * 3600.0
 """Seconds after which the log of a server that ended badly is removed."""
 MOST_THREADS = 8
@@ -377,7 +379,7 @@ def _serve(settings: dict[str, Any]) -> NoReturn:
     try:
         server = xllamacpp.Server(params)
     except RuntimeError:
-        # It said why in the log.
+        _until_written(2)  # it says why in the log
         os._exit(1)
     json.dump({"port": int(server.listening_address.rpartition(":")[2])}, answer)
     answer.write("\n")
@@ -387,6 +389,16 @@ def _serve(settings: dict[str, Any]) -> NoReturn:
         if os.name == "posix" and os.getppid() != parent:
             os._exit(0)
         time.sleep(1)
+
+
+def _until_written(descriptor: int) -> None:
+    """Wait until a file grows no more: llama.cpp writes its log by a thread, which an exit does not wait for."""
+    deadline, before = time.monotonic() + LOG_TIMEOUT, -1
+    while (size := os.fstat(descriptor).st_size) != before or not size:
+        if time.monotonic() > deadline:
+            return
+        before = size
+        time.sleep(LOG_PAUSE)
 
 
 def _leave_at_end_of_input() -> None:

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -19,7 +20,7 @@ from active_critic.errors import DataError, MissingExtra, ModelError
 from active_critic.lm import open_lm
 from active_critic.lm import server as server_module
 from active_critic.lm.catalogue import find
-from active_critic.lm.server import LocalServer
+from active_critic.lm.server import LocalServer, _until_written
 from active_critic.lm.weights import cache_root, pull
 
 needs_llama = pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="needs active-critic[local]")
@@ -54,6 +55,15 @@ def test_a_damaged_file_is_an_error_that_names_it_and_says_why(tmp_path, monkeyp
     assert "failed to load model" in str(caught.value)
     assert not server.alive
     assert len(list((cache_root() / "logs").iterdir())) == 1
+
+
+def test_a_server_that_fails_waits_for_its_log(tmp_path) -> None:
+    with (tmp_path / "log").open("wb", buffering=0) as log:
+        late = threading.Timer(0.3, log.write, [b"the reason"])
+        late.start()
+        _until_written(log.fileno())
+        assert (tmp_path / "log").read_bytes() == b"the reason"
+        late.join()
 
 
 def test_keys_are_random_and_not_shown() -> None:
