@@ -35,6 +35,7 @@ class Say:
     finish_reason: str = "stop"
     model: str = "served-model"
     slow: float = 0.0
+    before: int | None = None  # the status of an answer without a body that comes first
     refusal: str | None = None  # the words of a model that refuses; they stand beside the text
 
 
@@ -44,8 +45,8 @@ class Fault:
 
     ``how`` is ``"status"``, ``"reset"`` (connection reset in the middle of the body), ``"empty"`` (a 200 without a
     body), ``"broken"`` (a 200 with half a JSON document), ``"endless"`` (a body that goes on for as long as the
-    server does, a little at a time), ``"flood"`` (one that does so as fast as it is read) or ``"packed"`` (8 MiB of
-    blanks, compressed).
+    server does, a little at a time), ``"flood"`` (one that does so as fast as it is read), ``"packed"`` (8 MiB of
+    blanks, compressed) or ``"packed twice"``.
     """
 
     how: str = "status"
@@ -197,6 +198,9 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(reply, dict):
             self._send(200, reply)
         elif isinstance(reply, Say):
+            if reply.before:
+                self.send_response_only(reply.before)
+                self.end_headers()
             time.sleep(reply.slow)
             self._send(200, completion(reply, body))
         elif reply.how == "reset":
@@ -207,6 +211,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._drip(b" " * 2**16, 0)
         elif reply.how == "packed":
             self._send_bytes(200, gzip.compress(b" " * 2**23), {"Content-Encoding": "gzip"})
+        elif reply.how == "packed twice":
+            twice = gzip.compress(gzip.compress(b" " * 2**23))
+            self._send_bytes(200, twice, {"Content-Encoding": "gzip, gzip"})
         elif reply.how == "empty":
             self._send_bytes(200, b"")
         elif reply.how == "broken":

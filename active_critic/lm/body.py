@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -13,7 +13,25 @@ LONGEST = 64 * 2**20
 
 
 class EndlessReply(Exception):
-    """A reply that was broken off because it came to no end."""
+    """A reply that was broken off because it came to no end, or might come to one after the next had been asked for."""
+
+
+def check_head(status: int, packed: Sequence[str]) -> None:
+    """Refuse a reply before its body is read; its connection is not used again.
+
+    Args:
+        status: Of the HTTP reply. Behind one that says that it has no body (1xx, 204, 304) the real one may follow, and
+            would be taken for the reply to the next request.
+        packed: Its ``Content-Encoding`` headers. What is packed twice is a thousand times larger at each unpacking,
+            whatever of it is read.
+
+    Raises:
+        EndlessReply: It is such a reply.
+    """
+    if status < 200 or status in {204, 304}:
+        raise EndlessReply(f"it sent {status} and no reply")
+    if len([coding for line in packed for coding in line.split(",")]) > 1:
+        raise EndlessReply("its reply is packed more than once")
 
 
 def whole(parts: Iterable[bytes]) -> bytes:
@@ -46,6 +64,7 @@ def bounded_client() -> Any:
         def send(self, request: Any, *, stream: bool = False, **how: Any) -> Any:
             del stream  # what is asked here is never read as it comes
             with closing(super().send(request, stream=True, **how)) as reply:
+                check_head(reply.status_code, reply.headers.get_list("content-encoding"))
                 body = whole(reply.iter_bytes())
             packing = {"content-encoding", "content-length", "transfer-encoding"}
             headers = [(name, value) for name, value in reply.headers.multi_items() if name not in packing]

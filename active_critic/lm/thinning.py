@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from active_critic.lm.body import whole
+from active_critic.lm.body import check_head, whole
 
 ALTERNATIVES = b'"top_logprobs"'
 NEVER = -9999.0
@@ -93,5 +93,6 @@ class Thinning:
     def stream(self, request: Any) -> Iterator[Any]:
         """Send a request; within the ``with`` block the reply can be read."""
         with self._inner.stream(request) as reply:
+            check_head(reply.status, reply.headers_all("content-encoding"))
             reply.read = lambda: thinned(whole(reply))
             yield reply

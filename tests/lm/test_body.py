@@ -13,8 +13,13 @@ from active_critic.errors import EndpointDown
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.body import EndlessReply, whole
 
+
+def ask_for(lm: LanguageModel) -> str:
+    return lm.ask([("user", "?")], max_tokens=3).text
+
+
 ASKING: dict[str, Callable[[LanguageModel], object]] = {
-    "chat": lambda lm: lm.ask([("user", "?")], max_tokens=3).text,
+    "chat": ask_for,
     "likelihood": lambda lm: lm.likelihood([("user", "?")], "a lake").logprobs,
     "capabilities": lambda lm: lm.capabilities.json_schema,
 }
@@ -45,6 +50,27 @@ def test_a_reply_longer_than_any_is_broken_off_and_asked_for_again(
     assert caught.value.may_be_billed
     loopback.answer, loopback.complete = (lambda _: Say("5")), echoing(lambda _: -1.0)
     assert ask(lm) is not None
+
+
+@every
+def test_a_reply_that_is_packed_twice_is_not_unpacked(
+    lm: LanguageModel, loopback: Loopback, ask: Callable[..., object]
+) -> None:
+    say(loopback, Fault("packed twice"))
+    with pytest.raises(EndpointDown, match=r"its reply is packed more than once"):
+        ask(lm)
+    assert loopback.calls == 4
+
+
+@pytest.mark.parametrize("status", [102, 103, 204, 304])
+def test_a_reply_that_follows_an_empty_one_is_not_taken_for_that_to_the_next_request(
+    loopback: Loopback, lm: LanguageModel, status: int
+) -> None:
+    lm._retries = 0
+    loopback.script(Say("first", before=status, slow=0.3), Say("second"))
+    with pytest.raises(EndpointDown, match=f"it sent {status} and no reply"):
+        ask_for(lm)
+    assert ask_for(lm) == "second"
 
 
 @every
