@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from json import dumps, loads
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 from active_critic.lm.client import PROVIDERS
 
@@ -33,6 +34,8 @@ _SECRET = re.compile(
 
 _VARIABLE = re.compile("(KEY|TOKEN|SECRET|PASSW(OR)?D|PASSPHRASE|CREDENTIAL)S?(?![A-Z])")
 """What the name of a variable with a key says; ``TOKENIZERS_PARALLELISM`` and ``KEYBOARD`` do not."""
+_USER = re.compile(r"(?:\w+://)?(.*:.*)@")
+"""User name and password in an address."""
 _AZURE, _FOUNDRY = (
     ("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_RESOURCE"),
     ("ANTHROPIC_FOUNDRY_BASE_URL", "ANTHROPIC_FOUNDRY_RESOURCE"),
@@ -183,6 +186,7 @@ def _object(text: str) -> Mapping[str, Any]:
 def secrets(*more: str | None) -> tuple[str, ...]:
     """What no message may show: every key in the environment, and these, also as Python or JSON would write them."""
     raw = [*more, *(value for name, value in os.environ.items() if _holds_secret(name.upper(), value.strip()))]
+    raw += [part for name, value in os.environ.items() for part in _in_address(name.upper(), value)]
     known = {form for value in raw if value for form in (value, value.strip(), repr(value)[1:-1], dumps(value)[1:-1])}
     # The longest first, so that a key within another does not leave the rest of it standing; what is shorter than any
     # real key would blank parts of ordinary words.
@@ -197,6 +201,19 @@ def _holds_secret(variable: str, value: str) -> bool:
         return False
     number = value.replace(".", "").replace(",", "").isdigit()
     return not number and value.lower() not in {"disabled", "enabled", "required"} and not _is_file(value)
+
+
+def _in_address(variable: str, value: str) -> Iterator[str]:
+    """The password in an address, as of a proxy: with the user name before it, alone, and as it is sent.
+
+    A client that takes a mark in the password for the end of the host quotes what stands before it.
+    """
+    found = _USER.match(value)
+    if found and ("://" in value or variable.endswith("_PROXY")):
+        for said in (found[1], unquote(found[1])):
+            yield b64encode(said.encode()).decode()
+            for part in (said, said.partition(":")[2]):
+                yield from (part, re.split("[/?#]", part)[0])
 
 
 def _is_file(value: str) -> bool:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from active_critic.errors import UnreadableReply
+from active_critic.errors import ModelError, UnreadableReply
 from active_critic.lm.body import EndlessReply, bounded_client
 from active_critic.lm.deadline import within
 from active_critic.lm.likelihood import Likelihood
@@ -62,7 +62,13 @@ class Echoing:
 
         with self._lock:
             if self._client is None:
-                http = bounded_client()
+                try:
+                    http = bounded_client()
+                except Exception:  # what each library raises differs, and quotes it
+                    raise ModelError(
+                        f"{self._model}: no likelihood can be asked for through the proxy that HTTP_PROXY, HTTPS_PROXY "
+                        "or ALL_PROXY names; set an http:// one, or name the endpoint's host in NO_PROXY"
+                    ) from None
                 self._client = openai.OpenAI(
                     api_key=self._key or "none",
                     base_url=self._api_base,

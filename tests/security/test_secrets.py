@@ -202,6 +202,19 @@ def test_a_proxy_that_is_not_there_is_told_without_its_password(
     check_nothing_leaked(tmp_path, out, err, caplog.text)
 
 
+@pytest.mark.parametrize(
+    "address", [f"socks5://user:{PROXY}@127.0.0.1:9", f"https://user:{PROXY}@[::1", f"http://{PROXY}:{PROXY}/9@[::1"]
+)
+def test_a_proxy_that_cannot_be_used_is_told_without_its_password(
+    address: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", address)
+    for evaluator in ("zero-shot", "gpt-score"):
+        command = [*RUNS["fit"][:-6], "--evaluator", evaluator, "--api-base", "http://judge.example.invalid/v1"]
+        assert main([*command, "--lm", "openai/judge"], opener=opened) == 4
+    check_nothing_leaked(tmp_path, *capfd.readouterr())
+
+
 @pytest.mark.filterwarnings("ignore:.*ReadOnly.*:UserWarning")  # LiteLLM's, which sends headers of one's own
 @pytest.mark.parametrize("status", [200, 401, 500])
 def test_the_headers_of_a_model_of_ones_own_are_in_nothing(
