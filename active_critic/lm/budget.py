@@ -196,8 +196,10 @@ class Account:
             nonlocal taken
             # Some endpoints do not say what a reply took: then it counts as the most that it may have taken.
             taken = used if used.prompt_tokens else most
+            taken = replace(taken, completion_tokens=taken.completion_tokens or most.completion_tokens)
             if self.budget.cost is not None and taken.cost is None:
-                taken = replace(taken, cost=self._price(taken))
+                cost = self._price(taken)  # figures that do not go together have none
+                taken = replace(taken, cost=most.cost if cost is None else cost)
 
         try:
             yield tell

@@ -172,6 +172,13 @@ def test_money_is_never_exceeded() -> None:
     assert lm.usage.cost == pytest.approx(3 * 0.00009)
 
 
+def test_what_has_no_price_costs_the_most_it_may_have_cost() -> None:
+    # A price list has none for more tokens from a cache than were read at all.
+    lm = model(read=80, written=1, price=lambda r: None if r.usage.output_tokens == 1 else 0.001)
+    lm.budget = Budget(cost=0.003)
+    assert ask_all(lm, 40, max_tokens=100).count("ok") == 3
+
+
 def test_money_needs_a_price() -> None:
     with pytest.raises(ModelError, match="its price is not known"):
         model().budget = Budget(cost=1.0)

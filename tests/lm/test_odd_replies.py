@@ -42,8 +42,15 @@ def raw(loopback: Loopback, change: Any, say: Say = FOUR) -> None:
     loopback.answer = answer
 
 
-def test_a_reply_that_does_not_say_what_it_took_counts_as_the_most_it_may_have_taken(loopback: Loopback) -> None:
-    raw(loopback, lambda document: document.pop("usage"))
+@pytest.mark.parametrize(
+    "change",
+    [lambda document: document.pop("usage"), lambda document: document.update(usage={"prompt_tokens": 1})],
+    ids=["nothing", "what it read"],
+)
+def test_a_reply_that_does_not_say_what_it_took_counts_as_the_most_it_may_have_taken(
+    loopback: Loopback, change: Any
+) -> None:
+    raw(loopback, change)
     lm = remote(loopback)
     lm.budget = Budget(tokens=1000)
 
@@ -54,7 +61,7 @@ def test_a_reply_that_does_not_say_what_it_took_counts_as_the_most_it_may_have_t
     with pytest.raises(BudgetSpent):
         ask_on()
     assert 0 < loopback.calls < 10  # 100 written and some 80 read at most, each time
-    assert lm.usage.prompt_tokens == 0  # what is told is what the endpoint said
+    assert lm.usage.completion_tokens == 0  # what is told is what the endpoint said
 
 
 @pytest.mark.parametrize(
