@@ -31,6 +31,7 @@ PATIENCE = 30.0
 PRIVATE = 0o600
 """Who may read and write a new journal: its user, for it holds every prompt, with the texts and people's scores."""
 _POLL = 0.02
+_COLUMNS = ["key", "request", "reply"]
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, request TEXT NOT NULL, reply TEXT NOT NULL)"
 
 
@@ -66,8 +67,8 @@ class Journal:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists() and not os.access(self.path, os.W_OK):  # SQLite says so with the first reply
                 raise PermissionError("the file is read-only")
-            with suppress(FileExistsError):
-                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE))
+            with suppress(FileExistsError):  # behind a link, too
+                os.close(os.open(os.path.realpath(self.path), os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE))
             self._db = self._opened()
         except (sqlite3.Error, OSError, ValueError) as problem:  # ValueError: no path of any file
             raise self._error("opened", problem) from None
@@ -78,9 +79,10 @@ class Journal:
         while True:
             db = sqlite3.connect(self.path, timeout=PATIENCE, check_same_thread=False, isolation_level=None)
             try:
-                tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-                if tables - {"replies"}:
-                    raise sqlite3.DatabaseError("it is a database of something else")
+                there = set(db.execute("SELECT type, name FROM sqlite_master WHERE type != 'index'"))
+                columns = [row[1] for row in db.execute("PRAGMA table_info(replies)")]
+                if there - {("table", "replies")} or columns not in ([], _COLUMNS):
+                    raise sqlite3.DatabaseError("it is of another version of active-critic, or of something else")
                 db.execute("PRAGMA journal_mode=WAL")
                 db.execute(_TABLE)
                 return db

@@ -419,10 +419,18 @@ def test_a_damaged_journal_is_a_clear_error_and_left_alone(tmp_path: Path, conte
     assert path.read_bytes() == content
 
 
-def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "made",
+    [
+        "TABLE bookmarks (url TEXT)",
+        "TABLE replies (key TEXT PRIMARY KEY, request TEXT, reply TEXT, made REAL)",  # of a version to come
+        "VIEW replies AS SELECT 1 AS key, 2 AS request, 3 AS reply",
+    ],
+)
+def test_a_database_of_something_else_is_left_alone(tmp_path: Path, made: str) -> None:
     path = tmp_path / "places.sqlite"
     other = sqlite3.connect(path)
-    other.execute("CREATE TABLE bookmarks (url TEXT)")
+    other.execute(f"CREATE {made}")
     other.commit()
     other.close()
     before = path.read_bytes()
@@ -485,8 +493,10 @@ def test_the_environment_names_the_journal(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")
-def test_a_new_journal_is_for_its_user_alone(tmp_path: Path) -> None:
-    with Journal(tmp_path / "j.sqlite") as journal, journal.asking("key"):
+@pytest.mark.parametrize("name", ["j.sqlite", "link"])
+def test_a_new_journal_is_for_its_user_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / "link").symlink_to("j.sqlite")
+    with Journal(tmp_path / name) as journal, journal.asking("key"):
         journal.keep("key", "{}", "{}")
         modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
     assert {"j.sqlite", "j.sqlite-wal", "j.sqlite-turns"} <= modes.keys()
