@@ -164,7 +164,7 @@ class LanguageModel:
     def budget(self, budget: Budget | None) -> None:
         self._account = None
         if budget is not None:
-            self._account = Account(budget, self.name, self.price_of, keeps=lambda: self.memory is not None)
+            self._account = Account(budget, self.name, self.price_of, keeps=lambda: memories.lasts(self.memory))
 
     def price_of(self, usage: Usage) -> float | None:
         """What so many tokens cost in US dollars by the provider's price list, or None where that is not known."""

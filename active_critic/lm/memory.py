@@ -32,6 +32,11 @@ class Impossible(ValueError):
     """What is kept is whole, but no reply can be so: it is asked for anew, and kept under another key."""
 
 
+def lasts(memory: Memory | None) -> bool:
+    """Whether what is kept is still there when the process has ended; a memory of which that is not so says it."""
+    return memory is not None and bool(getattr(memory, "lasts", True))
+
+
 def alone(memory: Memory, key: str) -> AbstractContextManager[None]:
     """Keeps other processes from asking the same now, where the memory is one that can (``journal.Journal.asking``)."""
     asking: Callable[[str], AbstractContextManager[None]] | None = getattr(memory, "asking", None)

@@ -13,7 +13,7 @@ from active_critic.errors import BudgetSpent
 from active_critic.evaluators.base import check_whole
 from active_critic.lm import Budget
 from active_critic.lm.client import Memory
-from active_critic.lm.memory import alone
+from active_critic.lm.memory import alone, lasts
 from active_critic.lm.spending import Amounts, as_budget
 from active_critic.records import Usage
 
@@ -42,6 +42,8 @@ def told(requests: int | None, amounts: Budget | None) -> int | str | None:
 class ForNow:
     """A memory that lasts as long as the process; for work without a journal. Safe to use from threads."""
 
+    lasts = False
+
     def __init__(self) -> None:
         self._replies: dict[str, str] = {}
 
@@ -68,6 +70,7 @@ class Meter:
 
     def __init__(self, memory: Memory, *, budget: int | None = None) -> None:
         self._memory = memory
+        self.lasts = lasts(memory)
         self._budget = budget
         self._spent: BudgetSpent | None = None
         self._asked: set[str] = set()

@@ -7,7 +7,7 @@ import pytest
 
 from active_critic.errors import BudgetSpent
 from active_critic.journal import Journal
-from active_critic.lm import scripted_lm
+from active_critic.lm import Budget, scripted_lm
 from active_critic.meta_evaluation.metering import ForNow, Meter
 
 
@@ -57,6 +57,16 @@ def test_two_meters_on_one_memory_count_each_for_itself() -> None:
     one, other = first.lap(), second.lap()
     assert spent(one) == spent(other)
     assert one.prompt_tokens == 10
+
+
+def test_a_spent_budget_speaks_of_the_journal_only_where_there_is_one(tmp_path) -> None:
+    for opened, said in ((ForNow, "no journal was kept"), (lambda: Journal(tmp_path / "j.sqlite"), "what the journal")):
+        lm = model()
+        lm.budget = Budget(calls=1)
+        with lm.remembering(Meter(opened())):
+            ask(lm, "a", "a")
+            with pytest.raises(BudgetSpent, match=said):
+                ask(lm, "b")
 
 
 @pytest.mark.parametrize("workers", [1, 8])
