@@ -67,8 +67,9 @@ class Journal:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists() and not os.access(self.path, os.W_OK):  # SQLite says so with the first reply
                 raise PermissionError("the file is read-only")
-            with suppress(FileExistsError):  # behind a link, too
-                os.close(os.open(os.path.realpath(self.path), os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE))
+            own = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            with suppress(FileExistsError):
+                os.close(os.open(os.path.realpath(self.path), own, PRIVATE))  # behind a link, too
             self._db = self._opened()
         except (sqlite3.Error, OSError, ValueError) as problem:  # ValueError: no path of any file
             raise self._error("opened", problem) from None
