@@ -18,7 +18,10 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
-LOCKS = {name: (ROOT / name).read_text() for name in ("requirements.lock", "requirements-tools.lock")}
+LOCKS = {
+    name: (ROOT / name).read_text()
+    for name in ("requirements.lock", "requirements-lowest.lock", "requirements-tools.lock")
+}
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = PYPROJECT["project"]
 MALICIOUS = {"litellm": ("1.82.7", "1.82.8")}
@@ -66,6 +69,14 @@ def test_every_requirement_has_a_lower_bound_and_a_locked_version(required: Requ
     assert any(each.operator in {">=", "==", "~="} for each in required.specifier), "no lower bound"
 
 
+@pytest.mark.parametrize("required", requirements(), ids=str)
+def test_the_oldest_version_that_is_allowed_is_the_one_that_is_tested(required: Requirement) -> None:
+    (bound,) = [Version(each.version) for each in required.specifier if each.operator == ">="]
+    (version,) = locked("requirements-lowest.lock")[canonicalize_name(required.name)]
+    assert version in required.specifier
+    assert version.release[: len(bound.release)] == bound.release, "out of date, or no such version; run: bash .ci/lock"
+
+
 def test_everything_imported_is_required() -> None:
     trees = [ast.parse(path.read_text()) for path in (ROOT / "active_critic").rglob("*.py")]
     nodes = [node for tree in trees for node in ast.walk(tree)]
@@ -84,7 +95,9 @@ def test_malicious_releases_are_excluded(name: str) -> None:
         assert Version(version) not in locked()[name]
 
 
-@pytest.mark.parametrize(("lock", "least"), [("requirements.lock", 50), ("requirements-tools.lock", 20)])
+@pytest.mark.parametrize(
+    ("lock", "least"), [("requirements.lock", 50), ("requirements-lowest.lock", 50), ("requirements-tools.lock", 20)]
+)
 def test_everything_locked_is_hashed_and_nothing_comes_from_elsewhere(lock: str, least: int) -> None:
     pins = re.split(r"^(?=[A-Za-z0-9])", LOCKS[lock], flags=re.MULTILINE)[1:]
     assert len(pins) >= least
@@ -106,9 +119,9 @@ def test_ci_installs_nothing_without_hashes() -> None:
     fetching = [line.strip() for line in lines if re.search(r"\b(?:pip|uv)\b.* (?:install|download)\b", line)]
     fetching = [line for line in fetching if not line.startswith("#")]
     (readme,) = [line for line in fetching if line.startswith("command=")]  # what it installs is in place by then
-    (oldest,) = [line for line in fetching if "lowest-direct" in line]
-    assert "--build-constraints requirements-tools.lock" in oldest
-    others = [line for line in fetching if line not in (readme, oldest)]
+    (itself,) = [line for line in fetching if line.endswith("-e .")]
+    assert "--no-deps --build-constraints requirements-tools.lock" in itself
+    others = [line for line in fetching if line not in (readme, itself)]
     assert {lock for lock in LOCKS if any(lock in line for line in others)} == set(LOCKS)
     assert [line for line in others if "--require-hashes" not in line] == []
     assert any(
