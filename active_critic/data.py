@@ -66,6 +66,7 @@ def read_examples(
     fields: Mapping[str, str] | None = None,
     scale: Scale | str | tuple[float, float] | list[float] | None = None,
     scored: bool = True,
+    as_before: Mapping[str, str] = MappingProxyType({}),
 ) -> Examples:
     """Read examples and check every row.
 
@@ -80,6 +81,8 @@ def read_examples(
             notes say which.
         scored: Whether every example must have a score. False for items that are to be scored: a missing or broken
             score is then None, and no scale is inferred.
+        as_before: Columns that were read before, such as a program's ``provenance.fields``: each is read again where
+            it is there, unless ``fields`` names another.
 
     Raises:
         DataError: Naming file, row and column, and the remedy.
@@ -99,7 +102,7 @@ def read_examples(
         rows.append(item)
     if not rows:
         raise DataError("there are no examples", path=path)
-    chosen, notes = resolve(rows, checked(fields), scored=scored, path=path)
+    chosen, notes = resolve(rows, checked(fields), scored=scored, path=path, as_before=as_before)
     notes.extend(stream.notes)
     reader = _Reader(chosen, scored, stream.decimal_comma, is_delimited(stream.path))
     examples: list[Example] = []
@@ -150,7 +153,8 @@ def read_examples(
     written = source if isinstance(source, Examples) else stream
     comma, bom = written.decimal_comma, written.bom
     told = given is not None or (isinstance(source, Examples) and source.scale_given)
-    return Examples(tuple(examples), known, inferred, tuple(notes), chosen, path, comma, told, bom)
+    columns = source.fields if isinstance(source, Examples) else chosen
+    return Examples(tuple(examples), known, inferred, tuple(notes), columns, path, comma, told, bom)
 
 
 class Items(Iterator["Example | BadRow"]):
@@ -200,7 +204,9 @@ class Items(Iterator["Example | BadRow"]):
         return tuple(said)
 
 
-def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> Items:
+def iter_examples(
+    source: Any, *, fields: Mapping[str, str] | None = None, as_before: Mapping[str, str] = MappingProxyType({})
+) -> Items:
     """Items to be scored, one at a time, in constant memory (only ``.json`` is read whole).
 
     Every row of the input comes out once and in order: one that cannot be used as a ``BadRow``. Rows of a CSV or TSV in
@@ -210,6 +216,7 @@ def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> It
     Args:
         source: As for ``read_examples``.
         fields: As for ``read_examples``.
+        as_before: As for ``read_examples``.
 
     Raises:
         DataError: At once for a file that cannot be opened or columns that cannot be found; later only when the rest
@@ -222,7 +229,8 @@ def iter_examples(source: Any, *, fields: Mapping[str, str] | None = None) -> It
     chosen, notes = checked(fields), list[str]()
     if readable:
         whole = len(head) < _PEEK
-        chosen, notes = resolve(readable, chosen, scored=False, path=stream.path, whole=whole, fixed=stream.fixed)
+        how: dict[str, Any] = {"path": stream.path, "whole": whole, "fixed": stream.fixed, "as_before": as_before}
+        chosen, notes = resolve(readable, chosen, scored=False, **how)
     reader = _Reader(chosen, False, stream.decimal_comma, is_delimited(stream.path))
     return Items(itertools.chain(head, stream), reader, checked(fields), notes, stream)
 

@@ -96,8 +96,11 @@ def resolve(
     path: str | None,
     whole: bool = True,
     fixed: bool = False,
+    as_before: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[dict[str, str], list[str]]:
     """The column of every field that has one, and what to tell the user about the choice.
+
+    ``as_before``: columns of an earlier reading, which are taken where they are there and no other is asked for.
 
     ``whole``: these are all rows that there are; else a column that is asked for may come later, or, where columns are
     ``fixed``, what it leads to in one of them.
@@ -110,6 +113,11 @@ def resolve(
         name: bare[column][0] if column not in columns and len(bare[column]) == 1 else column
         for name, column in asked.items()
     }
+    columns_of_verdicts = {"unscored", "read_from"}
+    judged = columns_of_verdicts <= set(columns)
+    lacking = not_there(as_before, records)
+    again = {name: as_before[name] for name in COLUMNS if name in as_before and name not in {*asked, *lacking}}
+    asked |= {n: c for n, c in again.items() if c not in asked.values() and not (judged and n == "score")}
     read: set[str] = set()  # columns that are asked for, or with what is asked for in them
     for name, column in asked.items():
         if "*" in column and column not in columns:
@@ -123,7 +131,6 @@ def resolve(
     if all(isinstance(record, Example) for _, record in rows):
         return chosen, []
     notes = []
-    columns_of_verdicts = {"unscored", "read_from"}
     free: dict[str, list[str]] = {}
     # An exact name comes before one that only looks alike.
     for column in sorted(set(columns) - read, key=lambda column: (column != folded(column), column)):
@@ -133,7 +140,7 @@ def resolve(
             continue
         taken = set(chosen.values())
         found = [column for candidate in COLUMNS[name] for column in free.get(candidate, ()) if column not in taken]
-        if name == "score" and "score" in found and columns_of_verdicts <= set(columns):
+        if name == "score" and "score" in found and judged:
             # Scored by a program before: that is no human's word, and what was there has another name.
             found = [column for column in ("input_score", *found) if column in columns and column != "score"]
             notes.append(
@@ -154,7 +161,7 @@ def resolve(
             raise DataError(f"{needed}. The columns are {listed(columns)}", path=path)
     within = [f"{column}.{part}" for column in sorted(read - {*chosen.values()}) for part in _parts(column, records)]
     unread = [c for c in (*columns, *within) if c not in read and c not in chosen.values() and _holds_text(rows, c)]
-    if columns_of_verdicts <= set(columns):
+    if judged:
         own = Verdict(unscored="").to_dict()
         unread = [column for column in unread if column not in own]
     if "source" not in chosen and unread:

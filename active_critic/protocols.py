@@ -97,6 +97,7 @@ class Provenance(Record):
         seed: Seed of splits, sampling and search.
         data_sha256: Hash over the training examples' texts and scores.
         n_train: Training examples used.
+        fields: The column that each of their fields was read from; empty for what was not read from columns.
         fitted_on: The keys of the training texts (``examples.text_key``), so that scoring can tell them from others.
         fitted_documents: The keys of their documents (``examples.document_key``), likewise.
         versions: Package versions by name.
@@ -111,6 +112,7 @@ class Provenance(Record):
     seed: int = 0
     data_sha256: str = ""
     n_train: int = 0
+    fields: dict[str, str] = Field(default_factory=dict)
     fitted_on: tuple[str, ...] = ()
     fitted_documents: tuple[str, ...] = ()
     versions: dict[str, str] = Field(default_factory=dict)

@@ -163,8 +163,9 @@ class Pool:
             raise DataError(f"at least 1 text can be suggested, not {n!r}")
         # A score is what the pool lacks, so that its column need not be there.
         unscored = {name: column for name, column in checked(fields).items() if name != "score"}
-        items = examples_of(pool, fields=unscored, scored=False)
-        known = _labelled(labelled, labelled_fields or fields)
+        before = protocol.provenance.fields if protocol is not None else {}
+        items = examples_of(pool, fields=unscored, scored=False, as_before=before)
+        known = _labelled(labelled, labelled_fields or fields, before)
         labels, shown = set(map(text_key, known)), frozenset[str]()
         if protocol is not None:
             labels |= set(protocol.provenance.fitted_on)
@@ -246,11 +247,11 @@ class Pool:
         )
 
 
-def _labelled(given: Any, fields: Mapping[str, str] | None) -> tuple[Example, ...]:
+def _labelled(given: Any, fields: Mapping[str, str] | None, before: Mapping[str, str]) -> tuple[Example, ...]:
     """What is labelled, every text once."""
     if isinstance(given, Sequence) and not len(given):
         return ()
-    read = examples_of(given, fields=fields, scored=False)
+    read = examples_of(given, fields=fields, scored=False, as_before=before)
     if (unread := unread_score(read)) is not None:
         raise unread
     scored = {example_key(example): example for example in read if example.score is not None}

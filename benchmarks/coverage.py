@@ -6,7 +6,8 @@ Simulated: people's scores and two equally good predictions, each with an effect
 the mean of the three coefficients over all examples, plain percentiles of the bootstrap against those of
 ``active_critic.bootstrap``. Raters who correlate: the ceiling against what a new rater really reaches. The interval
 of a score that is the best of several candidates by the examples it rests on. And the figures of a ridge regression
-that is fitted anew for every fold, whose examples stand in the training parts of the other folds. No model.
+that is fitted anew for every fold, whose examples stand in the training parts of the other folds. And what a learning
+curve says of the last step of its labels. No model.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from active_critic.bootstrap import FOLDED, bootstrap, percentile_interval
 from active_critic.calibration import Calibration, calibrate
 from active_critic.evaluators import ridge
 from active_critic.levels import Measure
+from active_critic.meta_evaluation.estimates import estimate
 from active_critic.records import Scale
 from active_critic.stats import q
 
@@ -49,6 +51,8 @@ WAYS = {
     "4 folds, pooled (as in the report of a fit)": (4, 0),
 }
 """Folds (1: one half is trained on), and repeats; 0: one, whose predictions are pooled."""
+LABELS, GROWN = (20, 40), (1, 3)
+"""The last step of a learning curve, and numbers of repeats."""
 RATERS = ((2, 0.2), (2, 0.4), (3, 0.2), (3, 0.4), (5, 0.4))
 """Raters, and the correlation of two of them."""
 
@@ -69,6 +73,7 @@ def main() -> None:
         "ceilings": [ceiling(args.seed, *raters) for raters in RATERS],
         "searches": [searched(args.seed, *search) for search in SEARCHES],
         "folds": [held_out(args, correlation, way) for correlation in LEARNABLE for way in WAYS],
+        "curves": [grown(args, correlation, repeats) for correlation in LEARNABLE for repeats in GROWN],
     }
     Path(args.out).with_suffix(".json").write_text(json.dumps(document, indent=1) + "\n")
     Path(args.out).with_suffix(".md").write_text(table(document))
@@ -206,6 +211,39 @@ def held_out(args: argparse.Namespace, correlation: float, way: str) -> dict[str
     return {"way": way, "correlation": correlation, "tries": len(reached), "holds": holds, "differ": differ}
 
 
+def grown(args: argparse.Namespace, correlation: float, repeats: int) -> dict[str, Any]:
+    """How often the interval of what more labels bring holds what they bring on average, and lies above or below it."""
+    rng = np.random.default_rng([args.seed, round(10 * correlation), repeats])
+    examples = 2 * LABELS[1]
+    gains: list[float] = []
+    intervals: list[tuple[float, float]] = []
+    for number in range(args.tries):
+        x, noise = rng.normal(size=(examples, FIGURES)), rng.normal(size=examples)
+        human = correlation * x[:, 0] + np.sqrt(1 - correlation**2) * noise
+        tested, parts = list[int](), list[int]()
+        predicted: tuple[list[float | None], ...] = ([], [])
+        for repeat in range(repeats):
+            pool, test = np.split(rng.permutation(examples), 2)
+            tested += test.tolist()
+            parts += [repeat] * len(test)
+            for labels, said in zip(LABELS, predicted, strict=True):
+                rest = pool[:labels]
+                said += ridge.fit(x[rest], human[rest], [f"{i}" for i in rest]).predict(x[test]).tolist()
+        found = estimate(
+            predicted, [-1, 1], human[tested].tolist(), [f"{i}" for i in tested],
+            parts=parts, resamples=args.resamples, seed=number,
+        )  # fmt: skip
+        if found.value is not None and found.interval is not None:
+            gains.append(found.value)
+            intervals.append(found.interval)
+    truth = float(np.mean(gains)) if correlation else 0.0
+    holds = float(np.mean([low <= truth <= high for low, high in intervals]))
+    rising = float(np.mean([low > 0 for low, _ in intervals]))
+    falling = float(np.mean([high < 0 for _, high in intervals]))
+    return {"repeats": repeats, "correlation": correlation, "tries": len(gains), "gain": truth, "holds": holds,
+            "rising": rising, "falling": falling}  # fmt: skip
+
+
 def table(document: dict[str, Any]) -> str:
     """Both tables in Markdown."""
     settings = document["settings"]
@@ -256,6 +294,18 @@ def table(document: dict[str, Any]) -> str:
         cells = [" / ".join(f"{part:.0%}" for part in row["holds"].values()) for row in rows]
         cells.append(" / ".join(f"{part:.0%}" for part in rows[0]["differ"].values()))
         lines.append(f"| {way} | {' | '.join(cells)} |")
+    lines += [
+        "",
+        f"The same regression in a learning curve ({2 * LABELS[1]} examples, half of them tested on): what the step",
+        f"from {LABELS[0]} to {LABELS[1]} labels brings on average, how often its interval of 95 % holds that, and how",
+        "often it lies above 0 (the advice is to label more) or below:",
+        "",
+        "| correlation | repeats | gain | holds it | above 0 | below 0 |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in document["curves"]:
+        shares = " | ".join(f"{row[name]:.0%}" for name in ("holds", "rising", "falling"))
+        lines.append(f"| {row['correlation']:g} | {row['repeats']} | {row['gain']:+.2f} | {shares} |")
     return "\n".join(lines) + "\n"
 
 

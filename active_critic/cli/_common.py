@@ -301,15 +301,11 @@ def opened_for(
     return opened(session, lm or fitted_with.model, fitted_with=None if lm else fitted_with, **how)
 
 
-def scoring(
-    program: Path, fields: Mapping[str, str], lm: str | None, api_base: str | None, api_key_env: str | None
-) -> str:
+def scoring(program: Path, lm: str | None, api_base: str | None, api_key_env: str | None) -> str:
     """The command that scores with a program just fitted: it says again what a program does not keep."""
     from active_critic.lm.opening import names_a_place
 
     said = ["active-critic", "score", str(program), "ITEMS"]
-    judged = [f"{name}={column}" for name, column in fields.items() if name in {"response", "source", "reference"}]
-    said += ["--fields", ",".join(judged)] if judged else []
     said += ["--lm", lm] if lm and names_a_place(lm, api_base) else []
     said += ["--api-base", api_base] if api_base else []
     said += ["--api-key-env", api_key_env] if api_key_env else []

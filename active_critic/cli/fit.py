@@ -169,9 +169,8 @@ def fit(
         common.refuse_model(evaluator, named, options=options, journal=journal, budget=budget, quiet=quiet)
         if estimate:
             raise typer.BadParameter(f"--estimate has no meaning for {evaluator}, which asks no model")
-    columns = opts.parse_fields(fields)
     given_scale = Scale.parse(scale) if scale is not None else None
-    data = read_examples(examples, fields=columns, scale=given_scale)
+    data = read_examples(examples, fields=opts.parse_fields(fields), scale=given_scale)
     notes = list(data.notes)
     data, held_back = _held_back(data, train, seed, notes)
     notes += check_examples(data)
@@ -237,7 +236,7 @@ def fit(
         critic.save(out)
         program: Any = critic.fitted
         asked = (lm, api_base, api_key_env) if model else (None, None, None)
-        score_with = common.scoring(out, columns, *asked)
+        score_with = common.scoring(out, *asked)
         if shown is not None:
             cost = f"{usage_words(usage)}; {duration(time.monotonic() - started)} in all" if model else ""
             last = f"{critic.signature}\nsaved in {out}; score with: {score_with}"

@@ -105,7 +105,8 @@ def probe(
     if protocol.provenance.model == NO_MODEL and (estimate or by == "model"):
         option = "--estimate" if estimate else "--by model"
         raise typer.BadParameter(f"{option} has no meaning for this program, which asks no model")
-    data = read_examples(items, fields=opts.parse_fields(fields), scored=False)[:limit]
+    before = protocol.provenance.fields
+    data = read_examples(items, fields=opts.parse_fields(fields), scored=False, as_before=before)[:limit]
     common.show_notes(data.notes, quiet=quiet)
 
     from active_critic.cli._progress import Display

@@ -98,7 +98,7 @@ def score(
     sink = _sink(out, protocol, explain=not no_explain)
     if sink.needs_header and items.exists() and not (items.is_file() or items.is_dir()):
         raise typer.BadParameter(f"{items} can be read only once, and {out} needs a header first; write .jsonl instead")
-    found = iter_examples(items, fields=columns)
+    found = iter_examples(items, fields=columns, as_before=protocol.provenance.fields)
     sink.as_read(found)
     stream: Iterable[Example | BadRow] = itertools.islice(found, limit)
     watched = not quiet and sys.stderr.isatty() and items.is_file()

@@ -87,8 +87,9 @@ def suggest(
         raise typer.BadParameter("--estimate has no meaning for this program, which asks no model")
     # A score is what the pool lacks, so that its column need not be there.
     unscored = {name: column for name, column in columns.items() if name != "score"}
-    data = read_examples(pool, fields=unscored, scored=False)
-    known = read_examples(labelled, fields=labelled_columns, scored=False) if labelled else None
+    before = protocol.provenance.fields
+    data = read_examples(pool, fields=unscored, scored=False, as_before=before)
+    known = read_examples(labelled, fields=labelled_columns, scored=False, as_before=before) if labelled else None
     if known is not None and (unread := unread_score(known)) is not None:
         raise unread
     common.show_notes([*data.notes, *(known.notes if known is not None else ())], quiet=quiet)

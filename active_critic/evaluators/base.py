@@ -134,6 +134,7 @@ class Evaluator(ABC):
             seed=getattr(self, "seed", 0),
             data_sha256=data_sha256(data),
             n_train=len(data),
+            fields=dict(data.fields),
             fitted_on=tuple(sorted({text_key(example) for example in data})),
             fitted_documents=tuple(sorted({key for example in data if (key := document_key(example))})),
             versions=versions(),
@@ -362,8 +363,9 @@ class Evaluator(ABC):
             explain: Also explain; the scores are the same either way. Where the rating has no part in the score, it is
                 asked for with an explanation only, and only then is a text without one unscored.
             progress: See :data:`Progress`.
-            fields: Column by field, where items are read (``{"source": "question"}``). What should be known of the
-                columns that are taken for response, source and reference is a warning.
+            fields: Column by field, where items are read (``{"source": "question"}``); columns that the fit read are
+                read again where they are there. What should be known of the columns that are taken for response, source
+                and reference is a warning.
 
         Raises:
             DataError: They cannot be read at all, or ``fields`` are given for examples.
@@ -371,7 +373,8 @@ class Evaluator(ABC):
                 cannot be read or are refusals, all of them, or fifty in a row cannot be read later on; a note says how
                 to go on.
         """
-        for first, *_ in self._rounds(self._judge(), items_of(items, fields), 1, explain, progress):
+        read = items_of(items, fields, self.fitted.provenance.fields)
+        for first, *_ in self._rounds(self._judge(), read, 1, explain, progress):
             yield first
 
     def score_repeatedly(

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from active_critic.data import iter_examples, read_examples
@@ -30,6 +31,7 @@ def examples_of(
     fields: Mapping[str, str] | None = None,
     scale: Scale | str | tuple[float, float] | list[float] | None = None,
     scored: bool = True,
+    as_before: Mapping[str, str] = MappingProxyType({}),
 ) -> Examples:
     """Examples as ``read_examples`` reads them. What it guessed is a warning, unless ``Examples`` are given: whoever
     read these has their notes.
@@ -37,7 +39,7 @@ def examples_of(
     Raises:
         DataError: As for ``read_examples``.
     """
-    found = read_examples(given, fields=fields, scale=scale, scored=scored)
+    found = read_examples(given, fields=fields, scale=scale, scored=scored, as_before=as_before)
     if not isinstance(given, Examples):
         _warn(found.notes, _GUESSED)
     return found
@@ -52,7 +54,9 @@ def _warn(notes: Iterable[str], which: re.Pattern[str]) -> None:
         warnings.warn(note, ActiveCriticWarning, stacklevel=level)
 
 
-def items_of(given: Any, fields: Mapping[str, str] | None = None) -> Iterator[Example | BadRow]:
+def items_of(
+    given: Any, fields: Mapping[str, str] | None = None, as_before: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Example | BadRow]:
     """What is to be scored, as it is or read; what should be known of its columns is a warning.
 
     Raises:
@@ -70,7 +74,7 @@ def items_of(given: Any, fields: Mapping[str, str] | None = None) -> Iterator[Ex
         if not isinstance(head[0], Mapping):
             remedy = 'write [{"response": text} for text in texts], or score(text) for one of them'
             raise DataError(f"an item is a mapping or an Example, not {type(head[0]).__name__}; {remedy}")
-    found = iter_examples(given, fields=fields)
+    found = iter_examples(given, fields=fields, as_before=as_before)
     _warn(found.notes, _COLUMNS_OF_ITEMS)
     return found
 

@@ -41,12 +41,16 @@ def test_score_says_which_columns_it_reads_and_that_none_is_the_source(run: Any,
     assert "source=ticket" in " ".join(named.document["notes"])
 
 
-def test_the_command_that_a_fit_ends_with_names_what_is_judged(run: Any, tmp_path: Path) -> None:
+def test_the_command_that_a_fit_ends_with_reads_what_was_fitted_on(run: Any, tmp_path: Path) -> None:
     items = write(tmp_path / "i.jsonl", renamed())
     fields = "response=output,source=ticket,score=rating,group=doc_id"
     done = run("fit", items, "--fields", fields, "--scale", "1..5", "-o", "p.json", *FIT)
     assert done.code == 0, done.err
-    assert "active-critic score p.json ITEMS --fields response=output,source=ticket" in " ".join(done.out.split())
+    assert "active-critic score p.json ITEMS" in " ".join(done.out.split())
+    scored = run("score", "p.json", items, "-o", "s.jsonl", "--json")
+    assert scored.code == 0, scored.err
+    (said,) = [note for note in scored.document["notes"] if note.startswith("columns used: ")]
+    assert set(fields.split(",")) <= set(said.removeprefix("columns used: ").split(", "))
 
 
 def test_suggest_says_which_columns_it_reads(run: Any, surface: Path, tmp_path: Path) -> None:

@@ -22,8 +22,7 @@ def test_the_command_that_scores_with_what_was_fitted(run, tmp_path, how) -> Non
     path = write(tmp_path / "e.jsonl", rows())
     done = run("fit", path, "--fields", "response=response,source=source", "--scale", "1..5", "--out", JUDGE, *how)
     assert done.code == 0, done.err
-    command = f"active-critic score {JUDGE} ITEMS --fields response=response,source=source"
-    assert done.out.splitlines()[-1] == f"saved in {JUDGE}; score with: {command}"
+    assert done.out.splitlines()[-1] == f"saved in {JUDGE}; score with: active-critic score {JUDGE} ITEMS"
     assert max(map(len, done.out.splitlines()[:-2])) <= 60
 
 

@@ -125,9 +125,31 @@ def test_what_is_held_back_of_a_file_with_decimal_commas_is_scored_with_its_huma
 
 
 def test_a_gguf_file_of_ones_own_is_named_again_in_the_command_to_score_with() -> None:
-    said = scoring(Path("p.json"), {"response": "r"}, "my models/m.gguf", None, None)
-    assert said == "active-critic score p.json ITEMS --fields response=r --lm 'my models/m.gguf'"
-    assert "--lm" not in scoring(Path("p.json"), {}, "local", None, None)
-    assert "--lm" not in scoring(Path("p.json"), {}, "m.gguf", "http://127.0.0.1:8000/v1", None)
-    by_address = scoring(Path("p.json"), {}, "huggingface/https://mine.example", None, None)
+    said = scoring(Path("p.json"), "my models/m.gguf", None, None)
+    assert said == "active-critic score p.json ITEMS --lm 'my models/m.gguf'"
+    assert "--lm" not in scoring(Path("p.json"), "local", None, None)
+    assert "--lm" not in scoring(Path("p.json"), "m.gguf", "http://127.0.0.1:8000/v1", None)
+    by_address = scoring(Path("p.json"), "huggingface/https://mine.example", None, None)
     assert by_address.endswith("ITEMS --lm huggingface/https://mine.example")
+
+
+def test_columns_that_the_fit_read_are_read_again_unless_others_are_named(run, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"answer": "It is short.", "draft": "word " * i + "end.", "mark": 1 + i % 5} for i in range(1, 21)]
+    Path("f.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    named = ["--fields", "response=draft,score=mark"]
+    assert run("fit", "f.jsonl", "-o", "p.json", "--evaluator", "surface", *named, opener=refuse).code == 0
+
+    def scored(items: str, *how: object) -> list[float]:
+        assert run("score", "p.json", items, "-o", "s.jsonl", *how, opener=refuse).code == 0
+        return [json.loads(line)["score"] for line in Path("s.jsonl").read_text().splitlines()]
+
+    again = scored("f.jsonl")
+    assert again == scored("f.jsonl", *named)
+    assert len(set(again)) > 1 == len(set(scored("f.jsonl", "--fields", "response=answer")))
+    summary = run("score", "p.json", "f.jsonl", "-o", "s.jsonl", "--json", opener=refuse).document
+    assert summary["agreement"]["figures"]["n"] == len(rows)  # with the scores in the column that the fit read
+    Path("g.jsonl").write_text("".join(json.dumps({"answer": row["draft"]}) + "\n" for row in rows))
+    assert scored("g.jsonl") == again  # the column is not there, and another is recognised
+    for name, column in (("response", "draft"), ("score", "mark")):
+        assert json.loads(Path("p.json").read_text())["provenance"]["fields"][name] == column

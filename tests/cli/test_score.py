@@ -193,7 +193,7 @@ def test_on_a_terminal_verdicts_are_a_table(run, program, tmp_path, monkeypatch)
 
 def test_agreement_is_shown_where_there_are_human_scores(run, program, tmp_path) -> None:
     items = [{**row, "id": f"n{row['id']}", "response": row["response"] + "!"} for row in rows(12)]
-    items = [{**row, "group": f"g{i // 2}"} for i, row in enumerate(items)]
+    items = [{**row, "doc_id": f"g{i // 2}"} for i, row in enumerate(items)]
     items[5]["rating"] = None
     done = run("score", program, write(tmp_path / "i.jsonl", items), "-o", "s.jsonl", "--json")
     found = done.document["agreement"]
