@@ -2,17 +2,49 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from contextvars import ContextVar, copy_context
-from typing import TypeVar
+from queue import SimpleQueue
+from typing import ClassVar, TypeVar
 
 from active_critic.lm.stopping import stoppable
 
 Result = TypeVar("Result")
 _GIVEN_UP: ContextVar[threading.Event | None] = ContextVar("given_up", default=None)
+
+
+class _Worker(threading.Thread):
+    """A thread that does one piece of work after another, and does not keep the process alive."""
+
+    idle: ClassVar[list[_Worker]] = []
+    """Those without work. To start a thread for every call was a fifteenth of what a call is for this machine."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self._given: SimpleQueue[Callable[[], object]] = SimpleQueue()
+
+    @classmethod
+    def do(cls, work: Callable[[], object]) -> None:
+        """Begin a piece of work, which raises nothing."""
+        try:
+            worker = cls.idle.pop()
+        except IndexError:
+            worker = cls()
+            worker.start()
+        worker._given.put(work)
+
+    def run(self) -> None:
+        while True:
+            self._given.get()()
+            self.idle.append(self)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Worker.idle.clear)  # threads stay with the parent
 
 
 def within(seconds: float, work: Callable[[], Result]) -> Result:
@@ -33,11 +65,11 @@ def within(seconds: float, work: Callable[[], Result]) -> Result:
     over = threading.Event()
     before = _GIVEN_UP.set(over)
     try:
-        done, thread = _prepared(work)
+        done, begin = _prepared(work)
     finally:
         _GIVEN_UP.reset(before)
     started = time.monotonic()  # before the client begins to wait, so that its limit is reached after this one
-    thread.start()
+    begin()
     wait([done], seconds)
     in_time = time.monotonic() - started < seconds
     if done.done() and (in_time or done.exception() is None):
@@ -61,25 +93,28 @@ def finished(work: Callable[[], Result]) -> Result:
     if threading.current_thread() is not threading.main_thread():
         return work()
     with stoppable() as stopped:
-        done, thread = _prepared(work)
+        done, begin = _prepared(work)
     try:
-        thread.start()
+        begin()
         return done.result()
     except KeyboardInterrupt:
         stopped.set()
-        if thread.ident is not None:  # it was begun
+        if not done.cancel():  # it was begun
             wait([done])
         raise
 
 
-def _prepared(work: Callable[[], Result]) -> tuple[Future[Result], threading.Thread]:
-    """What the work will have come to, and the thread to do it in, which does not keep the process alive."""
+def _prepared(work: Callable[[], Result]) -> tuple[Future[Result], Callable[[], None]]:
+    """What the work will have come to, and what begins it in another thread."""
     done: Future[Result] = Future()
+    context = copy_context()
 
     def run() -> None:
+        if not done.set_running_or_notify_cancel():
+            return
         try:
             done.set_result(work())
         except BaseException as problem:  # whatever it is, it belongs to whoever waits
             done.set_exception(problem)
 
-    return done, threading.Thread(target=copy_context().run, args=(run,), daemon=True)
+    return done, lambda: _Worker.do(lambda: context.run(run))

@@ -55,8 +55,8 @@ def _thinned(body: bytes) -> bytes:
                 if token.get("logprob") is None:
                     token["logprob"] = NEVER
                 text = token["token"]
-                if token.get("bytes") in (None, list(text.encode())):
-                    token.pop("bytes", None)
+                if "bytes" in token and token["bytes"] in (None, list(text.encode())):
+                    del token["bytes"]
                 read = matters(text, not tokens)
                 if joined and not read and "bytes" not in token:
                     tokens[-1]["token"] += text

@@ -47,6 +47,29 @@ def test_what_takes_too_long_is_left_behind() -> None:
     over.set()
 
 
+def test_a_thread_does_one_piece_of_work_after_another_and_what_is_left_behind_holds_none_up() -> None:
+    before = {within(20, threading.get_ident) for _ in range(20)}
+    assert len(before) < 20
+    over = threading.Event()
+    with pytest.raises(TimeoutError):
+        within(0.05, lambda: over.wait(20))
+    assert within(20, lambda: "next") == "next"
+    over.set()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no such processes")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    within(20, lambda: None)
+    code = 1
+    if (child := os.fork()) == 0:
+        try:
+            code = 0 if within(5, lambda: "here") == "here" else 1
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+
+
 @pytest.mark.usefixtures("_ctrl_c")
 def test_work_is_finished_though_ctrl_c_was_pressed_and_what_comes_after_is_not_done() -> None:
     SAID.set("here")

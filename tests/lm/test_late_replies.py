@@ -32,10 +32,8 @@ def first(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     def late(work: Callable[[], Any]) -> Any:
         if request.param == "ours":
             return prepared(lambda: (time.sleep(LIMIT), work())[1])
-        done, thread = prepared(work)
-        start = thread.start
-        monkeypatch.setattr(thread, "start", lambda: (start(), wait([done], 20)))
-        return done, thread
+        done, begin = prepared(work)
+        return done, lambda: (begin(), wait([done], 20))
 
     monkeypatch.setattr(deadline, "_prepared", late)
 
