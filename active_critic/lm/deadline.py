@@ -9,11 +9,13 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from contextvars import ContextVar, copy_context
 from queue import SimpleQueue
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from active_critic.lm.stopping import stoppable
 
 Result = TypeVar("Result")
+WAKE = 0.05
+"""Seconds after which a thread that waits looks whether Ctrl-C was pressed."""
 _GIVEN_UP: ContextVar[threading.Event | None] = ContextVar("given_up", default=None)
 
 
@@ -96,12 +98,19 @@ def finished(work: Callable[[], Result]) -> Result:
         done, begin = _prepared(work)
     try:
         begin()
+        _wait(done)
         return done.result()
     except KeyboardInterrupt:
         stopped.set()
         if not done.cancel():  # it was begun
-            wait([done])
+            _wait(done)
         raise
+
+
+def _wait(done: Future[Any]) -> None:
+    """Wait for the end of some work, and for Ctrl-C: one that comes just as a thread begins to wait wakes it not."""
+    while not done.done():
+        wait([done], WAKE)
 
 
 def _prepared(work: Callable[[], Result]) -> tuple[Future[Result], Callable[[], None]]:
