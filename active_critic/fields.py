@@ -116,8 +116,10 @@ def resolve(
     columns_of_verdicts = {"unscored", "read_from"}
     judged = columns_of_verdicts <= set(columns)
     lacking = not_there(as_before, records)
-    again = {name: as_before[name] for name in COLUMNS if name in as_before and name not in {*asked, *lacking}}
-    asked |= {n: c for n, c in again.items() if c not in asked.values() and not (judged and n == "score")}
+    for name, column in as_before.items():
+        free_to_take = name in COLUMNS and name not in asked and column not in asked.values() and name not in lacking
+        fits = not (judged and name == "score") and (name not in _NAMES or _names_things(rows, column))
+        asked |= {name: column} if free_to_take and fits else {}
     read: set[str] = set()  # columns that are asked for, or with what is asked for in them
     for name, column in asked.items():
         if "*" in column and column not in columns:

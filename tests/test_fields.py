@@ -11,6 +11,7 @@ import pytest
 from active_critic.cli._options import parse_fields
 from active_critic.data import BadRow, RecordWriter, iter_examples, read_examples, unread_score
 from active_critic.errors import DataError
+from active_critic.fields import resolve
 
 MEAN = {"score": "rater_*"}
 
@@ -280,3 +281,17 @@ def test_an_index_without_a_name_or_with_that_of_a_column_is_none() -> None:
     assert both[0].record == {"response": "a", "score": 1}
     twice = read_examples(frame.set_index(pd.MultiIndex.from_tuples([(1, "u"), (2, "v")], names=["id", "id"])))
     assert [example.id for example in twice] == ["u", "v"]
+
+
+def test_columns_of_an_earlier_reading_are_taken_where_they_fit_and_are_free() -> None:
+    rows = [(1, {"answer": "a b", "draft": "c d", "who": ["x"], "score": 2, "mark": 3})]
+    before = {"response": "draft", "group": "who", "score": "mark", "source": "ticket", "taste": "answer"}
+
+    def columns(asked: dict[str, str], **more: Any) -> dict[str, str]:
+        found = [(row, {**record, **more}) for row, record in rows]
+        return resolve(found, asked, scored=False, path=None, as_before=before)[0]
+
+    assert columns({}) == {"response": "draft", "score": "mark"}
+    assert columns({"response": "answer"})["response"] == "answer"
+    assert columns({"source": "draft"}) == {"response": "answer", "source": "draft", "score": "mark"}
+    assert "score" not in columns({}, unscored=None, read_from="the rating")  # that is a program's word
