@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import cache
 from hashlib import sha256
-from itertools import takewhile
-from operator import eq
 from typing import TYPE_CHECKING, Any
 
 from active_critic.lm.check import RATING_PROMPT, recalled
@@ -44,6 +44,8 @@ LENGTHS = {
     "relation": 70,
 }
 """Characters that embedded models were found to write in fields of these names, which may end in a number."""
+TURN = re.compile(r"(?=<\|im_start\|>)")
+"""What begins a turn in the prompts of the embedded models."""
 REST, SHARE = 100, 0.85
 """Characters in any other field: this many, or this share of its bound where that is less."""
 COMPLETE = 0.4
@@ -113,7 +115,7 @@ def rehearsal(
         scores: What people gave responses, from 0 to 1, for the takes of ``EXTREMES``.
         can: What the model can do, where it does not know it itself; None: everything.
     """
-    return _stand_in(lm, _Understudy(lm, take, scores or {}), can)
+    return _stand_in(lm, _Understudy(lm, take, scores or {}, _counting(lm)), can)
 
 
 def _stand_in(lm: LanguageModel, understudy: _Understudy, can: Capabilities | None) -> LanguageModel:
@@ -153,9 +155,10 @@ def estimate(
     found: list[tuple[Usage, float | None]] = []
     shown = False
     started = time.monotonic()
+    count = _counting(lm)
     while len(found) < takes and (not found or time.monotonic() - started < PATIENCE):
         overlay = _Overlay(lm.memory)
-        understudy = _Understudy(lm, len(found), scores or {})
+        understudy = _Understudy(lm, len(found), scores or {}, count)
         twin = _stand_in(lm, understudy, lm.known_capabilities or recalled(lm, overlay))
         with twin.remembering(overlay):  # whatever the work would keep: these replies are made up
             work(twin)
@@ -273,12 +276,12 @@ class _Overlay:
 class _Understudy:
     """Answers in place of a model."""
 
-    def __init__(self, lm: LanguageModel, take: int, scores: Mapping[str, float]) -> None:
+    def __init__(self, lm: LanguageModel, take: int, scores: Mapping[str, float], count: Callable[[str], int]) -> None:
         self.lm = lm
         self.take = take
         self.own = f"{take} " if take else ""
         self.scores = scores
-        self.count = lm.count_tokens or (lambda text: math.ceil(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN))
+        self.count = count
         # An embedded model keeps the last prompt, and reads what the next one shares with it no second time.
         self.caches = lm.weights is not None and lm.extensions.get("cache_prompt") is True
         self.last = ""
@@ -388,9 +391,21 @@ class _Plausible(Filler):
         return said[: length + 1].rpartition(" ")[0][:bound]
 
 
+def _counting(lm: LanguageModel) -> Callable[[str], int]:
+    """Counts tokens, of a turn that many prompts share once: a token that begins a turn is never part of another."""
+    if lm.count_tokens is None:
+        return lambda text: math.ceil(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN)
+    once = cache(lm.count_tokens)
+    return lambda text: sum(once(turn) for turn in TURN.split(text) if turn)
+
+
 def _shared(one: str, other: str) -> int:
     """How many characters two texts begin with together."""
-    return sum(1 for _ in takewhile(bool, map(eq, one, other)))
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+    return low
 
 
 def _share(text: str) -> float:

@@ -81,6 +81,27 @@ def test_the_likelihood_of_a_text_at_an_endpoint_is_read_with_the_prompt_and_one
     assert local.completion_tokens == pytest.approx(5 * length / 4, abs=1)
 
 
+def test_tokens_are_counted_turn_by_turn_and_those_of_a_turn_once() -> None:
+    counted: list[str] = []
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return len(text.split())
+
+    def render(turns: list[tuple[str, str]]) -> str:
+        return "".join(f"<|im_start|>{role}\n{text}<|im_end|>\n" for role, text in turns) + "<|im_start|>assistant\n"
+
+    asked = [[("system", "You judge texts."), ("user", f"And this one, {number}?")] for number in range(3)]
+
+    def work(lm: LanguageModel) -> None:
+        for turns in asked:
+            lm.ask(turns, max_tokens=5)
+
+    found = estimate(embedded(count_tokens=count, render=render), work, [])
+    assert found.usage.prompt_tokens == sum(len(render(turns).split()) for turns in asked)
+    assert sum("You judge" in text for text in counted) == 1
+
+
 def test_what_depends_on_the_replies_has_a_range_around_the_middle() -> None:
     def asks_on(lm: LanguageModel) -> None:
         said = lm.ask([("user", "Rate this response, 1 to 5.")], max_tokens=5).text
