@@ -72,7 +72,7 @@ def percentile_interval(
     defined = values[~np.isnan(values)]
     if 2 * len(defined) <= len(values) or (documents is not None and documents < FEWEST):
         return None
-    tail = (1 - confidence) / 2
+    tail = (1 - float(confidence)) / 2
     if documents is not None:
         from scipy.special import ndtr, stdtrit
 

@@ -29,9 +29,19 @@ _NUMBER_AND_MORE = re.compile(r"\s*([+-]?[0-9]+(?:[.,][0-9]+)?)(?:\s*[%★⭐/(:
 def plain_value(value: Any, *, missing: bool = False) -> Any:
     """NumPy's values as Python's own; with ``missing``, the ways in which pandas says so as None."""
     value = value.tolist() if hasattr(value, "tolist") else value
-    if missing and (type(value).__name__ in {"NAType", "NaTType"} or (isinstance(value, float) and math.isnan(value))):
+    if missing and (is_na(value) or (isinstance(value, float) and math.isnan(value))):
         return None
     return value
+
+
+def is_na(value: Any) -> bool:
+    """Whether this is what pandas writes where there is nothing: ``NA``, which no test can be made on, or ``NaT``."""
+    return type(value).__name__ in {"NAType", "NaTType"}
+
+
+def is_absent(value: Any) -> bool:
+    """Whether there is nothing: None, NaN, or what pandas writes for them."""
+    return value is None or is_na(value) or value != value
 
 
 def conversation(cell: Any) -> str | None:

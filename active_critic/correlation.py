@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from active_critic.cells import is_absent
 from active_critic.errors import DataError
 
 Floats = NDArray[np.float64]
@@ -37,7 +38,7 @@ def numbered(names: Sequence[str | None], kept: Iterable[int] | None = None, tot
         raise ValueError(f"{len(names)} documents or systems are named for {total} examples")
     by_place = list(names)  # a pandas Series is asked by its labels
     own = by_place if kept is None else [by_place[i] for i in kept]
-    there = [str(name) for name in own if name is not None and name == name]  # NaN is not itself
+    there = [str(name) for name in own if not is_absent(name)]
     if len(there) < len(own):
         raise DataError("some examples have a document, or a system, and some have none; name that of each, or of none")
     number = {name: i for i, name in enumerate(sorted(set(there)))}
@@ -308,8 +309,7 @@ def aligned(pred: Sequence[float | None], human: Sequence[float]) -> tuple[Float
     """
     if len(pred) != len(human):
         raise ValueError(f"{len(pred)} predictions for {len(human)} human scores")
-    x = np.array([np.nan if value is None else value for value in pred], dtype=np.float64)
-    y = np.asarray(human, dtype=np.float64)
+    x, y = (np.array([np.nan if is_absent(v) else v for v in side], dtype=np.float64) for side in (pred, human))
     if not np.isfinite(y).all():
         raise ValueError("human scores must be finite numbers")
     return x, y

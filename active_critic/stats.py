@@ -6,14 +6,15 @@ objective ``q`` counts it as 0. Everything random is drawn from the seed that st
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from active_critic.bootstrap import FOLDED, Interval, bootstrap, in_blocks, percentile_interval
+from active_critic.cells import is_absent
 from active_critic.correlation import (
     TOLERANCE,
     Floats,
@@ -213,9 +214,9 @@ def agreement(
         level=level,
         units=sum(part.units for part in measures),
         groups=n_groups,
-        resamples=resamples,
-        seed=seed,
-        confidence=confidence,
+        resamples=index(resamples),
+        seed=index(seed),
+        confidence=float(confidence),
         parts=sum(not np.isnan(part(whole)[0, 3]) for part in measures),
         parts_total=len(measures),
         units_total=sum(part.units_total for part in measures),
@@ -279,9 +280,9 @@ def paired_difference(
         n=len(counting),
         groups=compared,
         level=level,
-        resamples=resamples,
-        seed=seed,
-        confidence=confidence,
+        resamples=index(resamples),
+        seed=index(seed),
+        confidence=float(confidence),
         parts=len(defined),
         parts_total=len(every),
         spread=spread,
@@ -331,6 +332,8 @@ def _rows_of_parts(parts: Sequence[int] | None, total: int, kept: Indices) -> li
         return [np.arange(len(kept))]
     if len(parts) != total:
         raise ValueError(f"{len(parts)} parts for {total} examples")
+    if any(map(is_absent, parts)):
+        raise ValueError("some examples have a part and some have none; name that of each, or of none")
     part = np.asarray(parts)
     return [np.flatnonzero(part[kept] == one) for one in np.unique(part)] or [np.arange(0)]
 
@@ -354,7 +357,7 @@ def _system_codes(level: Level, systems: Sequence[str | None] | None, kept: Indi
     if level != "system":
         return np.zeros(len(kept), dtype=np.intp)
     by_place = [] if systems is None else list(systems)
-    if systems is None or None in (by_place[i] for i in kept if i < len(by_place)):
+    if systems is None or any(is_absent(by_place[i]) for i in kept if i < len(by_place)):
         raise DataError("agreement at system level needs the system of every example; name its column (system=NAME)")
     return numbered(by_place, kept, total)
 
@@ -373,7 +376,7 @@ def chance_ahead(
     Only examples that both have scored count; of fewer than two documents nothing can be said, and it is 0.5. A
     coefficient that is not defined counts as 0, as in :func:`q`.
     """
-    kept = [i for i, (a, b) in enumerate(zip(pred_a, pred_b, strict=True)) if a is not None and b is not None]
+    kept = [i for i, both in enumerate(zip(pred_a, pred_b, strict=True)) if not any(map(is_absent, both))]
     group = numbered(groups, kept, len(human))
     n = int(group.max(initial=-1)) + 1
     if n < 2:
@@ -391,7 +394,7 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
     Each is what it would have to be below for all differences found at that level to be right with that certainty:
     the i-th smallest of m is multiplied by m - i + 1, and never falls below the one before it.
     """
-    known = sorted((p, i) for i, p in enumerate(ps) if p is not None and not math.isnan(p))
+    known = sorted((float(p), i) for i, p in enumerate(ps) if p is not None and not is_absent(p))
     corrected: list[float | None] = [None] * len(ps)
     highest = 0.0
     for rank, (p, i) in enumerate(known):

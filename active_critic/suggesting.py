@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from active_critic.calibration import CRITERION
+from active_critic.cells import plain_value
 from active_critic.data import unread_score
 from active_critic.errors import BudgetSpent, DataError
-from active_critic.evaluators.base import Evaluator, Progress
+from active_critic.evaluators.base import Evaluator, Progress, check_whole
 from active_critic.evaluators.given import examples_of
 from active_critic.evaluators.surface import FEATURES, WITHIN, figures_of
 from active_critic.examples import example_key, group_of, text_key
@@ -110,6 +111,7 @@ def suggest(
     Raises:
         DataError: There are fewer than ``n`` different texts that are not labelled yet and can be scored; nothing that
             is given as labelled has a score; or the budget cannot be read.
+        FitError: The seed is no whole number from 0 on.
         ModelError: The language model cannot be used; or a budget was spent before enough could be scored.
     """
     allowed = None if budget is None else as_budget(budget)
@@ -159,8 +161,10 @@ class Pool:
         labelled_fields: Mapping[str, str] | None = None,
     ) -> Pool:
         """Read a pool; arguments and errors as for :func:`suggest`. What the program was fitted on is labelled."""
-        if not isinstance(n, int) or n < 1:
-            raise DataError(f"at least 1 text can be suggested, not {n!r}")
+        seed = check_whole("seed", seed, 0)
+        n = plain_value(n)
+        if type(n) is not int or n < 1:
+            raise DataError(f"how many texts are suggested is a whole number of at least 1, not {n!r}")
         # A score is what the pool lacks, so that its column need not be there.
         unscored = {name: column for name, column in checked(fields).items() if name != "score"}
         before = protocol.provenance.fields if protocol is not None else {}

@@ -342,6 +342,18 @@ def test_a_data_frame_is_read_with_its_own_ways_of_saying_missing() -> None:
         read_examples(pd.DataFrame([[1, 2]], columns=["a", "a"]))
 
 
+def test_what_pandas_writes_for_nothing_is_nothing_in_mappings_too() -> None:
+    pd = pytest.importorskip("pandas")
+    rows = [{"response": "a", "source": "q", "score": 1, "id": pd.NA}, {"response": "b", "source": pd.NA, "score": 2}]
+    first, second = read_examples(rows, scale="1..5")
+    assert (first.id, second.source) == (None, "")
+    json.dumps([dict(first.record), dict(second.record)])
+    with pytest.raises(DataError, match="row 3: the score is missing"):
+        read_examples([*rows, {"response": "c", "score": pd.NA}])
+    with pytest.raises(DataError, match="row 3, column 'response': the text to be judged is empty"):
+        read_examples([*rows, {"response": pd.NA, "score": 3}])
+
+
 def test_what_cannot_be_read_in_parquet_costs_the_row_only_where_it_is_needed(tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")

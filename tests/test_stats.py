@@ -1,6 +1,7 @@
 """Agreement statistics: equal to scipy's where scipy has them, None where undefined, resampled by document."""
 
 import functools
+import json
 import time
 
 import numpy as np
@@ -49,6 +50,41 @@ def test_a_series_is_read_by_place_and_not_by_its_labels() -> None:
         between = stats.paired_difference(some, pred[::-1], human, groups, **named)
         assert stats.paired_difference(frame.a, frame.b, frame.human, frame.group, **of) == between
     assert pairwise_accuracy(frame.a, frame.human, frame.group) == pairwise_accuracy(some, human, groups)
+
+
+def test_what_pandas_writes_for_nothing_is_nothing() -> None:
+    pandas = pytest.importorskip("pandas")
+    pred, human, groups, systems = noisy(30)
+    some = [None if i in {3, 17} else value for i, value in enumerate(pred)]
+    for kind in ("Float64", "object"):
+        there = pandas.Series([pandas.NA if value is None else value for value in some], dtype=kind)
+        assert stats.agreement(there, human, groups) == stats.agreement(some, human, groups)
+        between = stats.paired_difference(some, pred[::-1], human, groups)
+        assert stats.paired_difference(there, pred[::-1], human, groups) == between
+        assert stats.chance_ahead(there, pred[::-1], human, groups) == stats.chance_ahead(
+            some, pred[::-1], human, groups
+        )
+        assert pairwise_accuracy(there, human, groups) == pairwise_accuracy(some, human, groups)
+        with pytest.raises(ValueError, match="human scores must be finite"):
+            stats.agreement(pred, there, groups)
+    lacking = pandas.Series([pandas.NA, *groups[1:]], dtype="string")
+    with pytest.raises(DataError, match="some have none"):
+        stats.agreement(pred, human, lacking)
+    with pytest.raises(DataError, match="needs the system of every example"):
+        stats.agreement(pred, human, groups, level="system", systems=[pandas.NA, *systems[1:]])
+    with pytest.raises(ValueError, match="some examples have a part and some have none"):
+        stats.agreement(pred, human, groups, parts=[pandas.NA, *([0, 1] * 15)[1:]])
+    assert stats.holm([pandas.NA, 0.02]) == [None, 0.02]
+
+
+def test_figures_asked_for_in_numbers_of_numpy_are_plain_json() -> None:
+    pred, human, groups, _ = noisy(30)
+    how = {"resamples": np.int64(50), "seed": np.int32(2), "confidence": np.float32(0.75)}
+    plain = {"resamples": 50, "seed": 2, "confidence": 0.75}
+    for of in (stats.agreement, functools.partial(stats.paired_difference, pred[::-1])):
+        assert json.dumps(of(pred, human, groups, **how).to_dict()) == json.dumps(
+            of(pred, human, groups, **plain).to_dict()
+        )
 
 
 def test_a_level_or_a_confidence_that_there_is_not_is_refused() -> None:

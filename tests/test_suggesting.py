@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from simulated import simulated_lm
 
 import active_critic
-from active_critic.errors import BudgetSpent, DataError, RequestRefused
+from active_critic.errors import BudgetSpent, DataError, FitError, RequestRefused
 from active_critic.evaluators import ICE, Surface, ZeroShot
 from active_critic.lm import scripted_lm
 from active_critic.records import Example, Verdict
@@ -248,9 +248,16 @@ def test_pool_and_labelled_texts_may_have_columns_of_their_own(surface: Surface)
         suggest(surface, pool, 4, fields="response=said")  # type: ignore[arg-type]
 
 
+def test_numbers_of_numpy_are_numbers(surface: Surface) -> None:
+    expected = suggest(surface, texts(5), 2, seed=1)
+    assert suggest(surface, texts(5), np.int64(2), seed=np.int64(1)) == expected
+    with pytest.raises(FitError, match="seed must be a whole number"):
+        suggest(surface, texts(5), 2, seed=1.5)  # type: ignore[arg-type]
+
+
 def test_what_cannot_be_is_said_before_anything_is_scored(surface: Surface) -> None:
     for n in (0, "2", 2.5):
-        with pytest.raises(DataError, match=f"at least 1 text can be suggested, not {n!r}"):
+        with pytest.raises(DataError, match=f"a whole number of at least 1, not {n!r}"):
             suggest(surface, texts(3), n)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="there are no examples"):
         suggest(surface, [], 1)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 from active_critic.batches import batches
@@ -166,11 +167,11 @@ class AutoCalibrate(Evaluator):
     def _asked_for(self, data: Examples) -> Plan:
         read = 0 if self.task_description is not None else 1 + min(self.max_batches, len(batches(data, self.seed)))
         return Plan(
-            shots=tuple(self.shots),
+            shots=tuple(map(int, self.shots)),
             trials=self.trials,
             samples=self.samples,
             keep=self.keep,
-            refine_shots=tuple(self.refine_shots),
+            refine_shots=tuple(map(int, self.refine_shots)),
             refine_trials=self.refine_trials,
             refine_samples=self.refine_samples,
             fixed=read,
@@ -186,7 +187,7 @@ class AutoCalibrate(Evaluator):
         for name in ("shots", "refine_shots"):
             sizes = getattr(self, name)
             listed = isinstance(sizes, Sequence) and not isinstance(sizes, str)
-            if not listed or not sizes or not all(isinstance(n, int) and n > 0 for n in sizes):
+            if not listed or not sizes or not all(isinstance(n, Integral) and int(n) > 0 for n in sizes):
                 raise FitError(f"{name} must be a list of numbers of examples from 1 on, such as [4, 8], not {sizes!r}")
         check_aspects(self.aspects)
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, Self
 import orjson
 
 from active_critic import store
+from active_critic.cells import plain_value
 from active_critic.errors import DataError, FitError, ProtocolError
 from active_critic.evaluators.given import examples_of, items_of
 from active_critic.evaluators.judging import Judge, Run
@@ -41,16 +42,17 @@ _ONE_OPENS = OneAtATime()
 """Of the threads that use one evaluator, one opens its model; a lock in the evaluator itself could not be pickled."""
 
 
-def check_whole(name: str, value: object, least: int, most: int | None = None) -> None:
-    """Whether a parameter is a whole number within its bounds, both included.
+def check_whole(name: str, value: object, least: int, most: int | None = None) -> int:
+    """A parameter that is a whole number, NumPy's included, within its bounds, both included; as Python's own.
 
     Raises:
         FitError: It is not; names the parameter, the bounds and the value.
     """
-    inside = isinstance(value, int) and value >= least and (most is None or value <= most)
-    if not inside or isinstance(value, bool):
+    number = plain_value(value)
+    if type(number) is not int or number < least or (most is not None and number > most):
         allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise FitError(f"{name} must be a whole number {allowed}, not {value!r}")
+    return number
 
 
 class Evaluator(ABC):
@@ -227,6 +229,9 @@ class Evaluator(ABC):
             FitError: They can be read, but not fitted on; or a parameter cannot be right.
             ModelError: The language model cannot be used.
         """
+        for name, value in self.parameters().items():
+            if getattr(value, "shape", None) == ():  # one of NumPy's: equal to Python's own, but no JSON
+                setattr(self, name, plain_value(value))
         self.check()
         check_whole("seed", getattr(self, "seed", 0), 0)
         allowed = None if budget is None else as_budget(budget)

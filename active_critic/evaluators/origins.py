@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from active_critic.cells import plain_value
 from active_critic.errors import UnknownModel
 from active_critic.lm.opening import found_by_name, names_a_place
 from active_critic.protocols import Provenance
@@ -49,7 +50,7 @@ def as_json(value: Any) -> Any:
         return {str(name): as_json(part) for name, part in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [as_json(part) for part in value]
-    return value
+    return plain_value(value)
 
 
 def versions() -> dict[str, str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from active_critic.cells import plain_value
 from active_critic.errors import BudgetSpent, DataError, ModelError
 from active_critic.lm import stopping
 from active_critic.records import Usage
@@ -65,7 +66,8 @@ class Budget:
 
     def __post_init__(self) -> None:
         for part in fields(self):
-            value = getattr(self, part.name)
+            value = plain_value(getattr(self, part.name))
+            object.__setattr__(self, part.name, value)
             if value is None:
                 continue
             if not isinstance(value, int | float) or isinstance(value, bool):

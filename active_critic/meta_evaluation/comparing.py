@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from active_critic.bootstrap import cautions
+from active_critic.cells import plain_value
 from active_critic.data import data_sha256
 from active_critic.errors import FitError
 from active_critic.evaluators.base import JournalPath, Progress, check_whole
@@ -86,13 +87,14 @@ def compare(
         ModelError: The model cannot be used at all, or no longer, so that every method would fail.
         JournalError: The journal cannot be read or written; what it holds is not asked again.
     """
+    seed = check_whole("seed", seed, 0)  # else it is found when all is paid for
     methods = resolve(evaluators, settings, seed=seed)
     check_names([*methods])
     if against is not None and against not in methods:
         raise FitError(f"against must be one of the methods compared ({', '.join(methods)}), not {against!r}")
     requests, allowed = limits_of(budget)
-    check_whole("seed", seed, 0)  # else it is found when all is paid for
-    check_whole("resamples", resamples, 0)
+    resamples = check_whole("resamples", resamples, 0)
+    repeats = check_whole("repeats", repeats, 1)
     data = examples_of(examples, fields=fields, scale=scale)
     if isinstance(examples, Examples):  # where they came from has been said
         data = replace(data, path=examples.path, notes=examples.notes or data.notes)
@@ -128,8 +130,8 @@ def compare(
         settings={
             "level": level,
             "folds": len({split.fold for split in splits}) if train is None else None,
-            "train": train,
-            "test_documents": test_documents,
+            "train": plain_value(train),
+            "test_documents": plain_value(test_documents),
             "repeats": repeats,
             "seed": seed,
             "against": against,

@@ -10,6 +10,7 @@ from numbers import Real
 from typing import Any
 
 from active_critic.bootstrap import cautions
+from active_critic.cells import plain_value
 from active_critic.data import data_sha256
 from active_critic.errors import DataError, FitError
 from active_critic.evaluators.base import JournalPath, Progress, check_whole
@@ -86,10 +87,12 @@ def curve(
         ModelError: The model cannot be used at all, or no longer.
         JournalError: The journal cannot be read or written; what it holds is not asked again.
     """
+    seed = check_whole("seed", seed, 0)
     name, factory = _the_one(evaluator, settings, seed)
     requests, allowed = limits_of(budget)
-    check_whole("seed", seed, 0)
-    check_whole("resamples", resamples, 0)
+    resamples = check_whole("resamples", resamples, 0)
+    repeats = check_whole("repeats", repeats, 1)
+    test, test_documents = plain_value(test), plain_value(test_documents)
     data = examples_of(examples, fields=fields, scale=scale)
     if isinstance(examples, Examples):  # where they came from has been said
         data = replace(data, path=examples.path, notes=examples.notes or data.notes)
@@ -169,6 +172,7 @@ def draw(
     """
     if not isinstance(sizes, Iterable):
         raise FitError(f"sizes are a list of numbers of labels, such as {list(SIZES)}, not {sizes!r}")
+    sizes = list(map(plain_value, sizes))
     for size in sizes:
         if not isinstance(size, int) or isinstance(size, bool) or size < MIN_EXAMPLES:
             raise FitError(f"a size is a whole number of at least {MIN_EXAMPLES} labels, as a fit needs, not {size!r}")

@@ -29,9 +29,7 @@ def limits_of(budget: int | Amounts | None) -> tuple[int | None, Budget | None]:
     """
     if isinstance(budget, str | Budget | Sequence):
         return None, as_budget(budget)
-    if budget is not None:
-        check_whole("budget", budget, 1)
-    return budget, None
+    return None if budget is None else check_whole("budget", budget, 1), None
 
 
 def told(requests: int | None, amounts: Budget | None) -> int | str | None:

@@ -11,6 +11,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, get_type_hints
 
+from active_critic.cells import plain_value
 from active_critic.errors import FitError
 from active_critic.evaluators.base import Evaluator
 from active_critic.lm import LanguageModel
@@ -137,7 +138,9 @@ def resolve(
             if name in evaluators[:place]:
                 raise FitError(f"the evaluator {name!r} is named twice")
         asked = {name: EVALUATOR_NAMES[name] for name in evaluators}
-    given = {name: dict(values) for name, values in (settings or {}).items()}
+    given = {
+        name: {what: plain_value(value) for what, value in values.items()} for name, values in (settings or {}).items()
+    }
     for name in given:
         if name not in asked:
             raise FitError(f"there are settings for {name!r}, which is not compared; compared are {', '.join(asked)}")

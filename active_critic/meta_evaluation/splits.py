@@ -57,10 +57,10 @@ def plan(
     if folds is not None and train is not None:
         raise FitError("give a number of folds or a part for training, not both")
     if folds is not None:
-        check_whole("folds", folds, 2)
-    check_whole("repeats", repeats, 1)
+        folds = check_whole("folds", folds, 2)
+    repeats = check_whole("repeats", repeats, 1)
     if test_documents is not None:
-        check_whole("test_documents", test_documents, 2)
+        test_documents = check_whole("test_documents", test_documents, 2)
         if train is None:
             raise FitError("test_documents goes with a part for training, not with folds")
     _check_level(data, level)

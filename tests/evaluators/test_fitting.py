@@ -7,6 +7,7 @@ import threading
 import time
 from typing import Any
 
+import numpy as np
 import pytest
 
 from active_critic.errors import FitError
@@ -64,6 +65,13 @@ def test_what_has_not_begun_when_one_fails_is_left(where: str) -> None:
 def test_a_parameter_that_is_no_whole_number_within_its_bounds_is_named(value: object) -> None:
     with pytest.raises(FitError, match=rf"^layers must be a whole number from 1 to 3, not {value!r}$"):
         check_whole("layers", value, 1, 3)
+
+
+def test_a_whole_number_of_numpy_is_one_of_python() -> None:
+    assert type(check_whole("layers", np.int64(2), 1, 3)) is int
+    for value in (np.int64(4), np.float64(2), np.bool_(True), np.array([2])):
+        with pytest.raises(FitError, match="layers must be a whole number from 1 to 3"):
+            check_whole("layers", value, 1, 3)
 
 
 def test_bounds_are_included() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -284,6 +285,12 @@ def test_what_cannot_be_read_is_unscored() -> None:
 def test_wrong_parameters_are_refused(how: dict[str, Any], said: str) -> None:
     with pytest.raises(FitError, match=said):
         fitted(**how)
+
+
+def test_settings_of_numpy_make_the_same_program(tmp_path: Path) -> None:
+    plain = fitted(shots=3, seed=2, aspects=["fluency"])
+    numpys = fitted(shots=np.int64(3), seed=np.int32(2), aspects=["fluency"])
+    assert numpys.save(tmp_path / "numpy.json").read_bytes() == plain.save(tmp_path / "plain.json").read_bytes()
 
 
 def test_an_aspect_that_is_not_in_the_data_is_refused_and_the_others_named() -> None:

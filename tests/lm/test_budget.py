@@ -4,6 +4,7 @@ import itertools
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 from dspy.lm15 import Message, Response
 from dspy.lm15 import Usage as DspyUsage
@@ -98,6 +99,12 @@ def test_what_is_no_budget_is_told(text) -> None:
 def test_a_budget_made_of_anything_but_numbers_is_told(limits, said) -> None:
     with pytest.raises(DataError, match=said):
         Budget(**limits)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    budget = Budget(calls=np.int64(500), cost=np.float32(0.5), seconds=np.float64(60))
+    assert budget == Budget(calls=500, cost=0.5, seconds=60.0)
+    assert repr(budget) == repr(Budget(calls=500, cost=0.5, seconds=60.0))
 
 
 def test_one_limit_of_a_kind() -> None:

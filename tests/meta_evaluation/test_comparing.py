@@ -4,6 +4,7 @@ import csv
 import json
 from functools import partial
 
+import numpy as np
 import pytest
 from compared import QUICK, Asking, asking, examples, longer, model, noisy, without_time
 from simulated import simulated_lm
@@ -155,6 +156,29 @@ def test_a_method_that_needs_no_model_opens_none() -> None:
     found = compare(examples(), {"plain": plain}, "no such model", **QUICK)
     assert found.model is None
     assert found["plain"].agreement.n == 24
+
+
+def test_arguments_of_numpy_give_the_same_document() -> None:
+    of = partial(compare, examples(), ["surface", "ice"], simulated_lm(), journal=None)
+    found = of(
+        train=np.float32(0.5),
+        test_documents=np.int64(5),
+        repeats=np.int64(2),
+        seed=np.int32(1),
+        resamples=np.int64(40),
+        budget=np.int64(900),
+        settings={"ice": {"shots": np.int64(3)}},
+    )
+    plain = of(
+        train=0.5,
+        test_documents=5,
+        repeats=2,
+        seed=1,
+        resamples=40,
+        budget=900,
+        settings={"ice": {"shots": 3}},
+    )
+    assert json.dumps(without_time(found.to_dict())) == json.dumps(without_time(plain.to_dict()))
 
 
 def test_the_surface_floor_opens_no_model() -> None:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from compared import asking, model, without_time
 from curved import FLAT, QUICK, RISING, Learner, labelled, learner, truth
@@ -164,6 +166,14 @@ def test_the_surface_floor_opens_no_model_and_stands_beside_nothing() -> None:
     alone = curve(labelled(), "zero-shot", simulated_lm(), **QUICK)
     assert alone.zero_shot is None
     assert [point.gain.value for point in alone.points[1:]] == [0.0, 0.0]
+
+
+def test_arguments_of_numpy_give_the_same_document() -> None:
+    numpys = {"sizes": np.array([5, 20]), "repeats": np.int64(2), "seed": np.int32(1), "test": np.float32(0.5)}
+    of = partial(curve, labelled(), "surface", journal=None)
+    found = of(**numpys, resamples=np.int64(40), test_documents=np.int64(9))
+    plain = of(sizes=[5, 20], repeats=2, seed=1, test=0.5, resamples=40, test_documents=9)
+    assert json.dumps(without_time(found.to_dict())) == json.dumps(without_time(plain.to_dict()))
 
 
 def test_sizes_that_there_are_no_labels_for_are_left_out_and_said() -> None:
