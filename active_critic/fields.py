@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -144,7 +145,10 @@ def resolve(
         found = [column for candidate in COLUMNS[name] for column in free.get(candidate, ()) if column not in taken]
         if name == "score" and "score" in found and judged:
             # Scored by a program before: that is no human's word, and what was there has another name.
-            found = [column for column in ("input_score", *found) if column in columns and column != "score"]
+            # That of a verdict stands beside the reason that it lacks: one more is what was there before.
+            named = Counter(map(_first_name, columns))
+            human = "input_score" in columns and named["score"] > named["unscored"]
+            found = [column for column in (*["input_score"] * human, *found) if column != "score"]
             notes.append(
                 "the column 'score' stands beside those of a program's verdicts and is not taken for people's; "
                 "--fields score=score if it is"
@@ -165,7 +169,7 @@ def resolve(
     unread = [c for c in (*columns, *within) if c not in read and c not in chosen.values() and _holds_text(rows, c)]
     if judged:
         own = Verdict(unscored="").to_dict()
-        unread = [column for column in unread if column not in own]
+        unread = [column for column in unread if _first_name(column) not in own]
     if "source" not in chosen and unread:
         others = " or ".join(repr(other) for other in unread)
         notes.append(f"no column is recognised as the source; --fields source=NAME for {others}")
@@ -180,6 +184,13 @@ def resolve(
     chosen = {name: chosen[name] for name in COLUMNS if name in chosen}
     used = ", ".join(f"{name}={column}" for name, column in chosen.items())
     return chosen, [f"columns used: {used}", *sorted(notes)]
+
+
+def _first_name(column: str) -> str:
+    """A column's name without what each scoring of a file puts before those that verdicts have, too."""
+    while column.startswith("input_"):
+        column = column.removeprefix("input_")
+    return column
 
 
 def _check_star(name: str, column: str, path: str | None) -> None:

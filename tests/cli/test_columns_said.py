@@ -102,17 +102,20 @@ def test_verdicts_are_not_taken_for_human_scores(run: Any, surface: Path, tmp_pa
     mine = run("score", surface, "judged.jsonl", "-o", "thrice.jsonl", "--json", "--fields", "score=score").document
     assert mine["agreement"]["column"] == "score"
     bare = write(tmp_path / "b.jsonl", [{k: v for k, v in row.items() if k != "rating"} for row in rows(12)])
-    assert run("score", surface, bare, "-o", "judged.jsonl").code == 0
-    refit = run("fit", "judged.jsonl", "--evaluator", "surface", "-o", "q.json", opener=refuse)
-    assert refit.code == 3
-    assert "no column is recognised as the score" in refit.err
+    for judged in ("judged.jsonl", "twice.jsonl", "thrice.jsonl"):
+        assert run("score", surface, bare, "-o", judged).code == 0
+        refit = run("fit", judged, "--evaluator", "surface", "-o", "q.json", opener=refuse)
+        assert refit.code == 3
+        assert "no column is recognised as the score" in refit.err
+        bare = Path(judged)
 
 
 def test_a_human_score_that_verdicts_displaced_is_found_again(run: Any, surface: Path, tmp_path: Path) -> None:
     made = [{**row, "score": row.pop("rating")} for row in rows(12)]
     assert run("score", surface, write(tmp_path / "i.jsonl", made), "-o", "judged.jsonl").code == 0
-    again = run("score", surface, "judged.jsonl", "-o", "twice.jsonl", "--json").document
-    assert again["agreement"]["column"] == "input_score"
+    for judged, out in (("judged.jsonl", "twice.jsonl"), ("twice.jsonl", "thrice.jsonl"), ("thrice.jsonl", "4.jsonl")):
+        again = run("score", surface, judged, "-o", out, "--json").document
+        assert again["agreement"]["column"] == "input_score"
 
 
 def test_a_seed_below_zero_is_refused_before_anything_is_paid_for(run: Any, examples: Path) -> None:
