@@ -118,9 +118,9 @@ def resolve(
     judged = columns_of_verdicts <= set(columns)
     lacking = not_there(as_before, records)
     for name, column in as_before.items():
-        free_to_take = name in COLUMNS and name not in asked and column not in asked.values() and name not in lacking
-        fits = not (judged and name == "score") and (name not in _NAMES or _names_things(rows, column))
-        asked |= {name: column} if free_to_take and fits else {}
+        fits = not (judged and column == "score") and (name not in _NAMES or _names_things(rows, column))
+        if fits and name in COLUMNS and name not in {*asked, *lacking} and column not in asked.values():
+            asked[name] = column
     read: set[str] = set()  # columns that are asked for, or with what is asked for in them
     for name, column in asked.items():
         if "*" in column and column not in columns:

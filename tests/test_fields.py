@@ -285,6 +285,7 @@ def test_an_index_without_a_name_or_with_that_of_a_column_is_none() -> None:
 
 def test_columns_of_an_earlier_reading_are_taken_where_they_fit_and_are_free() -> None:
     rows = [(1, {"answer": "a b", "draft": "c d", "who": ["x"], "score": 2, "mark": 3})]
+    verdict = {"unscored": None, "read_from": "the rating"}
     before = {"response": "draft", "group": "who", "score": "mark", "source": "ticket", "taste": "answer"}
 
     def columns(asked: dict[str, str], **more: Any) -> dict[str, str]:
@@ -294,4 +295,7 @@ def test_columns_of_an_earlier_reading_are_taken_where_they_fit_and_are_free() -
     assert columns({}) == {"response": "draft", "score": "mark"}
     assert columns({"response": "answer"})["response"] == "answer"
     assert columns({"source": "draft"}) == {"response": "answer", "source": "draft", "score": "mark"}
-    assert "score" not in columns({}, unscored=None, read_from="the rating")  # that is a program's word
+    assert columns({}, **verdict)["score"] == "mark"
+    before["score"] = "score"
+    assert columns({})["score"] == "score"
+    assert "score" not in columns({}, **verdict)  # that is a program's word

@@ -98,7 +98,7 @@ def test_verdicts_are_not_taken_for_human_scores(run: Any, surface: Path, tmp_pa
     assert run("score", surface, items, "-o", "judged.jsonl").code == 0
     again = run("score", surface, "judged.jsonl", "-o", "twice.jsonl", "--json").document
     assert again["agreement"]["column"] == "rating"
-    assert "is not taken for people's" in " ".join(again["notes"])
+    assert "is not taken for people's" in " ".join(read_examples("judged.jsonl").notes)
     mine = run("score", surface, "judged.jsonl", "-o", "thrice.jsonl", "--json", "--fields", "score=score").document
     assert mine["agreement"]["column"] == "score"
     bare = write(tmp_path / "b.jsonl", [{k: v for k, v in row.items() if k != "rating"} for row in rows(12)])
@@ -111,7 +111,7 @@ def test_verdicts_are_not_taken_for_human_scores(run: Any, surface: Path, tmp_pa
 
 
 def test_a_human_score_that_verdicts_displaced_is_found_again(run: Any, surface: Path, tmp_path: Path) -> None:
-    made = [{**row, "score": row.pop("rating")} for row in rows(12)]
+    made = [{"score": row.pop("rating"), **row} for row in rows(12)]
     assert run("score", surface, write(tmp_path / "i.jsonl", made), "-o", "judged.jsonl").code == 0
     for judged, out in (("judged.jsonl", "twice.jsonl"), ("twice.jsonl", "thrice.jsonl"), ("thrice.jsonl", "4.jsonl")):
         again = run("score", surface, judged, "-o", out, "--json").document
