@@ -98,6 +98,7 @@ class Provenance(Record):
         data_sha256: Hash over the training examples' texts and scores.
         n_train: Training examples used.
         fields: The column that each of their fields was read from; empty for what was not read from columns.
+        sourced: How many of them have a source; None where it is not known, or nothing was learnt from them.
         fitted_on: The keys of the training texts (``examples.text_key``), so that scoring can tell them from others.
         fitted_documents: The keys of their documents (``examples.document_key``), likewise.
         versions: Package versions by name.
@@ -113,6 +114,7 @@ class Provenance(Record):
     data_sha256: str = ""
     n_train: int = 0
     fields: dict[str, str] = Field(default_factory=dict)
+    sourced: int | None = None
     fitted_on: tuple[str, ...] = ()
     fitted_documents: tuple[str, ...] = ()
     versions: dict[str, str] = Field(default_factory=dict)
@@ -131,6 +133,18 @@ class Provenance(Record):
             return f"the program was fitted with {self.model}, and {model} scores now"
         if weights != self.weights:
             return f"the program was fitted with other weights that were also called {self.model}"
+        return ""
+
+    def unlike_source(self, given: bool) -> str:
+        """What to note where a text is judged with a source and all examples had none, or the reverse; else empty.
+
+        Args:
+            given: Whether there is a source.
+        """
+        if given and self.sourced == 0:
+            return "scored with a source, and no example that the program was fitted on had one"
+        if not given and self.sourced is not None and 0 < self.sourced == self.n_train:
+            return "scored without a source, and every example that the program was fitted on had one"
         return ""
 
 

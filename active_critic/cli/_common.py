@@ -84,6 +84,15 @@ def show_notes(notes: Iterable[str], *, quiet: bool) -> None:
         say(f"note: {note}", quiet=quiet)
 
 
+def source_note(program: Provenance, fields: Mapping[str, str]) -> list[str]:
+    """What to say where texts have a source and the examples of a fit had none, or the reverse."""
+    said = program.unlike_source("source" in fields)
+    remedy = "--fields source=NAME says where it is"
+    if "source" in fields:
+        remedy = f"fit again on examples with theirs, or leave out the column {fields['source']!r}"
+    return [f"texts are {said}; {remedy}"] if said else []
+
+
 def as_read(data: Examples) -> dict[str, Any]:
     """How tables are to be written for whoever wrote the examples, as arguments of ``RecordWriter``."""
     from active_critic.files import is_delimited

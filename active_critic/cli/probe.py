@@ -107,7 +107,8 @@ def probe(
         raise typer.BadParameter(f"{option} has no meaning for this program, which asks no model")
     before = protocol.provenance.fields
     data = read_examples(items, fields=opts.parse_fields(fields), scored=False, as_before=before)[:limit]
-    common.show_notes(data.notes, quiet=quiet)
+    notes = [*data.notes, *common.source_note(protocol.provenance, data.fields)]
+    common.show_notes(notes, quiet=quiet)
 
     from active_critic.cli._progress import Display
     from active_critic.writing import RecordWriter
@@ -151,7 +152,7 @@ def probe(
             for row in found.rows():
                 table.write(row)
         if shown is not None:
-            shown.append(_page(found, document, data.notes))
+            shown.append(_page(found, document, notes))
     if as_json:
         common.print_json(document)
     else:

@@ -92,7 +92,8 @@ def suggest(
     known = read_examples(labelled, fields=labelled_columns, scored=False, as_before=before) if labelled else None
     if known is not None and (unread := unread_score(known)) is not None:
         raise unread
-    common.show_notes([*data.notes, *(known.notes if known is not None else ())], quiet=quiet)
+    unlike = common.source_note(protocol.provenance, data.fields)
+    common.show_notes([*data.notes, *unlike, *(known.notes if known is not None else ())], quiet=quiet)
     texts = Pool.of(data, n, labelled=known or (), protocol=protocol, seed=seed)
 
     from active_critic.cli._progress import Display

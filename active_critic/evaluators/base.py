@@ -137,6 +137,7 @@ class Evaluator(ABC):
             data_sha256=data_sha256(data),
             n_train=len(data),
             fields=dict(data.fields),
+            sourced=sum(bool(example.source.strip()) for example in data) if self.learns_from_examples else None,
             fitted_on=tuple(sorted({text_key(example) for example in data})),
             fitted_documents=tuple(sorted({key for example in data if (key := document_key(example))})),
             versions=versions(),
@@ -439,7 +440,8 @@ class Evaluator(ABC):
                                 progress("scoring", done + count // len(run.questions), 0)
                     run.check()
                     verdicts = (run.verdict(entry, answers[i]) for i, entry in enumerate(window))
-                    rounds.append([_noted(verdict, other) for verdict in verdicts])
+                    unlike = [made.unlike_source(bool(_source(entry).strip())) for entry in window]
+                    rounds.append([_noted(_noted(v, other), own) for v, own in zip(verdicts, unlike, strict=True)])
                 done += len(window)
                 yield from zip(*rounds, strict=True)
 

@@ -236,12 +236,15 @@ class ICE(Evaluator):
         del progress
         user_scale = scale_of(data)
         aspects = [self._aspect(data, name, notes) for name in (self.aspects or [OVERALL])]
+        provenance = self.provenance(data, notes)
+        if all(aspect.input != "source" for aspect in aspects):
+            provenance = provenance.model_copy(update={"sourced": None})  # nobody reads it
         return ICEProtocol(
             scale=user_scale,
             reading=default_reading(self.model, "rating_first"),
             sampling=self.sampling,
             aspects=tuple(aspects),
-            provenance=self.provenance(data, notes),
+            provenance=provenance,
         )
 
     def judge(self) -> Judge:

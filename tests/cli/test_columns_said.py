@@ -118,6 +118,20 @@ def test_a_human_score_that_verdicts_displaced_is_found_again(run: Any, surface:
         assert again["agreement"]["column"] == "input_score"
 
 
+def test_texts_without_the_source_that_every_example_had_are_told_of(run: Any, surface: Path, tmp_path: Path) -> None:
+    bare = write(tmp_path / "b.jsonl", [{k: v for k, v in row.items() if k != "source"} for row in rows(12)])
+    said = (
+        "texts are scored without a source, and every example that the program was fitted on had one; --fields source="
+    )
+    for command in (("score", "-o", "judged.jsonl"), ("suggest", "-n", 2), ("probe", "--limit", 2)):
+        assert said in run(command[0], surface, bare, *command[1:], opener=refuse).err
+        assert said not in run(command[0], surface, write(tmp_path / "i.jsonl", rows(24)), *command[1:]).err
+    assert run("fit", bare, "--evaluator", "surface", "-o", "bare.json", opener=refuse).code == 0
+    told = run("score", "bare.json", write(tmp_path / "i.jsonl", rows(12)), "-o", "judged.jsonl").err
+    assert "texts are scored with a source, and no example" in told
+    assert "leave out the column 'source'" in told
+
+
 def test_a_seed_below_zero_is_refused_before_anything_is_paid_for(run: Any, examples: Path) -> None:
     assert run("fit", examples, "-o", "q.json", "--seed", -1, opener=refuse).code == 2
     done = run("fit", examples, "-o", "q.json", "--set", "seed=-1", *FIT)

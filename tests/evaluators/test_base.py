@@ -55,6 +55,25 @@ def judging(rate: Callable[[str], Any], workers: int = 1, seen: list[str] | None
     return scripted_lm(answer, workers=workers)
 
 
+def test_a_source_that_fitting_knew_and_scoring_lacks_is_noted_and_the_reverse() -> None:
+    apart = [Example("word " * n, f"What about {n}?", score=float(1 + n % 5)) for n in range(1, 13)]
+    bare = [Example("word " * n, score=float(1 + n % 5)) for n in range(1, 13)]
+    lacking = "scored without a source, and every example that the program was fitted on had one"
+    added = "scored with a source, and no example that the program was fitted on had one"
+
+    def noted(examples: list[Example], **changed: Any) -> list[tuple[str, ...]]:
+        floor = Surface().fit(examples, scale="1..5")
+        origin = floor.protocol_.provenance.model_copy(update=changed)
+        floor.protocol_ = floor.protocol_.model_copy(update={"provenance": origin})
+        items = [Example("some words", "What?"), Example("some words"), Example("some words", "  "), BadRow(4, "no")]
+        return [verdict.notes for verdict in floor.score_many(items)]
+
+    assert noted(apart) == [(), (lacking,), (lacking,), ()]
+    assert noted(bare) == [(added,), (), (), ()]
+    assert noted([*apart, *bare]) == [(), (), (), ()]
+    assert noted(apart, sourced=None) == [(), (), (), ()]  # a program from before this was written down
+
+
 def scoring(lm: LanguageModel) -> Evaluator:
     return from_protocol(PROGRAM, lm, journal=None)
 
