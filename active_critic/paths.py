@@ -1,11 +1,69 @@
-"""Paths as users write them."""
+"""Paths as users write them, and files that appear there whole."""
 
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
+from errno import EINVAL, EISDIR
 from pathlib import Path
 
 
 def at_home(path: str | Path) -> Path:
     """A path with the user's folder in place of ``~``, which no shell has seen to in a variable or in Python."""
     return Path(os.path.expanduser(path))  # noqa: PTH111  "~nobody" is a name like any other
+
+
+def default_journal() -> Path | None:
+    """Where the journal is kept unless told otherwise: ``ACTIVE_CRITIC_JOURNAL``, or the user's data folder.
+
+    None where that variable says ``none``: then nothing is kept.
+    """
+    named = os.environ.get("ACTIVE_CRITIC_JOURNAL", "").strip()
+    if named.lower() == "none":
+        return None
+    if named:
+        return at_home(named)
+    import platformdirs
+
+    return platformdirs.user_data_path("active-critic") / "journal.sqlite"
+
+
+def behind_links(path: str | Path) -> Path:
+    """Where a path leads. Links that go round in a circle lead nowhere, and are no error as in ``Path.resolve``."""
+    return Path(os.path.realpath(path))
+
+
+def end_of(path: str | Path) -> Path:
+    """Where a file is written whose name this is: behind links, which stay.
+
+    Raises:
+        OSError: Something is there that is no file, such as ``/dev/null``: what takes its place would be the end of it.
+    """
+    end = behind_links(path)
+    if end.is_dir():
+        raise IsADirectoryError(EISDIR, "it is a folder; name a file")
+    if end.exists() and not end.is_file():
+        raise OSError(EINVAL, "it is a device, a pipe or the like; name a file")
+    return end
+
+
+def write_whole(path: str | Path, content: bytes) -> None:
+    """Write a file, which appears whole or not at all and keeps the mode of the one that was there.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    end = end_of(path)
+    part = end.with_name(f".{end.name}.{secrets.token_hex(4)}.part")
+    try:
+        with part.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if end.exists():
+            shutil.copymode(end, part)
+        part.replace(end)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

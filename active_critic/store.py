@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
-import shutil
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +11,7 @@ from pydantic import ValidationError
 
 from active_critic.errors import DataError, OutputError, ProtocolError
 from active_critic.files import no_repeats
-from active_critic.paths import at_home
+from active_critic.paths import at_home, write_whole
 from active_critic.protocols import FORMAT_VERSION, Protocol
 
 _Document = TypeVar("_Document", bound=Protocol)
@@ -31,10 +28,11 @@ _FITTED = {"fitted_on", "fitted_documents"}
 
 
 def save(protocol: Protocol, path: str | Path) -> Path:
-    """Write a program; the file appears whole or not at all.
+    """Write a program; the file appears whole or not at all, behind a link that its name may be.
 
     Raises:
-        OutputError: It cannot be written, holds something that JSON cannot, or is larger than what is read again.
+        OutputError: It cannot be written, would take the place of what is no file (``/dev/null``), holds something that
+            JSON cannot, or is larger than what is read again.
     """
     path = at_home(path)
     try:
@@ -48,18 +46,7 @@ def save(protocol: Protocol, path: str | Path) -> Path:
         )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-        try:
-            with part.open("xb") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            if path.exists():
-                shutil.copymode(path, part)
-            part.replace(path)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
+        write_whole(path, text)
     except OSError as problem:
         raise OutputError(f"{path}: the program cannot be written ({problem.strerror or problem})") from None
     return path

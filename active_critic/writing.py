@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 from active_critic.errors import DataError, OutputError
 from active_critic.files import DELIMITERS, NUMBER, SEPARATORS, file_kind
 from active_critic.locks import try_lock
+from active_critic.paths import behind_links, end_of
 
 WRITABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 
@@ -88,7 +89,7 @@ class RecordWriter:
         self.guarded = guarded
         self.heads = heads
         self.decimal_comma, self.bom = decimal_comma, bom
-        self._end = self.path.resolve()  # behind a link, the file that it names
+        self._end = behind_links(self.path)
         self.partial = self._end.with_name(self._end.name + ".partial")
         try:
             self.kind, self._gzipped = file_kind(self.path, WRITABLE)
@@ -98,11 +99,10 @@ class RecordWriter:
         self._columns: list[str] = []
 
     def __enter__(self) -> RecordWriter:
-        if self.path.is_dir():
-            raise OutputError(f"{self.path} is a folder; name a file")
         if not self.path.parent.exists():
             raise OutputError(f"cannot write {self.path}: there is no folder {self.path.parent}; make it first")
         try:
+            end_of(self.path)
             self._file = self._own_partial()
         except OSError as error:
             raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from error
@@ -122,6 +122,8 @@ class RecordWriter:
                 raise OutputError(f"another run is writing {self.path}; wait until it is done, or name another file")
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(found, self.partial.stat()):
+                    if self._end.exists():  # as private as that is
+                        self.partial.chmod(stat.S_IMODE(self._end.stat().st_mode) | stat.S_IRUSR | stat.S_IWUSR)
                     file.truncate(0)
                     return file
             file.close()  # the run that had it was done just now, and gave it its final name

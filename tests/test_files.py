@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import math
+import os
 import re
 import sys
 import tempfile
@@ -391,6 +392,27 @@ def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
         out.write({"a": 1})
     assert link.is_symlink()
     assert there.read_text() == '{"a": 1}\n'
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_what_is_written_again_is_as_private_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text("old")
+    path.chmod(0o600)
+    with RecordWriter(path) as out:
+        out.write({"a": 1})
+        assert out.partial.stat().st_mode & 0o777 == 0o600
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.read_text() == '{"a": 1}\n'
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.jsonl")
+    with pytest.raises(OutputError, match=r"x\.jsonl: it is a device, a pipe"), RecordWriter(tmp_path / "x.jsonl"):
+        pass
+    assert (tmp_path / "x.jsonl").is_fifo()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.jsonl"]
 
 
 def test_what_was_written_before_an_interruption_is_kept_and_named(tmp_path: Path) -> None:

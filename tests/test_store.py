@@ -133,6 +133,27 @@ def test_a_program_is_as_private_as_the_user_wants_it(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o640
 
 
+def test_a_program_is_written_behind_a_link_which_stays(tmp_path: Path) -> None:
+    there, link = tmp_path / "there.json", tmp_path / "link.json"
+    link.symlink_to(there)
+    for one in (program(), program().model_copy(update={"task_description": "Another one."})):
+        assert store.save(one, link) == link
+        assert link.is_symlink()
+        assert store.load(there, CriticProtocol) == one
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "null").symlink_to(os.devnull)
+    for name in ("pipe.json", "null"):
+        with pytest.raises(OutputError, match="it is a device, a pipe or the like; name a file"):
+            store.save(program(), tmp_path / name)
+    assert (tmp_path / "pipe.json").is_fifo()
+    assert Path(os.devnull).is_char_device()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 def test_a_program_is_readable_and_ends_with_a_newline(tmp_path: Path) -> None:
     raw = store.save(program(), tmp_path / "deep" / "er" / "p.json").read_text(encoding="utf-8")
     assert raw.startswith('{\n  "format_version": 1,\n')

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from errno import EISDIR
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,9 +105,11 @@ def refuse_same(output: Path | None, *others: Path | None) -> None:
     Raises:
         typer.BadParameter: Two paths are the same file.
     """
+    from active_critic.paths import behind_links
+
     for other in others:
         there = at_home(other)  # as it is read
-        if output is not None and there is not None and output.resolve() == there.resolve():
+        if output is not None and there is not None and behind_links(output) == behind_links(there):
             raise typer.BadParameter(f"{output} would be written over; name another file for the output")
 
 
@@ -160,8 +161,12 @@ def _is_program(path: Path) -> bool:
 
 
 def journal_file(journal: str | None) -> Path | None:
-    """The file that ``--journal`` names, or None."""
-    return None if journal is None or journal.strip().lower() == "none" else at_home(Path(journal))
+    """The file that ``--journal`` names, or that is the default without it; None where nothing is kept."""
+    from active_critic.paths import default_journal
+
+    if not journal:
+        return default_journal()
+    return None if journal.strip().lower() == "none" else at_home(Path(journal))
 
 
 def at_home(path: Path | None) -> Path | None:
@@ -186,16 +191,13 @@ def check_writable(out: Path) -> bool:
     Raises:
         OutputError: The folder cannot be written, or the file is there and no program.
     """
-    import tempfile
-
     from active_critic.errors import OutputError
 
     if out.is_dir():
         raise OutputError(f"{out} is a folder; name a file in it")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out.parent):
-            pass
+        _try_folder(out)
         if not out.exists() or not out.stat().st_size:
             return False
         there = _is_program(out)
@@ -206,6 +208,20 @@ def check_writable(out: Path) -> bool:
     return True
 
 
+def _try_folder(path: Path) -> None:
+    """Make sure that a file can be written where a path leads.
+
+    Raises:
+        OSError: It cannot.
+    """
+    import tempfile
+
+    from active_critic.paths import end_of
+
+    with tempfile.TemporaryFile(dir=end_of(path).parent):
+        pass
+
+
 @contextmanager
 def text_file(path: Path) -> Iterator[list[str]]:
     """A list whose texts are in this file when the block ends well; that they can be is found when it begins.
@@ -213,19 +229,14 @@ def text_file(path: Path) -> Iterator[list[str]]:
     Raises:
         OutputError: The file cannot be written.
     """
-    partial = path.with_name(f"{path.name}.partial")
+    from active_critic.paths import write_whole
+
     with _writing(path):
-        if path.is_dir():
-            raise IsADirectoryError(EISDIR, "it is a folder; name a file")
-        partial.touch()
-    try:
-        texts: list[str] = []
-        yield texts
-        with _writing(path):
-            partial.write_text("".join(texts), encoding="utf-8")
-            partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+        _try_folder(path)
+    texts: list[str] = []
+    yield texts
+    with _writing(path):
+        write_whole(path, "".join(texts).encode())
 
 
 @contextmanager
@@ -353,7 +364,7 @@ def opened(
     """
     from active_critic.errors import DataError, UnknownModel
     from active_critic.evaluators.origins import check_address
-    from active_critic.journal import Journal, default_path
+    from active_critic.journal import Journal
     from active_critic.lm import Budget, open_lm
     from active_critic.lm.opening import check_name
 
@@ -362,8 +373,8 @@ def opened(
     except DataError as problem:
         raise typer.BadParameter(f"--budget: {problem}") from None
     memory = None
-    if journal is None or journal_file(journal) is not None:
-        memory = Journal(journal or default_path())
+    if (kept_in := journal_file(journal)) is not None:
+        memory = Journal(kept_in)
         session.journal = memory.path
     session.opened = True
     try:

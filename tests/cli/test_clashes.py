@@ -66,3 +66,23 @@ def test_clashes_are_told_from_files_that_may_be_named_together(program, tmp_pat
             refuse_clashes(outputs=outputs, inputs=inputs, journal=journal)
     with pytest.raises(typer.BadParameter, match="is a program and would be lost"):
         refuse_clashes(outputs=(files[0], Path(program)))
+
+
+def test_the_journal_of_the_environment_is_not_written_over(run, examples, program, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("ACTIVE_CRITIC_JOURNAL", str(tmp_path / "s.jsonl"))
+    done = run("score", program, examples, "--out", "s.jsonl", opener=refuse)
+    assert done.code == 2
+    assert "s.jsonl would be written over" in " ".join(done.err.split())
+
+
+def test_links_in_a_circle_are_no_clash_and_no_fault_of_ours(run, examples, program, tmp_path) -> None:
+    for name in ("c.json", "c.jsonl", "c.html"):
+        (tmp_path / name).symlink_to(name)
+    for command in (
+        ("score", program, examples, "--out", "c.jsonl"),
+        ("show", program, "--html", "c.html"),
+        ("fit", examples, "--evaluator", "surface", "--out", "c.json"),
+    ):
+        done = run(*command)
+        assert done.code in {0, 5}, done.err
+        assert "Traceback" not in done.err

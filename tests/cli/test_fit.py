@@ -310,7 +310,7 @@ def test_a_disk_that_fills_up_loses_nothing(run, examples, monkeypatch) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("active_critic.store.os.fsync", full)
+        patch.setattr("active_critic.paths.os.fsync", full)
         failed = run("fit", examples, "-o", "p.json", *FIT)
     assert failed.code == 5
     assert "p.json: the program cannot be written (No space left on device)" in failed.err

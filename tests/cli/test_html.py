@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -282,3 +283,29 @@ def test_names_that_are_markup_become_none_on_the_pages_of_fits_and_probes(run, 
         said = Path(path).read_text(encoding="utf-8")
         assert "default-src 'none'" in said
         assert "http" not in said.replace("http-equiv", "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_a_page_takes_nothing_else_with_it(run, program, tmp_path) -> None:
+    own, there, link = tmp_path / "page.html.partial", tmp_path / "there.html", tmp_path / "page.html"
+    own.write_text("the user's own")
+    there.write_text("an earlier page")
+    there.chmod(0o600)
+    link.symlink_to(there)
+    assert run("show", program, "--html", "page.html").code == 0
+    assert own.read_text() == "the user's own"
+    assert link.is_symlink()
+    assert there.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert there.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+def test_no_device_or_pipe_is_replaced_by_an_output(run, examples, program, tmp_path) -> None:
+    os.mkfifo(tmp_path / "pipe.html")
+    (tmp_path / "null.json").symlink_to(os.devnull)
+    for command in (("fit", examples, "--out", "null.json"), ("show", program, "--html", "pipe.html")):
+        done = run(*command, opener=refuse)
+        assert done.code == 5
+        assert "it is a device, a pipe or the like; name a file" in done.err
+    assert (tmp_path / "pipe.html").is_fifo()
+    assert Path(os.devnull).is_char_device()
