@@ -18,7 +18,7 @@ from active_critic.lm import stopping
 from active_critic.lm.opening import LOCAL_TIMEOUT
 from active_critic.lm.retrying import LONGEST_WAIT, RETRIES
 from active_critic.locks import OneAtATime
-from active_critic.paths import at_home
+from active_critic.paths import at_home, behind_links
 
 LONGEST_TURN = (1 + RETRIES) * LOCAL_TIMEOUT + RETRIES * LONGEST_WAIT
 """Seconds for which another process is left alone with a question; after that it is asked here too.
@@ -33,14 +33,6 @@ PRIVATE = 0o600
 _POLL = 0.02
 _COLUMNS = ["key", "request", "reply"]
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, request TEXT NOT NULL, reply TEXT NOT NULL)"
-
-
-def default_path() -> Path:
-    """Where the journal is kept unless told otherwise: ``ACTIVE_CRITIC_JOURNAL``, or the user's data folder."""
-    import platformdirs
-
-    named = os.environ.get("ACTIVE_CRITIC_JOURNAL")
-    return at_home(named) if named else platformdirs.user_data_path("active-critic") / "journal.sqlite"
 
 
 class Journal:
@@ -78,7 +70,8 @@ class Journal:
         # Of two processes that make the file at the same moment, SQLite refuses one at once instead of letting it wait.
         until = time.monotonic() + PATIENCE
         while True:
-            db = sqlite3.connect(self.path, timeout=PATIENCE, check_same_thread=False, isolation_level=None)
+            # By its whole path: SQLite takes ":memory:" and "file:..." for no file of that name, and keeps nothing.
+            db = sqlite3.connect(self.path.absolute(), timeout=PATIENCE, check_same_thread=False, isolation_level=None)
             try:
                 there = set(db.execute("SELECT type, name FROM sqlite_master WHERE type != 'index'"))
                 columns = [row[1] for row in db.execute("PRAGMA table_info(replies)")]
@@ -157,7 +150,7 @@ class Journal:
             with self._lock:
                 self._db.total_changes  # noqa: B018  raises where the journal is closed
                 if self._turns is None:
-                    self._turns = _Turns.of(f"{self.path.resolve()}-turns")
+                    self._turns = _Turns.of(f"{behind_links(self.path)}-turns")
                 turns = self._turns
         except (sqlite3.Error, OSError) as problem:
             raise self._error("shared with other processes", problem) from None

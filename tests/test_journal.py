@@ -15,8 +15,9 @@ from loopback import Fault, Loopback, Say
 
 from active_critic import errors
 from active_critic.errors import EndpointDown, JournalError
-from active_critic.journal import Journal, default_path
+from active_critic.journal import Journal
 from active_critic.lm import Capabilities, LanguageModel, open_lm, scripted_lm, stopping
+from active_critic.paths import default_journal
 
 ASK = [("system", "Judge."), ("user", "How good is this?")]
 
@@ -386,7 +387,7 @@ def test_the_user_s_folder_may_be_written_as_a_tilde(tmp_path: Path, monkeypatch
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     monkeypatch.setenv("ACTIVE_CRITIC_JOURNAL", "~/j.sqlite")
-    assert default_path() == tmp_path / "j.sqlite"
+    assert default_journal() == tmp_path / "j.sqlite"
     for path in ("~/k.sqlite", Path("~/k.sqlite")):
         with Journal(path) as journal:
             assert journal.path == tmp_path / "k.sqlite"
@@ -487,9 +488,28 @@ def test_nothing_secret_is_written(loopback: Loopback, tmp_path: Path, monkeypat
 
 
 def test_the_environment_names_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert default_path() == tmp_path / "journal.sqlite"
+    assert default_journal() == tmp_path / "journal.sqlite"
     monkeypatch.delenv("ACTIVE_CRITIC_JOURNAL")
-    assert default_path().name == "journal.sqlite"
+    found = default_journal()
+    assert found is not None
+    assert found.name == "journal.sqlite"
+    monkeypatch.setenv("ACTIVE_CRITIC_JOURNAL", "  ")
+    assert default_journal() == found
+    monkeypatch.setenv("ACTIVE_CRITIC_JOURNAL", "None")
+    assert default_journal() is None
+
+
+@pytest.mark.parametrize("name", [":memory:", "file:j?mode=memory"])
+def test_a_journal_is_a_file_whatever_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Journal(name) as journal:
+        journal.keep("key", "{}", "kept")
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        assert journal.recall("key") == "kept"
+    monkeypatch.chdir(tmp_path)
+    with Journal(name) as journal:
+        assert journal.recall("key") == "kept"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")

@@ -22,11 +22,12 @@ from active_critic.evaluators.judging import Judge, Run
 from active_critic.evaluators.origins import NO_MODEL, as_json, check_address, versions
 from active_critic.examples import Examples, by_content, check_examples, data_sha256, document_key, text_key
 from active_critic.files import BadRow
-from active_critic.journal import Journal, default_path
+from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.spending import Amounts, as_budget, spending
 from active_critic.lm.stopping import threads
 from active_critic.locks import OneAtATime
+from active_critic.paths import default_journal
 from active_critic.protocols import Order, Protocol, Provenance, Reading
 from active_critic.records import Example, Scale, Usage, Verdict
 
@@ -177,8 +178,8 @@ class Evaluator(ABC):
                 if self._opens_for is not None:
                     check_address(self._opens_for)
                 self._model = open_lm(self.lm)
-            if self._model is not self.lm and self._model.memory is None and self.journal is not None:
-                self._model.memory = self._opened_journal()
+            if self._model is not self.lm and self._model.memory is None and (path := self._journal_path) is not None:
+                self._model.memory = self._opened_journal(path)
             return self._model
 
     @contextmanager
@@ -189,21 +190,25 @@ class Evaluator(ABC):
         a memory that was given to the model takes what would go into the default journal.
         """
         shared = self.lm if isinstance(self.lm, LanguageModel) else None
-        if shared is None or self.journal is None or (self.journal == "default" and shared.memory is not None):
+        path = self._journal_path
+        if shared is None or path is None or (self.journal == "default" and shared.memory is not None):
             yield
             return
 
         def opened() -> Journal:
             with _ONE_OPENS(id(self)):
-                return self._opened_journal()
+                return self._opened_journal(path)
 
         with shared.keeping(opened):
             yield
 
-    def _opened_journal(self) -> Journal:
+    @property
+    def _journal_path(self) -> str | Path | None:
+        return default_journal() if self.journal == "default" else self.journal
+
+    def _opened_journal(self, path: str | Path) -> Journal:
         if self._journal is None:
-            assert self.journal is not None
-            self._journal = Journal(default_path() if self.journal == "default" else self.journal)
+            self._journal = Journal(path)
         return self._journal
 
     def fit(

@@ -24,7 +24,7 @@ from active_critic.errors import (
 )
 from active_critic.evaluators.base import JournalPath, Progress
 from active_critic.examples import Examples
-from active_critic.journal import Journal, default_path
+from active_critic.journal import Journal
 from active_critic.lm import Budget, LanguageModel, open_lm
 from active_critic.lm.client import Memory
 from active_critic.lm.spending import spending
@@ -32,6 +32,7 @@ from active_critic.meta_evaluation.comparison import Failure, MethodResult
 from active_critic.meta_evaluation.metering import ForNow, Meter
 from active_critic.meta_evaluation.methods import Factory, needs_model
 from active_critic.meta_evaluation.splits import Split
+from active_critic.paths import default_journal
 from active_critic.records import Usage, Verdict
 from active_critic.stats import agreement
 
@@ -124,8 +125,8 @@ class Shared:
             self.model = open_lm(self.lm)
             self._spending.enter_context(spending(self.model, self._allowed))
             self._memory = self.model.memory
-            if self._memory is None and self._journal_path is not None:
-                path = default_path() if self._journal_path == "default" else self._journal_path
+            path = default_journal() if self._journal_path == "default" else self._journal_path
+            if self._memory is None and path is not None:
                 self._memory = self._journal = Journal(path)
             if self._memory is None:
                 self._memory = ForNow()

@@ -445,6 +445,16 @@ def test_without_a_path_the_journal_is_the_users(tmp_path: Path) -> None:
         assert len(journal) == 1
 
 
+def test_the_environment_may_say_that_none_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ACTIVE_CRITIC_JOURNAL", "none")
+    monkeypatch.setattr("active_critic.evaluators.base.open_lm", lambda _: judging(int))
+    for given in (judging(int), "opened here"):
+        with from_protocol(PROGRAM, given) as evaluator:
+            assert evaluator.score("7").score == 7
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_program_names_the_versions_that_its_numbers_depend_on() -> None:
     data = [Example("word " * (3 + i), f"Source {i}", score=float(1 + i % 5)) for i in range(6)]
     made = Surface(journal=None).fit(data, scale="1..5").fitted.provenance.versions
