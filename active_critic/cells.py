@@ -131,15 +131,19 @@ def number_in(cell: Any, *, decimal_comma: bool = False, needed: bool = True) ->
     Args:
         cell: What stands there.
         decimal_comma: Whether ``3,5`` is a number, too.
-        needed: Whether a score must be there; else a cell that says that there is none (NaN, n/a) is none.
+        needed: Whether a score must be there; else NaN is none, too.
 
     Raises:
         ValueError: It is not a finite number, or could not be read.
     """
     _check_readable(cell)
-    if cell is None or (isinstance(cell, str) and not cell.strip()) or (not needed and is_missing(cell)):
+    if is_missing(cell) and not (needed and str(cell).strip().casefold() == "nan"):
         return None
+    if inside(cell) is not None:
+        remedy = "name a part of it (COLUMN.NAME), or COLUMN.* for the mean of all"
+        raise ValueError(f"the score {str(cell)[:40]!r} is not a number; {remedy}")
     given = cell
+    cell = cell.strip() if isinstance(cell, str) else cell  # also of the blanks that nobody sees
     if decimal_comma and isinstance(cell, str):
         cell = cell.replace(",", ".")
     if isinstance(cell, bool) or not (isinstance(cell, int | float) or NUMBER.fullmatch(str(cell))):

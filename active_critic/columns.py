@@ -190,8 +190,8 @@ class Table:
 
 def to_number(cell: Any, *, decimal_comma: bool = False) -> float | None:
     """A finite number, or None for anything else; with ``decimal_comma``, ``3,5`` is one, too."""
-    if decimal_comma and isinstance(cell, str):
-        cell = cell.replace(",", ".")
+    if isinstance(cell, str):
+        cell = cell.strip().replace(",", ".") if decimal_comma else cell.strip()
     if isinstance(cell, bool) or not (
         isinstance(cell, int | float | Decimal) or (isinstance(cell, str) and NUMBER.fullmatch(cell))
     ):

@@ -62,7 +62,8 @@ def checked(fields: Any) -> dict[str, str]:
         raise DataError(f'fields are a mapping from field to column, such as {{"score": "overall"}}, not {fields!r}')
     for name, column in fields.items():
         if name not in COLUMNS:
-            raise DataError(f"{name!r} is not a field; fields are {listed(COLUMNS)}{_near(str(name), COLUMNS)}")
+            near = f"; did you mean {column}={name}?" if column in COLUMNS else _near(str(name), COLUMNS)
+            raise DataError(f"{name!r} is not a field; fields are {listed(COLUMNS)}{near}")
         if not isinstance(column, str):
             raise DataError(
                 f"the column of the field {name!r} is named by a text, not by {column!r}; write {str(column)!r}"

@@ -364,7 +364,7 @@ def farthest(at: Floats, free: int, n: int, documents: Sequence[str], most: int)
 
 def _reason(where: Places, examples: Sequence[Example], index: int, nearest: int | None, free: int) -> str:
     if nearest is None:
-        return "nothing is labelled yet, and it is nearest to the average of the pool"
+        return "no labelled text is named, and it is nearest to the average of the pool"
     apart = where.standard[index] - where.standard[nearest]
     weighty = np.argsort(-np.abs(where.at[index] - where.at[nearest]), kind="stable")[:TOLD]
     named = [f"{where.names[axis]} {apart[axis]:+.1f}" for axis in weighty if abs(apart[axis]) >= 0.05]

@@ -211,6 +211,20 @@ def test_missing_files_and_folders_are_told_at_once(tmp_path: Path) -> None:
         iter_records(tmp_path / "folder.csv")
 
 
+def test_what_was_pasted_around_a_path_is_told_and_standard_input_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "a b.csv"
+    path.write_text("response\na\n")
+    for pasted in (f"'{path}'", f'"{path}" ', f"file://{path}", f" {path}"):
+        with pytest.raises(DataError, match=r"there is no such file, but there is .*a b\.csv; name that"):
+            iter_records(pasted)
+    with pytest.raises(DataError, match=r"there is no such file$"):
+        iter_records(f"file://{tmp_path}/absent.csv")
+    with pytest.raises(DataError, match="this is a folder"):
+        iter_records(tmp_path)
+    with pytest.raises(DataError, match="standard input is not read"):
+        iter_records("-")
+
+
 @pytest.mark.parametrize(
     ("name", "second", "says", "column"),
     [

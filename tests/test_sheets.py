@@ -99,6 +99,20 @@ def test_the_first_line_may_tell_excel_the_separator_and_is_no_row(tmp_path: Pat
     assert (broken.row, "before line 7 of the file" in broken.reason) == (2, True)
 
 
+def test_a_number_may_have_blanks_around_it_that_nobody_sees(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", "response;score;other\nGut;\u00a02,5;1\u2009\nAch;3\u00a0;2,5\u00a0\nNa;1;3\n")
+    assert [example.score for example in read_examples(path)] == [2.5, 3.0, 1.0]
+    table = Table(path, ["score", "other"])
+    assert table.human("score") == (2.5, 3.0, 1.0)
+    assert table.predictions("other").values == (1.0, 2.5, 3.0)
+
+
+def test_all_rows_that_say_there_is_no_score_are_named_at_once() -> None:
+    rows = [{"response": "a", "score": said} for said in (1, "n/a", "", None, "None", 2)]
+    with pytest.raises(DataError, match="rows 2, 3, 4 and 5: the score is missing; drop them"):
+        read_examples(rows)
+
+
 @pytest.mark.parametrize("cell", ["3,5,1", "1.000,5", "x", ","])
 def test_what_is_no_number_with_a_comma_either_is_named(tmp_path: Path, cell: str) -> None:
     path = write(tmp_path / "x.csv", f"Antwort;score\nGut;2,5\nAch;{cell}\n")
@@ -254,7 +268,8 @@ def test_all_rows_with_an_empty_response_are_named(tmp_path: Path) -> None:
         ("4,5", "write it with a point, 4.5"),
         ("good", "write a number in place of every such name (1 for the lowest, 2 for the next, ...)"),
         ("?", "correct it or drop the row"),
-        ("n/a", "correct it or drop the row"),
+        ({"anna": 4, "ben": 5}, "name a part of it (COLUMN.NAME), or COLUMN.* for the mean of all"),
+        ("[4, 5]", "name a part of it (COLUMN.NAME), or COLUMN.* for the mean of all"),
         ("2024-01-05", "correct it or drop the row"),
     ],
 )

@@ -147,7 +147,7 @@ def test_suggestions_have_a_score_and_a_reason(surface: Surface) -> None:
         )
         assert suggestion.because.startswith("least like all that is labelled or chosen; against the nearest, the ")
     assert "the labelled text s" in found[0].because
-    assert suggest(surface, pool, 1)[0].because.startswith("nothing is labelled yet")
+    assert suggest(surface, pool, 1)[0].because.startswith("no labelled text is named, and it is nearest")
 
 
 def test_files_do_as_well(surface: Surface, tmp_path: Path) -> None:

@@ -387,8 +387,13 @@ def _held_back(data: Examples, train: float | None, seed: int, notes: list[str])
     if train is None:
         return data, None
     from active_critic.data import group_of, split
+    from active_critic.errors import DataError
+    from active_critic.examples import MIN_EXAMPLES
 
     chosen, held_back = split(data, train, seed)
+    if len(chosen) < MIN_EXAMPLES <= len(data):
+        left = f"--train {train:g} leaves {len(chosen)} of {len(data)} examples to fit on"
+        raise DataError(f"{left}, and a fit needs at least {MIN_EXAMPLES}; give a larger part", path=data.path)
     documents = len({group_of(example) for example in chosen})
     notes.append(
         f"{len(chosen)} of {len(data)} examples ({documents} documents) are fitted on, {len(held_back)} are held back "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -199,7 +200,20 @@ def _check_names(names: list[str] | None, *, attacks: bool, by: By | None) -> No
                 if by != "model" and not chosen.by_rule:
                     raise DataError(f"there is no rule for {chosen.name!r}; a model can do it (--by model)")
     except DataError as problem:
-        raise typer.BadParameter(f"--families: {problem}") from None
+        raise typer.BadParameter(f"--families: {problem}{_other_kind(names or (), attacks=attacks)}") from None
+
+
+def _other_kind(names: Sequence[str], *, attacks: bool) -> str:
+    """A hint where these are attacks and perturbations were asked for, or the reverse."""
+    from active_critic.errors import DataError
+    from active_critic.probes.attacks import attacks_named
+    from active_critic.probes.perturbations import named
+
+    try:
+        deque(map(named, names), 0) if attacks else attacks_named(list(names))
+    except DataError:
+        return ""
+    return "; these are perturbations: leave out --attacks" if attacks else "; these are attacks: add --attacks"
 
 
 def _page(found: Any, document: Mapping[str, Any], notes: Sequence[str]) -> str:

@@ -132,6 +132,26 @@ def test_texts_without_the_source_that_every_example_had_are_told_of(run: Any, s
     assert "leave out the column 'source'" in told
 
 
+def test_a_part_that_is_too_small_to_fit_on_is_told_as_such(run: Any, tmp_path: Path) -> None:
+    six = write(tmp_path / "six.jsonl", rows(6))
+    done = run("fit", six, "--evaluator", "surface", "-o", "p.json", "--train", 0.5, opener=refuse)
+    assert done.code == 3
+    assert "--train 0.5 leaves 3 of 6 examples to fit on, and a fit needs at least 5; give a larger part" in done.err
+
+
+def test_a_field_and_its_column_the_wrong_way_round_are_told(run: Any, examples: Path) -> None:
+    done = run("fit", examples, "-o", "p.json", "--fields", "rating=score", opener=refuse)
+    assert (done.code, "did you mean score=rating?" in done.err) == (2, True)
+
+
+def test_attacks_among_perturbations_are_told_and_the_reverse(run: Any, surface: Path, examples: Path) -> None:
+    done = run("probe", surface, examples, "--families", "flood", opener=refuse)
+    assert (done.code, "these are attacks: add --attacks" in done.err) == (2, True)
+    done = run("probe", surface, examples, "--attacks", "--families", "negation,repetition", opener=refuse)
+    assert (done.code, "these are perturbations: leave out --attacks" in done.err) == (2, True)
+    assert "these are" not in run("probe", surface, examples, "--families", "nothing", opener=refuse).err
+
+
 def test_a_seed_below_zero_is_refused_before_anything_is_paid_for(run: Any, examples: Path) -> None:
     assert run("fit", examples, "-o", "q.json", "--seed", -1, opener=refuse).code == 2
     done = run("fit", examples, "-o", "q.json", "--set", "seed=-1", *FIT)
