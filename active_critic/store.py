@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +25,8 @@ MOST = 5_000
 the texts that it was fitted on do not count."""
 FURTHEST = 1e100
 """No number in a program is further from 0; one that is makes sums of it infinite, or cannot be formatted."""
+_HALF = re.compile("[\ud800-\udfff]")
+"""Of a pair that stands for one character; no endpoint, file or hash takes it alone."""
 _FITTED = {"fitted_on", "fitted_documents"}
 
 
@@ -126,11 +129,12 @@ def parse(document: Any, kind: type[_Document], where: str = "the program") -> _
 
 
 def _check_size(document: Any, where: str) -> None:
-    """Refuse what would take long to check, and what cannot be reckoned with."""
+    """Refuse what would take long to check, what cannot be reckoned with, and what cannot be written."""
     left, parts = 20 * MOST, [document]
     while parts:
         part = parts.pop()
         if isinstance(part, dict):
+            parts += part
             part = [value for name, value in part.items() if not (name in _FITTED and _are_texts(value))]
         if isinstance(part, list):
             left -= len(part)
@@ -138,6 +142,10 @@ def _check_size(document: Any, where: str) -> None:
                 most = f"{MOST:,} parts in a list or an object, or {20 * MOST:,} in all"
                 raise ProtocolError(f"{where}: more in it than in any program (over {most}); {EXPECTED}")
             parts += part
+        elif isinstance(part, str) and (half := _HALF.search(part)):
+            raise ProtocolError(
+                f"{where}: a text in it has half a character ({half.group()!a}); remove it, or fit again"
+            )
         elif isinstance(part, int | float) and abs(part) > FURTHEST:
             raise ProtocolError(f"{where}: a number in it is beyond {FURTHEST:g}, as none in a program; {EXPECTED}")
 

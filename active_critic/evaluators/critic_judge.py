@@ -41,13 +41,15 @@ class CriticJudge(Judge):
         self._floor = SurfaceFloor.from_dict(protocol.surface) if protocol.surface is not None else None
         criteria = {CRITERION + criterion.name for criterion in protocol.criteria} if protocol.mode == "fine" else set()
         if gone := [name for name in names if name.startswith(CRITERION) and name not in criteria]:
-            lost = ", ".join(repr(name.removeprefix(CRITERION)) for name in gone)
+            lost = ", ".join(repr(name.removeprefix(CRITERION)) for name in gone)[:200]
             raise ProtocolError(
                 f"the score rests on the rating of {lost}, which this program does not rate: a criterion was renamed "
                 "or removed, or the mode changed; take that back, or fit again"
             )
         if unknown := sorted(set(names) - {*READINGS, *criteria}):
-            raise ProtocolError(f"the program combines readings that this version does not know: {', '.join(unknown)}")
+            raise ProtocolError(
+                f"the program combines readings that this version does not know: {', '.join(unknown)[:200]}"
+            )
         if "surface" in names and self._floor is None:
             raise ProtocolError("the program combines a surface reading whose numbers are missing; fit it again")
         if (

@@ -94,7 +94,7 @@ def candidates_table(candidates: Sequence[Mapping[str, Any]]) -> RenderableType:
         cells = [
             f"{one['index']}{', chosen' if one['wins'] else ''}",
             f"{len(one['demos'])}",
-            plain(one["levels"]),
+            f"{one['levels']}",
             *(["first" if one.get("order") == "rating_first" else "last"] if orders else []),
             "-" if one["q"] is None else f"{one['q']:.2f}",
             f"{one['scored']:,} of {one['asked']:,}",
@@ -104,7 +104,7 @@ def candidates_table(candidates: Sequence[Mapping[str, Any]]) -> RenderableType:
             count(used["completion_tokens"]),
             "not known" if used["cost"] is None else f"${used['cost']:.4f}",
         ]
-        table.add_row(*map(Text, cells[: len(columns)]), style="bold" if one["wins"] else "")
+        table.add_row(*(Text(plain(cell)) for cell in cells[: len(columns)]), style="bold" if one["wins"] else "")
     meaning = "Q: the sum of three correlations with people, -3 to 3, on the training examples that it was scored on."
     return Group(table, Text(meaning, style="dim"))
 

@@ -118,6 +118,10 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "a spread next to nothing of the surface": lambda: regression(1e-300),
     "half an interval below nothing": lambda: combined(half_widths={"90": -3}),
     "levels next to each other": lambda: combined(step=1e-300),
+    "half a character": lambda: text(task_description="half \ud83d"),
+    "half a character in a field's name": lambda: text(
+        provenance={"model": "x", "settings": {"half \udc00": [{"a": 1}]}}
+    ),
     "a YAML tag": lambda: "!!python/object/apply:os.system ['touch owned']",
     "a pickle": lambda: "cos\nsystem\n(S'touch owned'\ntR.",
 }
@@ -194,6 +198,18 @@ def test_a_report_that_is_none_is_said_to_be_damaged(report: dict[str, Any], cap
     assert code == 5
     assert "error: the report in the program is none of a fit: " in said
     assert "Traceback" not in said
+
+
+def test_no_cell_of_a_report_drives_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    used = dict.fromkeys(("calls", "replayed", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds"), 1)
+    used |= {"cost": None}
+    one = {"index": EVIL, "wins": True, "demos": [], "levels": EVIL, "q": 1.0, "scored": 1, "asked": 1, "usage": used}
+    report = {"held_out": 1, "examples": 1, "words": [EVIL], "usage": {EVIL: used}, "candidates": [one]}
+    Path("p.json").write_text(text(provenance=GOOD.provenance.model_dump(mode="json") | {"report": report}))
+    code, said = run("show", "p.json", capfd=capfd)
+    assert code == 0, said
+    assert said.count(r"\x1b[2J") == 4
+    assert not {"\x1b", "\x07", "\u202e"} & set(said)
 
 
 def test_a_string_of_100_mb_is_refused_by_its_size_unread(
