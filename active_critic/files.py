@@ -23,12 +23,11 @@ from typing import Any, BinaryIO, cast
 from active_critic.errors import DataError, MissingExtra
 from active_critic.labels import labels_in_schema, labels_note, name_codes
 from active_critic.lines import LONGEST, LongLine, first, lines_of, whole
+from active_critic.paths import as_pasted
 
 READABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
 NUMBER = re.compile(r"\s*+[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?\s*+", re.ASCII)
 
-_PASTED = re.compile(r"\s*(?:file:/*(?=/))?[\s'\"`<]*(.+?)[\s'\"`>]*", re.DOTALL)
-"""A path with quotes or blanks around it, or as a link to a file."""
 _HINT = re.compile(r'"?sep=([,;\t|])"?\s*', re.IGNORECASE)
 """A first line that tells Excel the separator."""
 _COMMA = re.compile(r"\s*[+-]?\d+,(\d{1,2}|\d{4,})\s*", re.ASCII)
@@ -206,21 +205,14 @@ def iter_records(path: str | Path) -> Records:
     path = Path(path)
     if path.is_dir():
         raise DataError("this is a folder; name a file in it", path=str(path))
-    _check_pasted(path)
+    if str(path) in {"-", "/dev/stdin"}:
+        raise DataError("standard input is not read; write it into a file, and name that", path=str(path))
+    if not path.exists() and (meant := as_pasted(path)) is not None:
+        raise DataError(f"there is no such file, but there is {meant}; name that", path=repr(str(path)))
     kind, gzipped = file_kind(path, READABLE)
     if not path.exists():
         raise DataError("there is no such file", path=str(path))
     return Records(path, kind, gzipped)
-
-
-def _check_pasted(path: Path) -> None:
-    """Refuse standard input, and a path with what file managers and chats put around it."""
-    said = str(path)
-    if said in {"-", "/dev/stdin"}:
-        raise DataError("standard input is not read; write it into a file, and name that", path=said)
-    bare = _PASTED.fullmatch(said)
-    if bare and not path.exists() and Path(bare[1]).exists():
-        raise DataError(f"there is no such file, but there is {bare[1]}; name that", path=repr(said))
 
 
 def _undecodable(text: str) -> str | None:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 from errno import EINVAL, EISDIR
 from pathlib import Path
 
+_AROUND = "\"'`<> \t\r\n"
+
 
 def at_home(path: str | Path) -> Path:
     """A path with the user's folder in place of ``~``, which no shell has seen to in a variable or in Python."""
     return Path(os.path.expanduser(path))  # noqa: PTH111  "~nobody" is a name like any other
+
+
+def as_pasted(path: Path) -> Path | None:
+    """The path of something that is there, in one with what file managers and chats put around it; else None."""
+    bare = Path(re.sub(r"^file:/*(?=/)", "", str(path).strip(_AROUND)).strip(_AROUND))
+    return bare if bare != path and bare.exists() else None
 
 
 def default_journal() -> Path | None:
