@@ -4,9 +4,23 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 
-from active_critic.probes._language_rules import BEFORE_NOUN, previous_word
-from active_critic.probes._sentences import WORD, Text, english, listed, replaced, substituted
+from active_critic.probes._contexts import (
+    ALSO_NOUNS,
+    AUXILIARIES,
+    BEFORE_BASE,
+    BEFORE_NOUN,
+    DETERMINERS,
+    PREPOSITIONS,
+    SUBJECTS,
+    fits,
+    negative,
+    next_word,
+    previous_word,
+    stated,
+)
+from active_critic.probes._sentences import WORD, Text, cased, english, plain, replaced, spots, substituted
 from active_critic.probes._words import (
     BASES,
     CONTINUED,
@@ -21,34 +35,108 @@ from active_critic.probes._words import (
 )
 
 _LEFT_OUT = (
-    re.compile(r"\s{0,3}\([^()]{0,300}\)"),
+    re.compile(r"\s{1,3}\([^()]{0,300}\)"),
     re.compile(  # within a sentence, a full stop before a space is that of an abbreviation
-        r",\s(?:who|whose|which|where|including|such as|especially)\b"
-        r"(?:[^,.;!?]|\.(?=\s)|[,.;!?](?=[^\s\"'”’)\]])){0,300}(?:,(?=\s)|(?=;\s)|(?=[.!?]*[\"'”’)\]]*$))"
+        r"\s?,\s(?:who|whose|which|where|including|such as|especially)\b"
+        r"(?:[^,.;!?]|\.(?=\s)|[,.;!?](?=[^\s\"'”’)\]])){0,300}(?:,(?=\s)|(?=;\s)|(?=\s?[.!?]*[\"'”’)\]]*$))"
     ),
-    re.compile(r",?\s(?:because|although|while|when|after|before|since|despite|during)\s[^,;]{0,300}?(?=[.!?]*$)"),
-    re.compile(r",?\s(?:and|but|so)\s(?:he|she|it|they|we|I|you|there)\s[^;]{0,300}?(?=[.!?]*$)"),
     re.compile(
-        r"\s(?!(?:only|family|likely|unlikely|reply|apply|supply|rely|early|daily|weekly|monthly|yearly|friendly|ugly|silly"
-        r"|elderly|lonely|lovely|deadly|holy|belly|jelly|bully|rally|ally|assembly|butterfly|multiply|imply|comply|nearly"
-        r"|hardly)\b)[a-z]{3,}ly\b(?=\s[a-z]|[.!?]*$)"
+        r"(?:\s?,)?\s(?:because|although|while|when|after|before|since|despite|during)\s(?=\w)"
+        r"[^,;]{0,300}?(?=\s?[.!?]*[\"'”’)\]]*$)"
     ),
-    re.compile(r"\s(?:very|really|quite|extremely|rather)\b(?=\s[a-z])"),
+    re.compile(
+        r"(?:\s?,)?\s(?:and|but|so)\s(?:he|she|it|they|we|I|i|you|there)\s[^;]{0,300}?(?=\s?[.!?]*[\"'”’)\]]*$)"
+    ),
+    re.compile(
+        r"\s(?:angrily|awkwardly|badly|beautifully|boldly|bravely|briefly|brightly|brutally|calmly|carefully|cautiously"
+        r"|cheerfully|cleverly|coldly|comfortably|completely|constantly|deeply|desperately|dramatically|eagerly|elegantly"
+        r"|eventually|excitedly|extremely|fiercely|finally|firmly|freely|gently|gladly|gracefully|gradually|greatly"
+        r"|happily|heavily|highly|hugely|immediately|incredibly|instantly|joyfully|kindly|lazily|lightly|loudly|lovingly"
+        r"|luckily|narrowly|neatly|nervously|nicely|openly|patiently|peacefully|perfectly|politely|promptly|proudly"
+        r"|publicly|quickly|quietly|rapidly|really|regularly|repeatedly|sadly|severely|sharply|silently|slightly|slowly"
+        r"|smoothly|softly|steadily|strongly|suddenly|sweetly|swiftly|terribly|thoroughly|tightly|totally|unexpectedly"
+        r"|utterly|violently|warmly|weakly|wildly)\b(?=\s[a-z]|\s?[.!?]*$)"
+    ),
+    re.compile(r"\s(?:very|quite|extremely|rather)\b(?=\s(?!first|last|same|the|a\b|an\b|than|much|few|well\b)[a-z])"),
 )
+_CLAUSES = _LEFT_OUT[2:4]
+_DANGLING = several(
+    """
+    a am an and are as at be because become becomes been but by even ever everything except for from had has have
+    how i if in is it just later like long my no not of on only or right shortly so soon still than that the then
+    this to until was we well were what when where which who why with years days hours minutes months weeks day hour
+    minute moment month night time week year comes came goes went happened happens one two three four five six they you
+    he she there me
+    """
+)
+"""Words that the rest of a sentence does not end in where what followed can be spared."""
 _KEEP = 3  # words that have to be left of a sentence
 _NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _OTHERS = {word: [other for other in kind if other != word] for kind in KINDS for word in kind}
 _NATIONS = next(kind for kind in KINDS if "German" in kind)
 _OTHERS |= {word.lower(): [other.lower() for other in _NATIONS if other != word] for word in _NATIONS}
+_MONTHS = frozenset(word.lower() for kind in KINDS if "January" in kind for word in kind) | {"may"}
+_MASS = several(
+    """
+    football tennis basketball baseball cricket soccer golf rugby cake bread pizza rice cheese coffee tea beer wine
+    cancer malaria measles flu aspirin oil gas coal murder robbery theft fraud
+    """
+)
+"""Nouns that need no article, as what they are a kind of needs none."""
+_PLACES = several(
+    """
+    beach bird bridge castle church city cow horse hotel house lake lion oak park river street tower town university
+    village
+    """
+)
+"""Without an article or an adjective before them, these are part of a name."""
+_PLURALS = several("men women")
+_MEALS = several("dinner lunch breakfast")
+_POLAR = several("always never likely unlikely able unable possible impossible")
+"""Their opposites turn whatever else a sentence says: with a second opposite it could be true again."""
+_WITH = several(
+    """
+    about along angry angrily begin busy charge contact covered date deal discussions dealt done end familiar filled
+    fed happy live love met obsessed okay out pleased problem problems start stuck talks together touch trouble up
+    what wrong away down sat satisfied sleep slept agree fit
+    """
+)
+"""Words that a "with" belongs to."""
+_WITHOUT = several("a an her him his me my our their them us you your")
 _BE = several("am is are was were")
 _HAVE = several("has have had")
 _MODAL = several("could may might must shall should will would")
 _NOT = re.compile(
-    r"(?<=\w )not |\b(?P<helper>is|are|was|were|has|have|had|does|do|did|could|would|should)n['’]t\b"
-    r"|(?P<will>\b[Ww])on['’]t\b|(?P<can>\b[Cc]an)(?:not|['’]t)\b"
+    r"(?i)\b(?:(?P<helper>am|is|are|was|were|has|have|had|does|do|did|could|would|should|may|might|must|will|can)"
+    r"(?: not\b| ?n['’]t\b)|(?P<will>w)on['’]t\b|(?P<can>can)(?:not\b|['’]t\b)|(?P<wo>wo|ca) n['’]t\b"
+    r"|(?P<short>['’](?:m|re|ve|ll|s|d)) not\b)"
 )
+_SHORTENED = re.compile(
+    r"(?i)\b(?:i|you|we|they|he|she|it|that|there) ?['’](?:m|re|ve|ll|s|d)"
+    r"(?=\s(?!(?:better|even|just|merely|not|only|simply)\b)[a-z])"
+)
+_OUT_OF_PLACE = re.compile(
+    r"(?i)\b(?:if|unless|whether|lest)\b|\b(?:not only|either|at all|anymore|any ?more|any longer|yet)\b"
+)
+"""With these, turning a statement makes no statement of it, or none that is English."""
+_DENIED = re.compile(
+    r"(?i)\b(?:no|none|never|nothing|nobody|nowhere|nor|neither|hardly|barely|scarcely|rarely|seldom|no longer)\b"
+)
+_ANY = re.compile(r"(?i)\bany(?=\b|one\b|thing\b|body\b|where\b)(?! ?more\b)")
 _ADVERBS = several("already also always even ever finally just never now often once only since still then too")
 _AFTER_SUBJECT = several("i you we they")
+_RELATIVE = several("he she it that this who which")
+_ASKED = re.compile(
+    r"(?i)\b(?:am|is|are|was|were|have|has|had|do|does|did|can|could|will|would|should)(?: ?n['’]t)? "
+    r"(?:i|you|he|she|it|we|they)\b"
+    r"|^\W*(?:why|how|what|where|when|who|which) (?:am|is|are|was|were|have|has|had|do|does|did|can|could|will|would)\b"
+)
+_OBJECT = several(
+    """
+    a an the his her its my our their your this that these those him me us them it to one two three up off
+    """
+)
+_NAMED = several("called given known left made named offered paid sent set shown told titled used")
 
 
 def abbreviation(text: Text, source: str, rng: random.Random) -> str | None:
@@ -57,9 +145,11 @@ def abbreviation(text: Text, source: str, rng: random.Random) -> str | None:
 
     def change(sentence: str) -> str | None:
         shorter = sentence
-        for pattern in _LEFT_OUT:
+        for pattern in _LEFT_OUT if not negative(sentence) else _LEFT_OUT[:2]:
             cut = pattern.sub("", shorter)
-            if len(WORD.findall(cut)) >= _KEEP and WORD.match(cut.lstrip("\"'“‘([")):
+            words = [word.group().lower() for word in WORD.finditer(cut)]
+            whole = pattern not in _CLAUSES or (stated(words) and words[-1] not in _DANGLING)
+            if len(words) >= _KEEP and WORD.match(cut.lstrip("\"'“‘([")) and whole:
                 shorter = cut
         return shorter if shorter != sentence else None
 
@@ -67,15 +157,37 @@ def abbreviation(text: Text, source: str, rng: random.Random) -> str | None:
 
 
 def hypernym(text: Text, source: str, rng: random.Random) -> str | None:
-    """Up to four nouns a sentence give way to what they are a kind of."""
+    """Up to four nouns a sentence give way to what they are a kind of; none behind a "not", where that claims more."""
     del source
-    return substituted(text, rng, listed(HYPERNYMS), most=4)
+    kinds = {one: Counter(HYPERNYMS.get(spot.group().lower()) for spot in spots(one)) for one in text.sentences}
+
+    def other(sentence: str, spot: re.Match[str]) -> str | None:
+        alone = kinds[sentence][HYPERNYMS.get(spot.group().lower())] == 1  # no "sport or sport"
+        return _wider(sentence, spot) if alone else None
+
+    return substituted(text, rng, other, most=4)
+
+
+def _wider(sentence: str, spot: re.Match[str]) -> str | None:
+    word = plain(spot)
+    if word is None or word not in HYPERNYMS or not fits(word, sentence, spot):
+        return None
+    before = previous_word(sentence, spot)
+    if before in BEFORE_BASE | SUBJECTS or negative(sentence[: spot.start()]):
+        return None
+    if word in _MEALS:
+        return "meal" if before in DETERMINERS else "a meal" if before in PREPOSITIONS else None
+    if word in _PLACES and before not in DETERMINERS:
+        return None
+    bare = not before or before in PREPOSITIONS
+    return None if bare and word not in _MASS and not word.endswith("s") and word not in _PLURALS else HYPERNYMS[word]
 
 
 def sentence_deletion(text: Text, source: str, rng: random.Random) -> str | None:
-    """The last sentence is gone."""
+    """The last sentence is gone, where it says something that was not said before."""
     del source, rng
-    if len(text.sentences) < 2:
+    said = [WORD.findall(one.lower()) for one in text.sentences]
+    if len(said) < 2 or said[-1] in said[:-1]:
         return None
     return Text(text.sentences[:-1], (*text.gaps[:-2], text.gaps[-1])).with_sentences(text.sentences[:-1])
 
@@ -117,36 +229,113 @@ def continuation(text: Text, source: str, rng: random.Random) -> str | None:
 
 
 def different_entity(text: Text, source: str, rng: random.Random) -> str | None:
-    """One number, name or thing a sentence is replaced by another of its kind, one that is not in the source."""
+    """One number, name or thing a sentence is replaced by another of its kind, one that neither source nor text has.
+
+    A name or thing is replaced wherever the text has it, by the same one.
+    """
     known = {w.group().lower() for w in WORD.finditer(f"{source} {text.with_sentences(text.sentences)}")}
+    names: dict[str, str] = {}
+    numbers: dict[int, tuple[re.Match[str], str]] = {}
+    for i, sentence in enumerate(text.sentences):
+        able = [spot for spot in spots(sentence) if _is_entity(sentence, spot)]
+        rng.shuffle(able)
+        if any(spot.group() in names for spot in able):
+            continue
+        for spot in able:
+            word = spot.group()
+            if _NUMBER.fullmatch(word):
+                ways = _other_numbers(sentence, spot)
+            else:
+                ways = [cased(one, word) for one in _OTHERS.get(word) or _OTHERS[word.lower()]]
+            unheard = [one for one in ways if one.lower() not in known]
+            if unheard:
+                new = rng.choice(unheard)
+                known.add(new.lower())
+                if _NUMBER.fullmatch(word):
+                    numbers[i] = (spot, new)
+                else:
+                    names[word] = new
+                break
+    parts = list(text.sentences)
+    for i, sentence in enumerate(parts):
+        found = [
+            (one, names[one.group()]) for one in spots(sentence) if one.group() in names and _is_entity(sentence, one)
+        ]
+        for spot, new in sorted([*found, *([numbers[i]] if i in numbers else [])], key=lambda pair: -pair[0].start()):
+            parts[i] = replaced(parts[i], spot, new)
+    return text.with_sentences(parts) if names or numbers else None
 
-    def other(_: str, spot: re.Match[str]) -> str | None:
-        word = spot.group()
-        if _NUMBER.fullmatch(word):
-            return _other_number(word, known, rng)
-        others = _OTHERS.get(word) or (_OTHERS.get(word.lower()) if spot.start() == 0 else None)
-        if not others:
-            return None
-        return rng.choice([one for one in others if one.lower() not in known] or others)
 
-    return substituted(text, rng, other)
+def _is_entity(sentence: str, spot: re.Match[str]) -> bool:
+    """Whether it is a number, or a name or thing of the lists that is no verb and no part of a longer name there."""
+    word = spot.group()
+    if _NUMBER.fullmatch(word):
+        return not (spot.start() == 0 and re.match(r"\.\s", sentence[spot.end() :]))  # that of a list's item
+    if not (word in _OTHERS or (spot.start() == 0 and word.lower() in _OTHERS)) or not fits(
+        word.lower(), sentence, spot
+    ):
+        return False
+    return not (word.islower() and previous_word(sentence, spot) in BEFORE_BASE | SUBJECTS)
 
 
-def _other_number(number: str, known: set[str], rng: random.Random) -> str:
+def _other_numbers(sentence: str, spot: re.Match[str]) -> list[str]:
+    """Numbers of the same form that can stand in its place: no 700 per cent, no 81 July, no plural behind a 1."""
+    number, tail = spot.group(), sentence[spot.end() :]
     digits = [i for i, character in enumerate(number) if character.isdigit()]
     year = len(number) == 4 and number[:2] in ("19", "20")
-    at = digits[-1] if year else rng.choice(digits)
-    low = 1 if at == 0 else 0
-    ways = [f"{number[:at]}{digit}{number[at + 1 :]}" for digit in range(low, 10) if str(digit) != number[at]]
-    if len(number) == 1 and number != "1":
-        ways.remove("1")  # a plural follows
-    return rng.choice([way for way in ways if way not in known] or ways)
+    ways = [
+        f"{number[:at]}{digit}{number[at + 1 :]}"
+        for at in ([digits[-1]] if year else digits)
+        for digit in range(1 if at == 0 else 0, 10)
+        if str(digit) != number[at]
+    ]
+    head, again = sentence[: spot.start()], re.escape(number)
+    if re.match(rf"\s?[-–]\s?{again}\b", tail) or re.search(rf"\b{again}\s?[-–]\s?$", head[-20:]):
+        return []  # a draw
+    most = 100 if re.match(r"\s?(?:%|per ?cent)", tail) else None
+    if _value(number) <= 31 and {previous_word(sentence, spot), next_word(sentence, spot)} & _MONTHS:
+        return [way for way in ways if 0 < _value(way) <= 28]
+    if re.match(r"\s?(?:[ap]\.?m\b|o['’]clock)", tail):
+        most = 12
+    ways = [way for way in ways if most is None or _value(number) > most or 0 < _value(way) <= most]
+    return [way for way in ways if (way == "1") == (number == "1")] if len(number) == 1 else ways
+
+
+def _value(number: str) -> float:
+    return float(re.sub(r"[^0-9.]", "", number.replace(",", "")) if number.count(".") < 2 else 0)
 
 
 def conflicting_fact(text: Text, source: str, rng: random.Random) -> str | None:
-    """Up to four words a sentence give way to their opposites."""
+    """Up to four words a sentence give way to their opposites; only one where it decides what the others say."""
     del source
-    return substituted(text, rng, listed(OPPOSITES), most=4)
+    polar = {one for one in text.sentences if _POLAR & set(one.lower().split())}
+
+    def other(sentence: str, spot: re.Match[str]) -> str | None:
+        word = plain(spot)
+        if word is None or (word not in _POLAR and sentence in polar):
+            return None
+        return _opposite(word, sentence, spot)
+
+    return substituted(text, rng, other, most=4)
+
+
+def _opposite(word: str, sentence: str, spot: re.Match[str]) -> str | None:
+    if word not in OPPOSITES or not fits(word, sentence, spot):
+        return None
+    before, after = previous_word(sentence, spot), next_word(sentence, spot)
+    if word == "with":
+        return "without" if after in _WITHOUT and before not in _WITH and not before.endswith("ed") else None
+    if word == "open":
+        return "close" if before in BEFORE_BASE else "closed" if before in _BE else None
+    if word in ("began", "started", "begins", "starts") and after.endswith("ing"):
+        return "stopped" if word in ("began", "started") else "stops"
+    if word == "more" and after.endswith("s") and not after.endswith("ss"):
+        return "fewer"
+    if word in ("refused", "refuses") and after != "to":
+        return None
+    if before in ("the", "a", "an") and not after:
+        return None  # "in the cold", "the rich"
+    return OPPOSITES[word]
 
 
 def negation(text: Text, source: str, rng: random.Random) -> str | None:
@@ -164,35 +353,67 @@ def negation(text: Text, source: str, rng: random.Random) -> str | None:
 
 
 def _turned(sentence: str) -> str | None:
+    if _OUT_OF_PLACE.search(sentence) or _DENIED.search(sentence) or _ASKED.search(sentence):
+        return None
     there = _NOT.search(sentence)
-    if there is not None:
-        whole = there["helper"] or there["can"] or (there["will"] and there["will"] + "ill") or ""
-        return sentence[: there.start()] + whole + sentence[there.end() :]
-    words = list(WORD.finditer(sentence))
+    if there is None:
+        return _denied(sentence)
+    if re.match(r"\s+(?:just|even|until|all|every|necessarily|much)\b", sentence[there.end() :]):
+        return None
+    if there["wo"] or there["will"]:
+        whole = "can" if (there["wo"] or "").lower() == "ca" else "will"
+    else:
+        whole = there["helper"] or there["can"] or there["short"]
+    tail = _ANY.sub(lambda found: cased("some", found.group()), sentence[there.end() :])
+    return sentence[: there.start()] + cased(whole, there.group()) + tail
+
+
+def _denied(sentence: str) -> str | None:
+    """A statement with a "not" behind its first verb."""
+    short = _SHORTENED.search(sentence)
+    words = spots(sentence)
     for i, spot in enumerate(words):
         word = spot.group()
+        if short is not None and spot.start() >= short.end():
+            return _without_some(sentence[: short.end()] + " not", sentence[short.end() :])
         if i == 0 or not word.islower():
             continue
-        before = previous_word(sentence, spot)
-        after, later = [*(one.group() for one in words[i + 1 : i + 3]), "", ""][:2]
-        adverb = after in _ADVERBS or after.endswith("ly")
-        perfect = word in _HAVE and (_participle(after) or (adverb and after != "never" and _participle(later)))
-        if word in _BE or word in _MODAL or perfect:
-            return replaced(sentence, spot, f"{word} not")
-        if word in _HAVE and adverb:
-            return None  # perhaps the perfect of a verb that is not listed, which takes no "did not"
-        if word == "can":
-            return replaced(sentence, spot, "cannot")
-        if not before or before in BEFORE_NOUN or before in ("to", "not"):
-            continue
-        if word in THIRDS:
-            return replaced(sentence, spot, f"does not {THIRDS[word]}")
-        if word in PASTS and word not in BASES:
-            return replaced(sentence, spot, f"did not {PASTS[word]}")
-        if word in BASES and before in _AFTER_SUBJECT:
-            return replaced(sentence, spot, f"do not {word}")
+        new = _not(word, sentence, spot, [one.group() for one in words[i + 1 : i + 3]])
+        if new is not None:
+            return _without_some(sentence[: spot.start()] + new, sentence[spot.end() :])
     return None
 
 
+def _without_some(head: str, tail: str) -> str:
+    return head + re.sub(r"^(\s+)some\b", r"\1any", tail)
+
+
+def _not(word: str, sentence: str, spot: re.Match[str], behind: list[str]) -> str | None:
+    before = previous_word(sentence, spot)
+    after, later = [*behind, "", ""][:2]
+    adverb = after in _ADVERBS or after.endswith("ly")
+    perfect = word in _HAVE and (_participle(after) or (adverb and after != "never" and _participle(later)))
+    if after in ("just", "only", "even", "simply", "merely") or re.search(r"(?i)\bhow\b", sentence[: spot.start()]):
+        return None  # "not only", "how lucky they are not"
+    if word in ("do", "does", "did") and after not in _OBJECT:
+        return f"{word} not"
+    if word in _MODAL | {"can"} and before in DETERMINERS - {"that", "this", "these", "those", "s"}:
+        return None  # a noun
+    if word in _BE or word in _MODAL or perfect:
+        return f"{word} not"
+    if word in _HAVE and adverb:
+        return None  # perhaps the perfect of a verb that is not listed, which takes no "did not"
+    if word == "can":
+        return "cannot"
+    if not before or before in BEFORE_NOUN - _RELATIVE or before in AUXILIARIES | {"to", "not", "let"}:
+        return None
+    if word in THIRDS and (word not in ALSO_NOUNS or before in _RELATIVE):
+        return f"does not {THIRDS[word]}"
+    if word in PASTS and word not in BASES:
+        sure = before in SUBJECTS or word not in PARTICIPLES or (after in _OBJECT and word not in _NAMED)
+        return f"did not {PASTS[word]}" if sure else None
+    return f"do not {word}" if word in BASES and before in _AFTER_SUBJECT else None
+
+
 def _participle(word: str) -> bool:
-    return word in PARTICIPLES or (len(word) > 4 and word.endswith("ed") and not word.endswith("eed"))
+    return word in PARTICIPLES or (len(word) > 4 and word.endswith(("ed", "en")) and not word.endswith("eed"))

@@ -5,7 +5,16 @@ from __future__ import annotations
 import random
 import re
 
-from active_critic.probes._sentences import WORD, Text, english, listed, lowered, substituted
+from active_critic.probes._contexts import (
+    ALSO_NOUNS,
+    BEFORE_BASE,
+    BEFORE_NOUN,
+    SUBJECTS,
+    listed,
+    previous_word,
+    stated,
+)
+from active_critic.probes._sentences import WORD, Text, english, lowered, spots, substituted
 from active_critic.probes._words import (
     BASES,
     CONNECTIVES,
@@ -24,12 +33,16 @@ MOST_EXCHANGES = 100
 """Pairs of sentences that change places in a very long text."""
 
 _CONNECTED = several(
-    "also although and as because besides but finally first furthermore however if instead meanwhile moreover "
-    "nevertheless next otherwise second similarly so still then therefore thus when while yet"
+    """
+    also although and as because besides but finally first furthermore however if instead meanwhile moreover
+    nevertheless next otherwise second similarly so still then therefore thus when while yet
+    """
 )
 _SUBJECTS = several(
-    "a an another every he her his i it its many most my no our she some that the their there these they this those we "
-    "you your"
+    """
+    a an another every he her his i it its many most my our she some that the their there these they this those we
+    you your
+    """
 )
 _WRAPS = ("It is the case that", "What is the case is that", "It is so that what holds is that", "The fact is that")
 _AGREE = {
@@ -50,17 +63,39 @@ _AGREE = {
     "doesn't": "don't",
     "don't": "doesn't",
 }
-_BEFORE_BASE = several(
-    "can can't cannot could couldn't did didn't do does doesn't don't may might must shall should shouldn't to will "
-    "won't would wouldn't"
-)
 _BEFORE_PARTICIPLE = several("be been had has have is was were are being hasn't haven't hadn't")
 _PLURAL = several("i you we they")
-BEFORE_NOUN = several(
-    "a an the his her its my our their your this that these those of in on at by for from with many some no any and or "
-    "two three four five"
+_COLLECTIVE = several(
+    """
+    audience club committee couple crew family government group majority media public side staff team
+    """
 )
-"""Words behind which one that could be a verb is probably a noun."""
+_UNSURE = several("all any data either half lot most neither news none number rest some what whatever which")
+_PLURALS = several("children men people police women you we they these those")
+_PRONOUNS = several("he she it that this who which")
+_ALSO_OTHER = several("left thought saw felt found lost")
+"""Past tenses that may be something else, unless they follow a subject."""
+_MOBILE = several(
+    """
+    again all already also always at both even ever in just more most never not now often only out over so soon
+    still then there today together too up yesterday
+    """
+)
+"""Words that can stand in several places of a sentence."""
+_OTHER_WORDS = several(
+    """
+    bale god bare being beside board bored bran bread chose closed cloths coat cold county dad dairy dessert device
+    diary dose fated fired form from fried goof grate hast hat heart herd here hope horse late latter lit loose lose
+    loss mall mean meat meet mist moan most mot one ones other over pace paid pair payer plan plane pose quiet quit
+    quite rate red sate seed sing sign slat slow snow sou spin star state statue stick sting stoop stop store string
+    tale tall tang tap ten than that them then there thing tie tired trail trial united untied vary very wale ward
+    warm week weekly were what when where while wile wind wing with wold word work wore worse angle angel bread
+    cased casual causal dose downs filed hoping hopping later lather latter leas lease least mangers planed planned
+    pervious raiser rises scared scarred sever singed soul tarts wither widow winder cloud could cloth hose house
+    hoses mouse moose tree these
+    """
+)
+"""Words that a slip may make of others."""
 
 
 def repetition(text: Text, source: str, rng: random.Random) -> str | None:
@@ -87,9 +122,10 @@ def improper_connective(text: Text, source: str, rng: random.Random) -> str | No
     last = ""
     for i, sentence in enumerate(parts[1:], start=1):
         first = WORD.match(sentence)
-        if first is None or first.group().lower() in _CONNECTED:
+        if first is None or first.group()[0].isdigit() or first.group().lower() in _CONNECTED:
             continue
-        last = rng.choice([connective for connective in CONNECTIVES if connective != last])
+        able = CONNECTIVES[:-1] if i == len(parts) - 1 else CONNECTIVES  # the last sentence may sum up
+        last = rng.choice([connective for connective in able if connective != last])
         put = last if first.group()[0].isupper() else last.lower()
         parts[i] = f"{put} {lowered(sentence)}"
     return text.with_sentences(parts)
@@ -99,12 +135,15 @@ def sentence_exchange(text: Text, source: str, rng: random.Random) -> str | None
     """Sentences change places: one pair, and another for every four sentences beyond the first four."""
     del source
     parts = list(text.sentences)
-    if len(set(parts)) < 2:
+    places = list(range(len(parts)))
+    if len(parts) > 2 and _ended(parts[-2]) and not _ended(parts[-1]):
+        places.pop()  # cut off: elsewhere it would run into the next one
+    if len({parts[i] for i in places}) < 2:
         return None
 
     def exchange() -> None:
-        i = rng.randrange(len(parts))
-        j = rng.choice([j for j, other in enumerate(parts) if other != parts[i]])
+        i = rng.choice(places)
+        j = rng.choice([j for j in places if parts[j] != parts[i]])
         parts[i], parts[j] = parts[j], parts[i]
 
     for _ in range(max(1, min(MOST_EXCHANGES, len(parts) // 4))):
@@ -114,17 +153,22 @@ def sentence_exchange(text: Text, source: str, rng: random.Random) -> str | None
     return text.with_sentences(parts)
 
 
+def _ended(sentence: str) -> bool:
+    return re.search(r"[.!?…。！？][\"'”’」』)\]]*$", sentence) is not None
+
+
 def word_exchange(text: Text, source: str, rng: random.Random) -> str | None:
     """Neighbouring words change places, one pair for every twelve words of a sentence."""
     del source
 
     def change(sentence: str) -> str | None:
-        words = list(WORD.finditer(sentence))
+        words = spots(sentence)
         pairs = [
             i
             for i in range(len(words) - 1)
             if sentence[words[i].end() : words[i + 1].start()].isspace()
             and words[i].group().lower() != words[i + 1].group().lower()
+            and not (_mobile(words[i].group().lower()) or _mobile(words[i + 1].group().lower()))
         ]
         chosen: set[int] = set()
         for i in sorted(pairs, key=lambda i: (i == 0, rng.random())):  # the first word only where there is no other
@@ -139,12 +183,16 @@ def word_exchange(text: Text, source: str, rng: random.Random) -> str | None:
     return text.each(change)
 
 
+def _mobile(word: str) -> bool:
+    return word in _MOBILE or (len(word) > 4 and word.endswith("ly"))
+
+
 def spelling_mistake(text: Text, source: str, rng: random.Random) -> str | None:
     """A letter is left out, doubled or exchanged with its neighbour, once for every six words of a sentence."""
     del source
 
     def change(sentence: str) -> str | None:
-        words = [m for m in WORD.finditer(sentence) if _can_be_misspelt(m.group())]
+        words = [m for m in spots(sentence) if _can_be_misspelt(m.group())]
         count = max(1, len(WORD.findall(sentence)) // WORDS_A_SLIP)
         for spot in sorted(rng.sample(words, min(count, len(words))), key=lambda m: -m.start()):
             sentence = sentence[: spot.start()] + _misspelt(spot.group(), rng) + sentence[spot.end() :]
@@ -158,15 +206,11 @@ def _can_be_misspelt(word: str) -> bool:
 
 
 def _misspelt(word: str, rng: random.Random) -> str:
-    at = rng.randrange(1, len(word))
-    swaps = [i for i in range(1, len(word) - 1) if word[i] != word[i + 1]]
-    way = rng.choice(["left out", "doubled", "exchanged"] if swaps else ["left out", "doubled"])
-    if way == "left out":
-        return word[:at] + word[at + 1 :]
-    if way == "doubled":
-        return word[:at] + word[at] + word[at:]
-    i = rng.choice(swaps)
-    return word[:i] + word[i + 1] + word[i] + word[i + 2 :]
+    ways = [word[:i] + word[i + 1 :] for i in range(1, len(word) - 1)]  # without its end it is often another form
+    ways += [word[:i] + word[i] + word[i:] for i in range(1, len(word))]
+    ways += [word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(1, len(word) - 1)]
+    wrong = [way for way in ways if way != word and way.lower() not in _OTHER_WORDS]
+    return rng.choice(wrong)
 
 
 def incorrect_verb_form(text: Text, source: str, rng: random.Random) -> str | None:
@@ -177,32 +221,48 @@ def incorrect_verb_form(text: Text, source: str, rng: random.Random) -> str | No
         word = spot.group()
         if not (word.islower() or spot.start() == 0):
             return None
-        return _wrong_form(word.lower(), previous_word(sentence, spot), rng)
+        return _wrong_form(word.lower(), sentence, spot, rng)
 
     return substituted(text, rng, other, most=3)
 
 
-def previous_word(sentence: str, spot: re.Match[str]) -> str:
-    """The word before, in small letters; empty at the beginning and behind punctuation."""
-    found = re.search(r"([^\W_]+(?:['’-][^\W_]+)*)\s+$", sentence[max(0, spot.start() - 40) : spot.start()])
-    return found.group(1).lower().replace("’", "'") if found else ""
-
-
-def _wrong_form(word: str, before: str, rng: random.Random) -> str | None:
-    if before in _BEFORE_BASE and word in BASES:
+def _wrong_form(word: str, sentence: str, spot: re.Match[str], rng: random.Random) -> str | None:
+    before = previous_word(sentence, spot)
+    if before in BEFORE_BASE and word in BASES:
         return rng.choice([BASES[word], ing(word)])
-    plain = word.replace("’", "'")
-    if plain in _AGREE:
-        return _AGREE[plain]
+    straight = word.replace("’", "'")
+    if straight in _AGREE:
+        other = _AGREE[straight].replace("'", "’") if "’" in word else _AGREE[straight]
+        return other if _agrees(straight, before, sentence, spot) else None
     if before in _BEFORE_PARTICIPLE and word in PARTICIPLES and PARTICIPLES[word] != word:
         return PARTICIPLES[word]
     if before in _PLURAL and word in BASES:
         return BASES[word]
-    if not before or before in BEFORE_NOUN or before in _BEFORE_PARTICIPLE:
+    if not before or before in BEFORE_NOUN - _PRONOUNS or before in _BEFORE_PARTICIPLE:
         return None
     if word in THIRDS:
-        return THIRDS[word]
+        return THIRDS[word] if before in _PRONOUNS or word not in ALSO_NOUNS else None
+    if word in _ALSO_OTHER and before not in SUBJECTS:
+        return None
     return ing(PASTS[word]) if word in PASTS else None
+
+
+def _agrees(word: str, before: str, sentence: str, spot: re.Match[str]) -> bool:
+    """Whether the other number of a verb is sure to be wrong: not with clubs, after "if", or before "a lot"."""
+    known = sentence[: spot.start()].lower()
+    if before in _COLLECTIVE | _UNSURE or re.search(r"\b(?:either|neither|none|number|lot|half|some|most) of\b", known):
+        return False
+    if word in ("was", "were", "wasn't", "weren't") and re.search(r"\b(?:if|wish\w*|though|suppose)\b", known):
+        return False
+    if before == "there" and re.match(
+        r"\s+(?:(?:a|an|the)\s+(?:lot|number|couple|few|bunch)|lots|plenty|no|more|some|enough|\w+ and)\b",
+        sentence[spot.end() :],
+    ):
+        return False
+    plural = word.startswith(("are", "were", "have", "do"))
+    if not plural or word.startswith("does"):
+        return True
+    return before in _PLURALS | _PRONOUNS or before in ("i", "there") or before[-1:] == "s" != before[-2:-1]
 
 
 def uncommon_phrase(text: Text, source: str, rng: random.Random) -> str | None:
@@ -217,7 +277,7 @@ def complex_sentence(text: Text, source: str, rng: random.Random) -> str | None:
 
     def change(sentence: str) -> str | None:
         first = WORD.match(sentence)
-        if first is None or first.group().lower() not in _SUBJECTS or len(WORD.findall(sentence)) < 3:
+        if first is None or first.group().lower() not in _SUBJECTS or not stated(sentence.lower().split()):
             return None
         if re.search(r"[?!][\"'”’)\]]*$", sentence):
             return None

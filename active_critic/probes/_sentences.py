@@ -4,25 +4,45 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from active_critic.probes._words import several
 
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|[。！？]+[」』”’]*|\n")  # a run is looked at once
 _SHORT = re.compile(
-    r"(?:^|[\s(\"“'])(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Lt|Col|Gen|Sen|Rep|Gov|vs|e\.g|i\.e|cf|approx"
+    r"(?:\A|\n)[ \t]*[0-9]{1,2}\.$"  # the number of a list's item
+    r"|(?:^|[\s(\"“'])(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Lt|Col|Gen|Sen|Rep|Gov|vs|e\.g|i\.e|cf|approx"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|(?:[A-Z]\.)*[A-Z])\.$"
 )
 WORD = re.compile(r"[0-9]+(?:[.,:][0-9]+)+|[^\W_]+(?:['’-][^\W_]+)*")
 """A word, with its apostrophes and hyphens, or a number."""
 
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
+_QUOTED = re.compile(r"\"[^\"\n]{0,500}\"|“[^“”\n]{0,500}”|「[^「」\n]{0,500}」")
+_MARKED = re.compile(r"://|www\.|[@#\\<>{}=|_`\ufffc]|[^\W\d_]\.[^\W\d_]{2}")
+"""In a run without a space: it is an address, a mark or a name in code, not words."""
+
 _LOWERED = several(
-    """a after all although an another any as at because before both but by during each even every few for from he her
-    here his if in it its just many most my no nobody none not now of on one only our she since so some that the their
-    then there these they this those to we what when where while who with you your"""
+    """
+    a after all although an another any are as at because before both but by can could did do does during each even
+    every everyone everything few for from had has have he her here his how if in is it its just many most my never
+    no nobody none not nothing now of on one only our she should since so some someone something soon that the their
+    then there these they this those to was we were what when where while who whoever why with would you your
+    """
 )
-_COMMON = several("a an and are at for from has he in is it of on she that the there they to was were with you")
+_ENGLISH = several(
+    """
+    about and are because but can did do does from get good had has have he his if is it it's its like my not of our
+    she that the their there they this to very was we were what when which who will with would you your
+    """
+)
+_FOREIGN = several(
+    """aber auch auf au aux avec che com como con da dans das de del della dem der des di dos du ein eine el elle er es
+    est gli het ich il ils ist je jest la las le les los mais mit muy na nem nicht nie niet não och og os para
+    pero por qui que se sich sie sind sono su sur um una und une zum zur à è é що и в не на что на с"""
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +59,20 @@ class Text:
 
     @classmethod
     def of(cls, text: str) -> Text:
-        """Take a text apart."""
-        ends = [m.end() for m in _END.finditer(text) if not _SHORT.search(text[max(0, m.start() - 12) : m.end()])]
+        """Take a text apart. Lines of code are part of the gaps, and what is quoted is not taken apart."""
+        quotes = [m.span() for m in _QUOTED.finditer(text) if m.group() != text.strip()]
+        quoted = {place for a, b in quotes for place in range(a + 1, b)}
+        code = [m.span() for m in _CODE.finditer(text) if "\n" in m.group()]
+        ends = [
+            m.end()
+            for m in _END.finditer(text)
+            if m.end() not in quoted and not _SHORT.search(text[max(0, m.start() - 12) : m.end()])
+        ]
         found: list[str] = []
         gaps, at, start = [], 0, 0
         for end in [*ends, len(text)]:
             bare = text[start:end].strip()
-            if WORD.search(bare):
+            if WORD.search(bare) and not any(a < end and start < b for a, b in code):
                 begin = text.index(bare, start)
                 gaps.append(text[at:begin])
                 found.append(bare)
@@ -68,7 +95,7 @@ class Text:
 def lowered(sentence: str) -> str:
     """A sentence as it stands behind a word that begins it: a name keeps its capital, a function word does not."""
     first = WORD.match(sentence)
-    if first and first.group().lower() in _LOWERED:
+    if first and first.group().lower() in _LOWERED and not sentence.isupper():
         return sentence[0].lower() + sentence[1:]
     return sentence
 
@@ -91,6 +118,27 @@ def replaced(sentence: str, spot: re.Match[str], new: str) -> str:
     return before + new + sentence[spot.end() :]
 
 
+def spots(sentence: str) -> list[re.Match[str]]:
+    """The words of a sentence that are none of an address, a mark or a name in code."""
+    kept: list[re.Match[str]] = []
+    runs = re.finditer(r"\S+", _CODE.sub(lambda m: "\ufffc" * len(m.group()), sentence))
+    run = next(runs, None)
+    marked = run is not None and _MARKED.search(run.group()) is not None
+    for spot in WORD.finditer(sentence):
+        while run is not None and run.end() <= spot.start():
+            run = next(runs, None)
+            marked = run is not None and _MARKED.search(run.group()) is not None
+        a, b = spot.span()
+        if not marked and not (_accent(sentence[max(0, a - 1) : a]) or _accent(sentence[b : b + 1])):
+            kept.append(spot)
+    return kept
+
+
+def _accent(character: str) -> bool:
+    """Whether it is a mark on the letter before it, so that a word does not end there."""
+    return character != "" and unicodedata.category(character)[0] == "M"
+
+
 def substituted(
     text: Text, rng: random.Random, other: Callable[[str, re.Match[str]], str | None], most: int = 1
 ) -> str | None:
@@ -104,7 +152,7 @@ def substituted(
     """
 
     def change(sentence: str) -> str | None:
-        found = [(spot, new) for spot in WORD.finditer(sentence) if (new := other(sentence, spot)) is not None]
+        found = [(spot, new) for spot in spots(sentence) if (new := other(sentence, spot)) is not None]
         if not found:
             return None
         chosen = rng.sample(found, min(most, len(found)))
@@ -115,16 +163,24 @@ def substituted(
     return text.each(change)
 
 
-def listed(words: Mapping[str, str]) -> Callable[[str, re.Match[str]], str | None]:
-    """Looks words up in a list; one with a capital only where it begins the sentence, since it may be a name."""
-
-    def other(_: str, spot: re.Match[str]) -> str | None:
-        word = spot.group()
-        return words.get(word.lower()) if word.islower() or (spot.start() == 0 and word[1:].islower()) else None
-
-    return other
+def plain(spot: re.Match[str]) -> str | None:
+    """The word in small letters; None where it has a capital that does not begin the sentence: it may be a name."""
+    word = spot.group()
+    return word.lower() if word.islower() or (spot.start() == 0 and word[1:].islower()) else None
 
 
 def english(text: Text) -> bool:
     """Whether the text holds a common English word: else nothing English is added to it."""
-    return any(word.group().lower() in _COMMON for one in text.sentences for word in WORD.finditer(one))
+    return any(word in _ENGLISH or word == "a" for word in _words(text))
+
+
+def foreign(text: Text) -> bool:
+    """Whether more of its words are common ones of other European languages than of English, or of other scripts."""
+    words = _words(text)
+    other = sum(word in _FOREIGN for word in words)
+    latin = sum(max(word) < "\u0250" for word in words)
+    return 1 < other > sum(word in _ENGLISH for word in words) or latin * 2 < len(words)
+
+
+def _words(text: Text) -> list[str]:
+    return [word.group().lower() for one in text.sentences for word in WORD.finditer(one)]

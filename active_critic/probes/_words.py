@@ -18,54 +18,47 @@ def several(words: str) -> frozenset[str]:
 
 def _both_ways(text: str) -> dict[str, str]:
     pairs = _pairs(text)
-    back = {new: old for old, new in pairs.items() if new not in pairs and new not in _ONE_WAY}
-    return pairs | back
+    return {new: old for old, new in pairs.items()} | pairs
 
 
 DOUBLED = _pairs(
     """
     big: big and large, large: large and big, small: small and little, quickly: quickly and fast, fast: fast and
-    quick, happy: happy and glad, sad: sad and unhappy, important: important and significant, new: new and
-    recent, difficult: difficult and hard, easy: easy and simple, clear: clear and plain, strong: strong and
-    powerful, cheap: cheap and inexpensive, cheaper: cheaper and less expensive, expensive: expensive and
-    costly, began: began and started, started: started and began, helped: helped and assisted, end: end and
-    finish, ended: ended and finished, buy: buy and purchase, bought: bought and purchased, choose: choose and
-    select, chose: chose and selected, called: called and phoned, showed: showed and demonstrated, said: said
-    and stated, says: says and states, told: told and informed, think: think and believe, needed: needed and
-    required, near: near and close to, many: many and numerous, often: often and frequently, always: always and
-    at all times, again: again and once more, now: now and at present, also: also and in addition, together:
-    together and jointly, return: return and go back, returned: returned and went back, increase: increase and
-    rise, increased: increased and rose, decrease: decrease and drop, problem: problem and difficulty, problems:
-    problems and difficulties, idea: idea and notion, job: job and occupation, children: children and kids,
-    doctor: doctor and physician, police: police and officers, area: area and region, place: place and location,
-    city: city and town, trip: trip and journey, error: error and mistake, reply: reply and answer, beautiful:
-    beautiful and lovely, nice: nice and pleasant, good: good and fine, great: great and excellent, delicious:
-    delicious and tasty, friends: friends and companions, wants: wants and desires, want: want and desire,
-    wanted: wanted and desired, serves: serves and offers, restaurant: restaurant and eatery, hotel: hotel and
-    inn, located: located and situated, allowed: allowed and permitted, allows: allows and permits, father:
-    father and dad, mother: mother and mum
+    quick, happy: happy and glad, sad: sad and unhappy, important: important and significant, difficult: difficult
+    and hard, easy: easy and simple, strong: strong and powerful, cheap: cheap and inexpensive, cheaper: cheaper
+    and less expensive, expensive: expensive and costly, began: began and started, started: started and began,
+    helped: helped and assisted, ended: ended and finished, buy: buy and purchase, bought: bought and purchased,
+    choose: choose and select, chose: chose and selected, showed: showed and demonstrated, said: said and stated,
+    says: says and states, told: told and informed, think: think and believe, needed: needed and required, near:
+    near and close to, many: many and numerous, often: often and frequently, always: always and at all times,
+    again: again and once more, now: now and at present, also: also and in addition, together: together and
+    jointly, return: return and go back, returned: returned and went back, increased: increased and rose, problem:
+    problem and difficulty, problems: problems and difficulties, idea: idea and notion, children: children and
+    kids, doctor: doctor and physician, area: area and region, trip: trip and journey,
+    error: error and mistake, beautiful: beautiful and lovely, nice: nice and pleasant, good: good and fine,
+    great: great and excellent, delicious: delicious and tasty, friends: friends and companions, wants: wants and
+    desires, want: want and desire, wanted: wanted and desired, serves: serves and offers, restaurant: restaurant
+    and eatery, located: located and situated, allowed: allowed and permitted, allows:
+    allows and permits
     """
 )
 """Words, and the same said twice."""
 
 UNCOMMON = _pairs(
     """
-    buy: procure, buys: procures, bought: procured, helped: succoured, starts: commences, started: commenced,
-    begin: commence, began: commenced, ended: terminated, ends: terminates, shows: evinces, showed: evinced,
-    think: opine, thinks: opines, said: averred, says: avers, say: aver, tried: essayed, lives: dwells, lived:
-    dwelt, eat: ingest, ate: ingested, walked: perambulated, slept: slumbered, meet: encounter, met:
-    encountered, talked: confabulated, often: oft, many: manifold, big: voluminous, large: capacious, small:
-    diminutive, little: exiguous, happy: felicitous, sad: lachrymose, angry: irate, quickly: expeditiously,
-    slowly: tardily, strange: outlandish, beautiful: pulchritudinous, bad: deleterious, great: prodigious,
-    important: consequential, difficult: arduous, easy: facile, clear: perspicuous, rich: opulent, poor:
-    impecunious, cheap: inexpensive, friend: confidant, friends: confidants, house: domicile,
-    children: progeny, boy: stripling, girl: damsel, doctor: physician, restaurant: eating establishment, job:
-    vocation, trip: peregrination, anger: ire, morning: forenoon, people: personages, also: likewise, perhaps:
-    perchance, maybe: perchance, although: albeit, while: whilst, very: exceedingly, really: veritably, always:
-    perpetually, together: conjointly, now: at this juncture, nice: congenial, good: commendable, food:
-    sustenance, money: lucre, serves: purveys, serve: purvey, offers: proffers, allows: countenances, allowed:
-    countenanced, nearby: proximate, new: novel, problem: quandary, problems: quandaries, located: situated,
-    tired: enervated
+    buy: procure, buys: procures, bought: procured, starts: commences, started: commenced, begin: commence, began:
+    commenced, ended: terminated, ends: terminates, showed: evinced, think: opine, thinks: opines, said: averred,
+    says: avers, tried: essayed, lives: dwells, lived: dwelt, eat: ingest, ate: ingested, walked: perambulated,
+    slept: slumbered, meet: encounter, met: encountered, talked: confabulated, often: oft, many: manifold, small:
+    diminutive, happy: jocund, sad: doleful, angry: irate, quickly: expeditiously, slowly: tardily, strange:
+    outlandish, beautiful: pulchritudinous, bad: execrable, great: superlative, important: consequential,
+    difficult: arduous, rich: opulent, cheap: inexpensive, friend: confidant, friends: confidants, house: domicile,
+    boy: stripling, girl: damsel, doctor: physician, restaurant: eating establishment, job: vocation, trip:
+    peregrination, anger: ire, morning: forenoon, also: likewise, perhaps: perchance, maybe: perchance, although:
+    notwithstanding that, while: whilst, very: exceedingly, really: veritably, always: perpetually, together:
+    conjointly, now: at this juncture, nice: congenial, good: commendable, food: sustenance, money: lucre, serves:
+    purveys, offers: proffers, allows: countenances, problem: quandary, problems: quandaries,
+    located: situated, tired: enervated
     """
 )
 """Common words, and rare ones that mean the same."""
@@ -76,35 +69,32 @@ HYPERNYMS = _pairs(
     animals, cow: animal, cows: animals, lion: animal, car: vehicle, cars: vehicles, bus: vehicle, buses:
     vehicles, lorry: vehicle, bike: vehicle, bicycle: vehicle, plane: aircraft, helicopter: aircraft, boat:
     vessel, boats: vessels, phone: device, phones: devices, smartphone: device, tablet: device, laptop: device,
-    computer: machine, computers: machines, camera: device, television: device, robot: machine, guitar:
-    instrument, piano: instrument, violin: instrument, books: publications, novel: publication, magazine:
-    publication, newspaper: publication, movie: work, song: work, football: sport, tennis: sport, basketball:
-    sport, cricket: sport, soccer: sport, golf: sport, rugby: sport, banana: fruit, cake: food, bread: food,
-    pizza: food, rice: food, cheese: food, coffee: drink, tea: drink, beer: drink, wine: drink, vaccine:
-    medicine, vaccines: medicines, aspirin: medicine, cancer: disease, malaria: disease, measles: disease, flu:
-    disease, hammer: tool, knife: tool, tulip: flower, oak: tree, doctor: person, teacher: person, lawyer:
-    person, nurse: person, farmer: person, soldier: person, actor: person, singer: person, mother: relative,
-    father: relative, brother: relative, sister: relative, uncle: relative, aunt: relative, son: relative,
-    daughter: relative, grandmother: relative, grandfather: relative, school: institution, hospital:
-    institution, university: institution, church: building, house: building, hotel: building, castle: building,
-    restaurant: place, cafe: place, pub: place, park: place, beach: place, town: place, village: place, river:
-    body of water, lake: body of water, kitchen: room, bedroom: room, bathroom: room, chair: piece of furniture,
-    sofa: piece of furniture, shirt: garment, coat: garment, jacket: garment, murder: crime, robbery: crime,
-    theft: crime, fraud: crime, hurricane: storm, gun: weapon, rifle: weapon, pistol: weapon, bomb: weapon,
-    winter: season, summer: season, autumn: season, company: organisation, companies: organisations, president:
-    politician, minister: politician, senator: politician, election: event, match: event, game: event, concert:
-    event, wedding: event, festival: event, letter: message, email: message, report: document, contract:
-    document, court: institution, government: institution, governments: institutions, parliament: institution,
-    team: group, family: group, committee: group, country: place, countries: places, street: place, oil:
-    resource, gas: resource, coal: fuel, decade: period, century: period, decades: periods, centuries: periods,
-    dinner: meal, lunch: meal, breakfast: meal, children: people, women: people, men: people, woman: person,
-    man: person, boy: person, girl: person, students: people, workers: people, scientists: people, researchers:
-    people, patients: people, voters: people, farmers: people, teachers: people, doctors: people, soldiers:
-    people, politicians: people, parents: people, economists: people, banks: institutions, schools:
-    institutions, universities: institutions, hospitals: institutions, cities: places, towns: places, streets:
-    places, buildings: structures, bridges: structures, bridge: structure, tower: structure, trees: plants,
-    tree: plant, flowers: plants, war: conflict, wars: conflicts, pandemic: crisis, recession: crisis, famine:
-    crisis
+    computer: machine, computers: machines, camera: device, robot: machine, guitar: instrument, piano: instrument,
+    violin: instrument, novel: publication, magazine: publication, newspaper: publication, football: sport,
+    tennis: sport, basketball: sport, baseball: sport, cricket: sport, soccer: sport, golf: sport, rugby: sport,
+    cake: food, bread: food, pizza: food, rice: food, cheese: food, coffee: drink, tea: drink, beer: drink, wine:
+    drink, vaccine: medicine, vaccines: medicines, aspirin: medicine, cancer: disease, malaria: disease, measles:
+    disease, flu: disease, hammer: tool, knife: tool, tulip: flower, oak: tree, doctor: person, teacher: person,
+    lawyer: person, nurse: person, farmer: person, soldier: person, actor: person, singer: person, mother:
+    relative, father: relative, brother: relative, sister: relative, uncle: relative, aunt: relative, son:
+    relative, daughter: relative, grandmother: relative, grandfather: relative, parents: relatives, brothers:
+    relatives, sisters: relatives, school: institution, hospital: institution, university: institution, church:
+    building, house: building, hotel: building, castle: building, restaurant: place, cafe: place, pub: place,
+    park: place, beach: place, town: place, village: place, river: body of water, lake: body of water, kitchen:
+    room, bedroom: room, bathroom: room, chair: piece of furniture, sofa: piece of furniture, shirt: garment,
+    coat: garment, jacket: garment, dress: garment, murder: crime, robbery: crime, theft: crime, fraud: crime,
+    hurricane: storm, gun: weapon, rifle: weapon, pistol: weapon, bomb: weapon, winter: season, summer: season,
+    autumn: season, company: organisation, companies: organisations, president: official, minister: official,
+    senator: politician, election: event, match: event, concert: event, wedding: event, festival: event, letter:
+    message, email: message, contract: document, government: institution, governments: institutions, parliament:
+    institution, team: group, committee: group, countries: places, oil: fuel, gas: fuel, coal: fuel, decade:
+    period, century: period, decades: periods, centuries: periods, dinner: meal, lunch: meal, breakfast: meal,
+    woman: person, man: person, boy: person, girl: person, women: people, men: people, students: people, workers:
+    people, scientists: people, researchers: people, patients: people, voters: people, farmers: people, teachers:
+    people, doctors: people, soldiers: people, politicians: people, economists: people, banks: institutions,
+    schools: institutions, universities: institutions, hospitals: institutions, cities: places, towns: places,
+    buildings: structures, bridges: structures, bridge: structure, tower: structure, trees: plants, tree: plant,
+    flowers: plants, war: conflict, wars: conflicts, pandemic: crisis, recession: crisis, famine: crisis
     """
 )
 """Nouns, and what they are a kind of."""
@@ -119,9 +109,12 @@ KINDS: Sequence[Sequence[str]] = [
         "German, French, Spanish, Italian, Japanese, Chinese, Indian, Brazilian, Canadian, Mexican, Thai, Korean",
         "Manchester, Liverpool, Leeds, Chelsea, Arsenal, Everton, Southampton",
         "Apple, Samsung, Google, Microsoft, Sony, Nokia, Amazon, Facebook",
-        "red, blue, green, yellow, brown, purple, pink",
+        "red, blue, green, yellow, purple, pink",
         "two, three, four, five, six, seven, eight, nine, ten, eleven, twelve",
-        "mother, father, brother, sister, uncle, aunt, son, daughter",
+        "mother, grandmother, aunt",
+        "father, grandfather, uncle",
+        "son, nephew, grandson",
+        "daughter, niece, granddaughter",
         "dog, cat, horse, rabbit, parrot, hamster",
         "doctor, teacher, lawyer, nurse, farmer, soldier, singer, engineer, baker",
         "car, bus, train, plane, ship, bicycle, truck",
@@ -135,52 +128,52 @@ KINDS: Sequence[Sequence[str]] = [
         "beach, forest, mountain, desert",
         "coffee, tea, beer, wine, milk",
         "pizza, pasta, soup, salad, steak, sushi",
-        "north, south, east, west",
         "John, Peter, David, Michael, Paul, Thomas, Robert, James, Brian, Josh, Tom, Mark, Daniel",
         "Mary, Anna, Sarah, Laura, Julia, Emma, Alice, Lisa, Susan, Kate, Amy, Jane, Helen",
-        "phone, tablet, laptop, camera, radio",
-        "day, week, month, year",
+        "phone, tablet, laptop, camera",
+        "week, month, year",
         "days, weeks, months, years",
     )
 ]
 """Things of one kind, of which one can stand in another's place. May is a verb too and is left out."""
 
-_ONE_WAY = frozenset(
-    {"closed", "left", "few", "dearer", "far from", "tiny", "last", "old"}
-)  # often mean something else
 OPPOSITES = _both_ways(
     """
-    increase: decrease, increased: decreased, increases: decreases, increasing: decreasing, rise: fall, rose:
-    fell, rises: falls, rising: falling, high: low, higher: lower, highest: lowest, more: less, always: never,
-    good: bad, better: worse, best: worst, big: small, bigger: smaller, large: tiny, hot: cold, warm: cool,
-    open: closed, opened: closed, won: lost, win: lose, wins: loses, before: after, above: below, early: late,
-    earlier: later, older: younger, rich: poor, happy: unhappy, safe: dangerous, easy: difficult, fast: slow,
-    quickly: slowly, strong: weak, stronger: weaker, success: failure, true: false, alive: dead, guilty:
-    innocent, love: hate, loves: hates, loved: hated, likes: dislikes, liked: disliked, accept: reject,
-    accepted: rejected, accepts: rejects, agreed: refused, agree: refuse, agrees: refuses, bought: sold, buy:
-    sell, buys: sells, arrived: left, inside: outside, cheap: expensive, cheaper: dearer, expensive: cheap,
-    public: private, remember: forget, remembered: forgot, remembers: forgets, support: oppose, supported:
-    opposed, supports: opposes, full: empty, day: night, possible: impossible, able: unable, likely: unlikely,
-    near: far from, everyone: nobody, everything: nothing, many: few, with: without, praised: criticised,
-    praise: criticise, allowed: forbidden, banned: permitted, hope: despair, victory: defeat, healthy: ill,
-    friend: enemy, friends: enemies, began: ended, begins: ends, started: stopped, starts: stops, married:
-    divorced, clean: dirty, quiet: loud, beautiful: ugly, interesting: boring, correct: wrong, careful:
-    careless, first: last, young: old
+    increase: decrease, increased: decreased, increases: decreases, increasing: decreasing, high: low, higher:
+    lower, highest: lowest, more: less, good: bad, better: worse, best: worst, big: small, hot: cold, early: late,
+    earlier: later, older: younger, happy: unhappy, safe: unsafe, easy: difficult, fast: slow,
+    quickly: slowly, strong: weak, stronger: weaker, success: failure, true: false, guilty: innocent, love: hate,
+    loves: hates, loved: hated, likes: dislikes, liked: disliked, accept: reject, accepted: rejected, accepts:
+    rejects, bought: sold, buy: sell, buys: sells, inside: outside, cheap: expensive, public: private, remember:
+    forget, remembered: forgot, remembers: forgets, support: oppose, supported: opposed, supports: opposes,
+    possible: impossible, able: unable, likely: unlikely, many: few, praised: criticised, friend: enemy, friends:
+    enemies, clean: dirty, beautiful: ugly, interesting: boring, careful: careless, before: after, above: below
+    """
+) | _pairs(
+    """
+    rises: falls, rising: falling, warm: cold, large: tiny, rich: poor, cheaper: more expensive, dangerous:
+    safe, alive: dead, dead: living, won: lost, wins: loses, always: never, never: always, agree: disagree,
+    agrees: disagrees, agreed: disagreed, arrived: left, near: far from, everyone: nobody, everything: nothing,
+    with: without, without: with, allowed: forbidden, banned: permitted, victory: defeat, healthy: unhealthy,
+    began: ended, begins: ends, started: stopped, starts: stops, married: divorced, quiet: loud, correct: wrong,
+    first: last, young: old, day: night, opened: closed, open: closed, empty: full, refused: agreed, refuses:
+    agrees
     """
 )
-"""Words and their opposites."""
+"""Words and their opposites; the last part only one way, since the other word often means something else."""
 
 _IRREGULAR = """
 be was been, become became become, begin began begun, break broke broken, bring brought brought, build built built,
-buy bought bought, catch caught caught, choose chose chosen, come came come, do did done, drink drank drunk,
-drive drove driven, eat ate eaten, fall fell fallen, feel felt felt, fight fought fought, find found found,
-fly flew flown, forget forgot forgotten, get got got, give gave given, go went gone, grow grew grown, have had had,
-hear heard heard, hold held held, keep kept kept, know knew known, lead led led, leave left left, lose lost lost,
-make made made, mean meant meant, meet met met, pay paid paid, ride rode ridden, run ran run, say said said,
-see saw seen, sell sold sold, send sent sent, sing sang sung, sit sat sat, sleep slept slept, speak spoke spoken,
-spend spent spent, stand stood stood, steal stole stolen, swim swam swum, take took taken, teach taught taught,
-tell told told, think thought thought, throw threw thrown, understand understood understood, wear wore worn,
-win won won, write wrote written
+buy bought bought, catch caught caught, choose chose chosen, come came come, do did done, drink drank drunk, drive
+drove driven, eat ate eaten, fall fell fallen, feel felt felt, fight fought fought, find found found, fly flew flown,
+forget forgot forgotten, get got got, give gave given, go went gone, grow grew grown, have had had, hear heard heard,
+hold held held, keep kept kept, know knew known, lead led led, leave left left, lose lost lost, make made made, mean
+meant meant, meet met met, pay paid paid, ride rode ridden, run ran run, say said said, see saw seen, sell sold sold,
+send sent sent, sing sang sung, sit sat sat, sleep slept slept, speak spoke spoken, spend spent spent, stand stood
+stood, steal stole stolen, swim swam swum, take took taken, teach taught taught, tell told told, think thought
+thought, throw threw thrown, understand understood understood, wear wore worn, rise rose risen, hide hid hidden, draw
+drew drawn, shake shook shaken, swear swore sworn, tear tore torn, wake woke woken, deal dealt dealt, shoot shot shot,
+strike struck struck, win won won, write wrote written
 """
 _REGULAR = """
 accept accuse add agree allow announce answer appear arrive ask attack attend believe call carry cause change charge
@@ -233,13 +226,13 @@ def ing(base: str) -> str:
     return base + base[-1] + "ing" if base in _DOUBLING else base + "ing"
 
 
-CONNECTIVES: Sequence[str] = ("However,", "Therefore,", "For example,", "In contrast,", "Otherwise,", "As a result,")
-"""What one sentence is seldom to another unless the writer said so."""
+CONNECTIVES: Sequence[str] = ("Otherwise,", "For example,", "Conversely,", "In other words,", "To sum up,")
+"""What one sentence is seldom to another unless the writer said so, as "however" and "therefore" often are."""
 
 FABRICATED: Sequence[str] = (
     "as an unnamed witness confirmed last Tuesday",
     "as a leaflet from the previous winter had foretold",
-    "for the second time since the end of March",
+    "as a local newspaper wrote at the end of March",
     "as two neighbours later wrote in a letter",
     "which a retired judge had noted in his diary",
     "after nearly six weeks of preparation",
