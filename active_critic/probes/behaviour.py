@@ -63,7 +63,8 @@ class Change:
     """What a perturbation does to the scores of an aspect or of a criterion: one cell of the confusion matrix.
 
     Attributes:
-        kind: ``"aspect"``: the mean of the criteria that stand for it, or the overall score for overall quality; or
+        kind: ``"aspect"``: the mean of those criteria that stand for it and that both verdicts have, or the overall score
+            for overall quality; or
             ``"criterion"``: one criterion of the critic's, whatever it stands for.
         name: The aspect or the criterion.
         aspect: The aspect it stands for, or None.
@@ -326,7 +327,8 @@ class _Measured:
         self._measures: list[tuple[Kind, str]] = [("aspect", name) for name in ASPECTS if name in there]
         self._measures += [("criterion", one.criterion) for one in matched]
 
-    def _value(self, verdict: Verdict | None, kind: Kind, name: str) -> float | None:
+    def _value(self, verdict: Verdict | None, kind: Kind, name: str, beside: Verdict | None = None) -> float | None:
+        """A verdict's score, for an aspect from the criteria that the verdict beside it has, too."""
         if verdict is None or verdict.score is None:
             return None
         if kind == "aspect" and name == OVERALL:
@@ -335,6 +337,7 @@ class _Measured:
             part.score
             for part in verdict.criteria
             if (self._aspect[part.name] if kind == "aspect" else part.name) == name
+            and (beside is None or any(part.name == other.name for other in beside.criteria))
         ]
         return sum(values) / len(values) if values else None
 
@@ -358,7 +361,7 @@ class _Measured:
 
     def _change(self, kind: Kind, name: str, perturbation: str) -> Change:
         pairs = zip(self._before, self._after[perturbation], strict=True)
-        values = [(self._value(a, kind, name), self._value(b, kind, name)) for a, b in pairs]
+        values = [(self._value(a, kind, name, beside=b), self._value(b, kind, name, beside=a)) for a, b in pairs]
         kept = [i for i, (a, b) in enumerate(values) if a is not None and b is not None]
         moved = np.array([(values[i][1] or 0.0) - (values[i][0] or 0.0) for i in kept], dtype=np.float64)
         _, code = np.unique(self._group[kept], return_inverse=True)

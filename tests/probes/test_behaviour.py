@@ -118,6 +118,16 @@ def test_a_critic_that_confuses_is_reported_so() -> None:
     assert "informativeness with grammaticality: spelling-mistake in informativeness -" in line(found, "Confuses")
 
 
+def test_a_criterion_that_one_verdict_lacks_moves_no_aspect() -> None:
+    originals = {one.response for one in GOOD}
+    found = probe(
+        lambda r: {"overall": 3.0, "Fluency": 2.0} | ({"Natural wording": 5.0} if r in originals else {}),
+        perturbations=["word-exchange"],
+    )
+    [cell] = [c for c in found.changes if (c.kind, c.name) == ("aspect", "fluency")]
+    assert (cell.change, cell.outcome, cell.n) == (0.0, "still", len(GOOD))
+
+
 def test_without_criteria_the_overall_alone_is_tested() -> None:
     found = probe(lambda r: {"overall": float(len(r)) / 50})
     assert found.matched == ()
