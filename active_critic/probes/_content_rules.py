@@ -65,8 +65,8 @@ _DANGLING = several(
     a am an and are as at be because become becomes been but by even ever everything except for from had has have
     how i if in is it just later like long my no not of on only or right shortly so soon still than that the then
     this to until was we well were what when where which who why with years days hours minutes months weeks day hour
-    minute moment month night time week year comes came goes went happened happens one two three four five six they you
-    he she there me
+    minute moment month night time week year comes came goes went happened happens one two three four five six they
+    you he she there me
     """
 )
 """Words that the rest of a sentence does not end in where what followed can be spared."""
@@ -96,9 +96,9 @@ _POLAR = several("always never likely unlikely able unable possible impossible")
 """Their opposites turn whatever else a sentence says: with a second opposite it could be true again."""
 _WITH = several(
     """
-    about along angry angrily begin busy charge contact covered date deal discussions dealt done end familiar filled
-    fed happy live love met obsessed okay out pleased problem problems start stuck talks together touch trouble up
-    what wrong away down sat satisfied sleep slept agree fit
+    about along chat chatting angry angrily begin busy charge contact covered date deal discussions dealt done end
+    familiar filled fed happy live love met obsessed okay out pleased problem problems start stuck talk talking
+    talks together touch trouble up what wrong away down sat satisfied sleep slept agree fit
     """
 )
 """Words that a "with" belongs to."""
@@ -148,7 +148,11 @@ def abbreviation(text: Text, source: str, rng: random.Random) -> str | None:
         for pattern in _LEFT_OUT if not negative(sentence) else _LEFT_OUT[:2]:
             cut = pattern.sub("", shorter)
             words = [word.group().lower() for word in WORD.finditer(cut)]
-            whole = pattern not in _CLAUSES or (stated(words) and words[-1] not in _DANGLING)
+            whole = pattern not in _CLAUSES or (
+                stated(words)
+                and words[-1] not in _DANGLING
+                and not any(cut.count(q) != shorter.count(q) for q in '"“”')
+            )
             if len(words) >= _KEEP and WORD.match(cut.lstrip("\"'“‘([")) and whole:
                 shorter = cut
         return shorter if shorter != sentence else None
@@ -395,6 +399,8 @@ def _not(word: str, sentence: str, spot: re.Match[str], behind: list[str]) -> st
     perfect = word in _HAVE and (_participle(after) or (adverb and after != "never" and _participle(later)))
     if after in ("just", "only", "even", "simply", "merely") or re.search(r"(?i)\bhow\b", sentence[: spot.start()]):
         return None  # "not only", "how lucky they are not"
+    if (word in ("do", "does", "did") and after in ("", "so", "too")) or (word == "mean" and not after):
+        return None  # "so I do", "I mean, ..."
     if word in ("do", "does", "did") and after not in _OBJECT:
         return f"{word} not"
     if word in _MODAL | {"can"} and before in DETERMINERS - {"that", "this", "these", "those", "s"}:

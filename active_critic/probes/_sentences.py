@@ -39,9 +39,11 @@ _ENGLISH = several(
     """
 )
 _FOREIGN = several(
-    """aber auch auf au aux avec che com como con da dans das de del della dem der des di dos du ein eine el elle er es
-    est gli het ich il ils ist je jest la las le les los mais mit muy na nem nicht nie niet não och og os para
-    pero por qui que se sich sie sind sono su sur um una und une zum zur à è é що и в не на что на с"""
+    """
+    aber auch auf au aux avec che com como con da dans das de del della dem der des di dos du ein eine el elle er es
+    est gli het ich il ils ist je jest la las le les los mais mit muy na nem nicht nie niet não och og os para pero
+    por qui que se sich sie sind sono su sur um una und une zum zur à è é що и в не на что на с
+    """
 )
 
 

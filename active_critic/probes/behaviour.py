@@ -63,8 +63,8 @@ class Change:
     """What a perturbation does to the scores of an aspect or of a criterion: one cell of the confusion matrix.
 
     Attributes:
-        kind: ``"aspect"``: the mean of those criteria that stand for it and that both verdicts have, or for overall quality
-            the overall score; or ``"criterion"``: one criterion of the critic's, whatever it stands for.
+        kind: ``"aspect"``: the mean of those criteria that stand for it and that both verdicts have, or for overall
+            quality the overall score; or ``"criterion"``: one criterion of the critic's, whatever it stands for.
         name: The aspect or the criterion.
         aspect: The aspect it stands for, or None.
         perturbation: The perturbation.

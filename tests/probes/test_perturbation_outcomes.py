@@ -54,6 +54,7 @@ def test_a_statement_is_turned_into_english(text: str, turned: str) -> None:
         "A film called the Ring.",
         "See how lucky they are.",
         "It is not only cheap but good.",
+        "i do too .",
     ],
 )
 def test_what_cannot_be_turned_is_refused(text: str) -> None:
@@ -180,6 +181,7 @@ def test_what_is_left_out_leaves_no_trace(text: str, shorter: str) -> None:
         "It was two days before the war.",
         "He did not leave because he was ill.",
         "My big brother and I went home.",
+        "It is cheesy, but I fear” she said",  # the quotation would never end
     ],
 )
 def test_what_cannot_be_spared_stays(text: str) -> None:

@@ -300,17 +300,17 @@ def test_our_own_demonstrations_would_pass_the_checks(name: str) -> None:
 # --- the paper's examples -----------------------------------------------------------------------------------------
 
 SIZES = {
-    "repetition": ("fluency_repeat", 10, 0.02, 0.11),
-    "improper-connective": ("coherence_conjuction", 10, 0.03, 0.05),
+    "repetition": ("fluency_repeat", 10, 0.03, 0.11),
+    "improper-connective": ("coherence_conjuction", 10, 0.04, 0.05),
     "incorrect-verb-form": ("grammar_verb", 10, 0.08, 0.09),
     "uncommon-phrase": ("simple_word", 5, 0.02, 0.15),
     "complex-sentence": ("simple_structure", 7, 0.07, 0.19),
-    "abbreviation": ("inform_abbr", 7, 0.07, 0.27),
-    "hypernym": ("inform_hypernym", 6, 0.03, 0.13),
+    "abbreviation": ("inform_abbr", 4, 0.17, 0.27),
+    "hypernym": ("inform_hypernym", 4, 0.03, 0.13),
     "complement": ("hallucination_fact", 10, 0.11, 0.18),
     "continuation": ("hallucination_continue", 10, 0.10, 0.17),
     "different-entity": ("contradiction_entity", 10, 0.04, 0.10),
-    "conflicting-fact": ("contradiction_meaning", 9, 0.04, 0.21),
+    "conflicting-fact": ("contradiction_meaning", 8, 0.04, 0.21),
     "negation": ("contradiction_negate", 10, 0.01, 0.03),
 }
 """What docs/perturbations.md says: their name, texts that our rule fits, median change by our rule and in theirs."""
