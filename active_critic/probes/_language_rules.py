@@ -84,15 +84,15 @@ _MOBILE = several(
 """Words that can stand in several places of a sentence."""
 _OTHER_WORDS = several(
     """
-    bale god bare being beside board bored bran bread chose closed cloths coat cold county dad dairy dessert device
-    diary dose fated fired form from fried goof grate hast hat heart herd here hope horse late latter lit loose lose
-    loss mall mean meat meet mist moan most mot one ones other over pace paid pair payer plan plane pose quiet quit
-    quite rate red sate seed sing sign slat slow snow sou spin star state statue stick sting stoop stop store string
-    tale tall tang tap ten than that them then there thing tie tired trail trial united untied vary very wale ward
-    warm week weekly were what when where while wile wind wing with wold word work wore worse angle angel bread
-    cased casual causal dose downs filed hoping hopping later lather latter leas lease least mangers planed planned
-    pervious raiser rises scared scarred sever singed soul tarts wither widow winder cloud could cloth hose house
-    hoses mouse moose tree these
+    bale god three bare being beside board bored bran bread chose closed cloths coat cold county dad dairy dessert
+    device diary dose fated fired form from fried goof grate hast hat heart herd here hope horse late latter lit
+    loose lose loss mall mean meat meet mist moan most mot one ones other over pace paid pair payer plan plane pose
+    quiet quit quite rate red sate seed sing sign slat slow snow sou spin star state statue stick sting stoop stop
+    store string tale tall tang tap ten than that them then there thing tie tired trail trial united untied vary
+    very wale ward warm week weekly were what when where while wile wind wing with wold word work wore worse angle
+    angel bread cased casual causal dose downs filed hoping hopping later lather latter leas lease least mangers
+    planed planned pervious raiser rises scared scarred sever singed soul tarts wither widow winder cloud could
+    cloth hose house hoses mouse moose tree these
     """
 )
 """Words that a slip may make of others."""

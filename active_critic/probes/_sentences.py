@@ -13,7 +13,7 @@ from active_critic.probes._words import several
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|[。！？]+[」』”’]*|\n")  # a run is looked at once
 _SHORT = re.compile(
     r"(?:\A|\n)[ \t]*[0-9]{1,2}\.$"  # the number of a list's item
-    r"|(?:^|[\s(\"“'])(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Lt|Col|Gen|Sen|Rep|Gov|vs|e\.g|i\.e|cf|approx"
+    r"|(?:^|[\s(\"“'])(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Lt|Col|Gen|Sen|Rep|Gov|vs?|e\.g|u\.[sk]|i\.e|cf|approx"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|(?:[A-Z]\.)*[A-Z])\.$"
 )
 WORD = re.compile(r"[0-9]+(?:[.,:][0-9]+)+|[^\W_]+(?:['’-][^\W_]+)*")

@@ -220,6 +220,11 @@ def test_the_last_sentence_is_one_that_is_missed() -> None:
     assert outcomes("sentence-deletion", "It is bad. He left. It is bad!") == {None}
 
 
+def test_abbreviations_in_small_letters_end_no_sentence() -> None:
+    assert outcomes("sentence-exchange", "The court heard jones v. smith today") == {None}
+    assert outcomes("sentence-deletion", "He came. The u.s. troops left.") == {"He came."}
+
+
 def test_a_sentence_that_is_cut_off_stays_at_the_end() -> None:
     assert all(str(one).endswith("And then") for one in outcomes("sentence-exchange", "He came. She left. And then"))
 
