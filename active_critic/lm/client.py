@@ -125,6 +125,18 @@ class LanguageModel:
     def __repr__(self) -> str:
         return f"LanguageModel({self.name!r})"
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> LanguageModel:
+        return self  # connections, budget and bill are one
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"{self!r} is open and cannot be pickled; give an evaluator the model's name, which each process opens for "
+            "itself, or have each process open_lm() its own and load() the saved program with it"
+        )
+
+    def __copy__(self) -> LanguageModel:
+        return self
+
     def __enter__(self) -> LanguageModel:
         return self
 

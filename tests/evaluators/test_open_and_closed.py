@@ -77,3 +77,26 @@ def test_a_copy_of_an_evaluator_in_use_opens_its_own_model_and_journal(
             assert other.score("a text").score == other.score("another text").score == before
         assert judge.score("a third text").score == before  # not closed with the copy
     assert len(opened) == 2
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_a_copy_of_an_evaluator_shares_the_opened_model_that_it_was_given(
+    copied: Callable[[Evaluator], Evaluator],
+) -> None:
+    lm = scripted_lm(lambda turns: json.dumps({"overall": 50, "justification": "so", "advice": "more"}))
+    judge = from_protocol(PROGRAM, lm, journal=None)
+    other = copied(judge)
+    with other:
+        assert other.score("a text").score == 50.0
+    assert judge.score("another text").score == 50.0  # not closed with the copy
+    assert other.model is judge.model is lm
+    assert lm.usage.calls == 2
+
+
+def test_an_opened_model_says_why_it_cannot_be_pickled() -> None:
+    lm = scripted_lm(lambda turns: "", name="mine")
+    for given in (lm, from_protocol(PROGRAM, lm, journal=None)):
+        with pytest.raises(
+            TypeError, match=r"LanguageModel\('mine'\) is open and cannot be pickled; give .* open_lm\(\)"
+        ):
+            pickle.dumps(given)
