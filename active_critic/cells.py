@@ -39,6 +39,11 @@ def is_na(value: Any) -> bool:
     return type(value).__name__ in {"NAType", "NaTType"}
 
 
+def there(value: Any) -> Any:
+    """A value given in Python, NumPy's as Python's own and pandas' word for nothing as None."""
+    return None if is_na(value) else plain_value(value)
+
+
 def is_absent(value: Any) -> bool:
     """Whether there is nothing: None, NaN, or what pandas writes for them."""
     return value is None or is_na(value) or value != value

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from active_critic.cells import aspects_in, cell_at, name_in, number_in, rated, text_in
+from active_critic.cells import aspects_in, cell_at, name_in, number_in, rated, text_in, there
 from active_critic.errors import DataError
 from active_critic.examples import (
     SHOWN,
@@ -298,7 +298,7 @@ class _Reader:
         values: dict[str, Any] = {}
         for name in _TEXTS:
             column = self.fields.get(name)
-            cell = getattr(made, name) if made else None if column is None else cell_at(kept, column)
+            cell = there(getattr(made, name)) if made else None if column is None else cell_at(kept, column)
             if self.delimited and made is None and column in kept and isinstance(cell, str):
                 self.seen.apostrophes += cell != unguarded(cell)
                 cell = unguarded(cell)
@@ -307,7 +307,7 @@ class _Reader:
             except ValueError as problem:
                 return BadRow(row, str(problem), kept, column or name)
         column = self.fields.get("score")
-        scores = {"score": made.score} if made else {} if column is None else rated(kept, column)
+        scores = {"score": there(made.score)} if made else {} if column is None else rated(kept, column)
         numbers = list[float]()
         for column, cell in scores.items():
             try:

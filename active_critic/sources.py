@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from active_critic.cells import is_na, plain_value
+from active_critic.cells import plain_value, there
 from active_critic.errors import DataError
 from active_critic.examples import Examples
 from active_critic.fields import Given, listed
@@ -96,6 +96,6 @@ def _item(row: int, item: Any, labels: Mapping[str, Labels]) -> Item:
         return item.row or row, item
     if not isinstance(item, Mapping):
         return BadRow(row, f"an example is a mapping or an Example, not {type(item).__name__}")
-    record = {str(name): None if is_na(value) else plain_value(value) for name, value in item.items()}
+    record = {str(name): there(value) for name, value in item.items()}
     wrong = name_codes(record, labels)
     return (row, record) if wrong is None else BadRow(row, wrong[1], record, wrong[0])

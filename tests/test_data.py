@@ -342,14 +342,20 @@ def test_a_data_frame_is_read_with_its_own_ways_of_saying_missing() -> None:
         read_examples(pd.DataFrame([[1, 2]], columns=["a", "a"]))
 
 
-def test_what_pandas_writes_for_nothing_is_nothing_in_mappings_too() -> None:
+def test_what_pandas_writes_for_nothing_is_nothing_in_mappings_and_examples_too() -> None:
     pd = pytest.importorskip("pandas")
+    np = pytest.importorskip("numpy")
     rows = [{"response": "a", "source": "q", "score": 1, "id": pd.NA}, {"response": "b", "source": pd.NA, "score": 2}]
     first, second = read_examples(rows, scale="1..5")
     assert (first.id, second.source) == (None, "")
     json.dumps([dict(first.record), dict(second.record)])
     with pytest.raises(DataError, match="row 3: the score is missing"):
         read_examples([*rows, {"response": "c", "score": pd.NA}])
+    made = [Example("a", pd.NA, np.int64(2), group=np.int64(7)), Example("b", "q", 3, group="8", reference=pd.NA)]
+    first, second = read_examples(made, scale="1..5")
+    assert (first.source, first.score, first.group, second.reference) == ("", 2.0, "7", None)
+    with pytest.raises(DataError, match="row 3: the score is missing"):
+        read_examples([*made, Example("c", "q", pd.NA, group="9")])
     with pytest.raises(DataError, match="row 3, column 'response': the text to be judged is empty"):
         read_examples([*rows, {"response": pd.NA, "score": 3}])
 
