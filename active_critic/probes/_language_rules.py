@@ -82,6 +82,7 @@ _MOBILE = several(
     """
 )
 """Words that can stand in several places of a sentence."""
+_NO_ADVERBS = several("apply assembly belly bully butterfly comply family imply italy jelly july rally reply supply")
 _OTHER_WORDS = several(
     """
     bale god three bare being beside board bored bran bread chose closed cloths coat cold county dad dairy dessert
@@ -184,7 +185,7 @@ def word_exchange(text: Text, source: str, rng: random.Random) -> str | None:
 
 
 def _mobile(word: str) -> bool:
-    return word in _MOBILE or (len(word) > 4 and word.endswith("ly"))
+    return word in _MOBILE or (len(word) > 4 and word.endswith("ly") and word not in _NO_ADVERBS)
 
 
 def spelling_mistake(text: Text, source: str, rng: random.Random) -> str | None:
