@@ -398,7 +398,7 @@ def _not(word: str, sentence: str, spot: re.Match[str], behind: list[str]) -> st
     adverb = after in _ADVERBS or after.endswith("ly")
     perfect = word in _HAVE and (_participle(after) or (adverb and after != "never" and _participle(later)))
     if after in ("just", "only", "even", "simply", "merely") or re.search(r"(?i)\bhow\b", sentence[: spot.start()]):
-        return None  # "not only", "how lucky they are not"
+        return None  # "not only", "how tall they are not"
     if (word in ("do", "does", "did") and after in ("", "so", "too")) or (word == "mean" and not after):
         return None  # "so I do", "I mean, ..."
     if word in ("do", "does", "did") and after not in _OBJECT:

@@ -33,7 +33,7 @@ def outcomes(name: str, text: str, source: str = "") -> set[str | None]:
         ("i 've heard that song .", "i 've not heard that song ."),
         ("i do like tea .", "i do not like tea ."),
         ("They are some friends.", "They are not any friends."),
-        ("The winds carried the smoke.", "The winds did not carry the smoke."),
+        ("The porters carried the trunk.", "The porters did not carry the trunk."),
         ("The price has risen.", "The price has not risen."),
     ],
 )
@@ -52,9 +52,9 @@ def test_a_statement_is_turned_into_english(text: str, turned: str) -> None:
         "I asked whether he was here.",
         "He is only tired.",
         "A film called the Ring.",
-        "See how lucky they are.",
+        "See how tall they are.",
         "It is not only cheap but good.",
-        "i do too .",
+        "we do too .",
     ],
 )
 def test_what_cannot_be_turned_is_refused(text: str) -> None:
@@ -68,7 +68,7 @@ def test_what_cannot_be_turned_is_refused(text: str) -> None:
         "If it were so.",
         "None of them are new.",
         "There was a lot of snow.",
-        "It lies in deep thought.",
+        "It needs long thought.",
         "Arsenal have lost heart.",
     ],
 )
@@ -116,7 +116,7 @@ def test_opposites_stand_only_where_they_contradict(text: str, made: str | set[s
         ("She did not match his pace.", None),
         ("They do not allow dogs.", None),  # no animals at all would be another claim
         ("He went to school.", None),
-        ("We met at stamford bridge.", None),
+        ("We met at marlow bridge.", None),
         ("Her phone number is new.", None),
         ("She likes football or tennis.", None),  # "sport or sport"
         ("Her parents came.", "Her relatives came."),
@@ -181,7 +181,7 @@ def test_what_is_left_out_leaves_no_trace(text: str, shorter: str) -> None:
         "It was two days before the war.",
         "He did not leave because he was ill.",
         "My big brother and I went home.",
-        "It is cheesy, but I fear” she said",  # the quotation would never end
+        "It is odd, but I fear” she said",  # the quotation would never end
     ],
 )
 def test_what_cannot_be_spared_stays(text: str) -> None:
