@@ -29,7 +29,7 @@ def outcomes(name: str, text: str, source: str = "") -> set[str | None]:
         ("She wo n't sing .", "She will sing ."),
         ("He has n't paid .", "He has paid ."),
         ("Don't open the box.", "Do open the box."),
-        ("I did not find any shops.", "I did find some shops."),
+        ("We did not see any shops.", "We did see some shops."),
         ("i 've heard that song .", "i 've not heard that song ."),
         ("i do like tea .", "i do not like tea ."),
         ("They are some friends.", "They are not any friends."),
@@ -111,7 +111,7 @@ def test_opposites_stand_only_where_they_contradict(text: str, made: str | set[s
 @pytest.mark.parametrize(
     ("text", "made"),
     [
-        ("It is good for dinner.", "It is good for a meal."),
+        ("It is ready for dinner.", "It is ready for a meal."),
         ("He enjoyed the dinner.", "He enjoyed the meal."),
         ("She did not match his pace.", None),
         ("They do not allow dogs.", None),  # no animals at all would be another claim
