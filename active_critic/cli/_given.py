@@ -61,6 +61,8 @@ def read_criteria(given: str | None) -> tuple[Criterion, ...] | None:
         document = json.loads(_read(Path(given)), object_pairs_hook=no_repeats)
     except (ValueError, RecursionError) as problem:
         raise DataError(f"not JSON: {problem}", path=given) from None
+    if isinstance(document, dict) and "format_version" in document:
+        raise DataError(f"this is a program; its criteria are pinned with --criteria @{given}", path=given)
     if isinstance(document, dict):
         document = [{"name": name, "definition": definition} for name, definition in document.items()]
     form = 'expected {"name": "definition", ...} or [{"name": ..., "definition": ...}, ...]'

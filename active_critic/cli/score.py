@@ -87,6 +87,8 @@ def score(
 
     if as_json and out is None and not estimate:
         raise typer.BadParameter("--json prints the summary where the verdicts go; name a file for these with --out")
+    if str(out) == "-":
+        raise typer.BadParameter("without --out, verdicts go to standard output as JSON Lines; leave it out")
     common.refuse_clashes(outputs=(out, html), inputs=(items, program), journal=journal)
     columns = opts.parse_fields(fields)
     protocol = load_protocol(program)

@@ -139,6 +139,15 @@ def test_a_part_that_is_too_small_to_fit_on_is_told_as_such(run: Any, tmp_path: 
     assert "--train 0.5 leaves 3 of 6 examples to fit on, and a fit needs at least 5; give a larger part" in done.err
 
 
+def test_a_program_in_place_of_criteria_and_a_dash_in_place_of_a_file_are_told(
+    run: Any, surface: Path, examples: Path
+) -> None:
+    done = run("fit", examples, "-o", "p.json", "--criteria", surface, opener=refuse)
+    assert (done.code, f"its criteria are pinned with --criteria @{surface}" in done.err) == (3, True)
+    done = run("score", surface, examples, "-o", "-", opener=refuse)
+    assert (done.code, "without --out, verdicts go to standard output" in done.err) == (2, True)
+
+
 def test_a_field_and_its_column_the_wrong_way_round_are_told(run: Any, examples: Path) -> None:
     done = run("fit", examples, "-o", "p.json", "--fields", "rating=score", opener=refuse)
     assert (done.code, "did you mean score=rating?" in done.err) == (2, True)
