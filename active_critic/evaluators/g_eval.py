@@ -39,6 +39,8 @@ from active_critic.records import Criterion, CriterionVerdict, Example, ScoredBy
 
 SAMPLES = 20
 """Replies drawn for a rating where the model gives no token probabilities, as in the paper (section 3.1)."""
+MOST_SAMPLES = 100
+"""Of such replies: each is paid for, for every criterion of every item, and the program may be a stranger's."""
 REASON_CHARS = 160
 """Longest reason, in characters, where the endpoint enforces a schema."""
 
@@ -52,7 +54,7 @@ class GEvalProtocol(Protocol):
         steps: Evaluation steps by name of the criterion, as the model wrote them; a criterion that has none (all of
             them with ``cot=False``) is not in it.
         reading: How ratings are asked for and read; levels 1-5.
-        samples: Replies drawn for a rating where there are no token probabilities.
+        samples: Replies drawn for a rating where there are no token probabilities, 2 to 100.
         weighted: Whether a rating is an expectation (of probabilities or of samples) or the plain number.
     """
 
@@ -61,7 +63,7 @@ class GEvalProtocol(Protocol):
     criteria: tuple[Criterion, ...] = Field(min_length=1)
     steps: dict[str, Steps]
     reading: Reading
-    samples: int = Field(default=SAMPLES, ge=2)
+    samples: int = Field(default=SAMPLES, ge=2, le=MOST_SAMPLES)
     weighted: bool = True
 
     @model_validator(mode="after")
@@ -261,7 +263,7 @@ class GEval(Evaluator):
         cot: Whether the model writes evaluation steps for every criterion; False is the paper's ablation.
         weighted: Whether a rating is an expectation: over token probabilities where the model gives them, else the mean
             of samples. False, the paper's ablation, reads the plain number.
-        samples: Replies drawn for a rating where there are no token probabilities.
+        samples: Replies drawn for a rating where there are no token probabilities, 2 to 100.
         seed: Of the batches.
         journal: Where replies are kept; see ``Evaluator``.
     """
@@ -337,5 +339,5 @@ class GEval(Evaluator):
         """Parameters that cannot be right. See :meth:`Evaluator.check`."""
         check_task(self.task_description)
         check_whole("max_batches", self.max_batches, 1)
-        check_whole("samples", self.samples, 2)
+        check_whole("samples", self.samples, 2, MOST_SAMPLES)
         given_criteria(self.criteria)

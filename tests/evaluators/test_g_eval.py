@@ -177,7 +177,8 @@ def test_a_second_fit_forgets_the_first_and_the_same_fit_gives_the_same_program(
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"samples": 1}, "samples must be a whole number of at least 2, not 1"),
+        ({"samples": 1}, "samples must be a whole number from 2 to 100, not 1"),
+        ({"samples": 101}, "samples must be a whole number from 2 to 100, not 101"),
         ({"max_batches": 0}, "max_batches must be a whole number of at least 1"),
         ({"task_description": " "}, "the task description is blank"),
         ({"criteria": {}}, "the list of criteria is empty"),

@@ -82,6 +82,13 @@ def tree(layers: int, furthest: float = 1.0, spread: float = 1.0) -> str:
     return json.dumps(told | {"task_description": "Judge.", "criteria": chain, "intercept": 1, "alpha": 1})
 
 
+def sampled(samples: int) -> str:
+    """A program of G-Eval."""
+    told = {"format_version": 1, "evaluator": "g-eval", "scale": {"low": 1, "high": 5}, "provenance": {"model": "x"}}
+    told |= {"task_description": "Judge.", "criteria": [{"name": "A", "definition": "x"}], "steps": {}}
+    return json.dumps(told | {"reading": {"low": 1, "high": 5, "source": "text"}, "samples": samples})
+
+
 HOSTILE: dict[str, Callable[[], str]] = {
     "an evaluator outside the folder": lambda: text(evaluator="../../../../etc/passwd"),
     "an evaluator that is code": lambda: text(evaluator="__import__('os').system('touch owned')"),
@@ -118,6 +125,7 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "a spread next to nothing of the surface": lambda: regression(1e-300),
     "half an interval below nothing": lambda: combined(half_widths={"90": -3}),
     "levels next to each other": lambda: combined(step=1e-300),
+    "replies without end": lambda: sampled(2**62),
     "half a character": lambda: text(task_description="half \ud83d"),
     "half a character in a field's name": lambda: text(
         provenance={"model": "x", "settings": {"half \udc00": [{"a": 1}]}}
@@ -155,6 +163,11 @@ def test_a_hostile_program_is_refused(name: str, capfd: pytest.CaptureFixture[st
         assert not {"\x1b", "\x07", "\u202e"} & set(said)
         assert len(said) < 5000
     assert sorted(path.name for path in Path().iterdir()) == ["items.jsonl", "p.json"]
+
+
+def test_as_many_replies_as_may_be_are_a_program() -> None:
+    Path("g.json").write_text(sampled(100))
+    assert main(["show", "g.json"]) == 0
 
 
 def test_numbers_as_far_from_0_as_may_be_give_verdicts_in_numbers(tmp_path: Path) -> None:
