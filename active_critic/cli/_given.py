@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,13 +24,15 @@ def read_task(given: str | None) -> str | None:
 
     Raises:
         DataError: The file cannot be read.
-        typer.BadParameter: It is blank.
+        typer.BadParameter: It is blank, or holds what is no text.
     """
     if given is None:
         return None
     text = _read(Path(given[1:])) if given.startswith("@") else given
     if not text.strip():
         raise typer.BadParameter("--task is blank; describe what is judged, or leave it out to have it inferred")
+    if re.search("[\ud800-\udfff]", text):
+        raise typer.BadParameter("--task holds half a character, or bytes that are no UTF-8; write it anew")
     return text.strip()
 
 

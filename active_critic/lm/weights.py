@@ -140,6 +140,8 @@ def check_gguf(path: Path) -> None:
         ModelError: It does not; the message names the file.
     """
     try:
+        if path.is_fifo():  # to open one would be to wait for whoever writes to it
+            raise ModelError(f"{path}: a pipe, and no file; give the path of a GGUF file or a name from `lm list`")
         with path.open("rb") as file:
             magic = file.read(len(MAGIC))
     except FileNotFoundError:

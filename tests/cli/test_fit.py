@@ -358,3 +358,10 @@ def test_what_the_score_is_read_from_and_the_order_are_options(run, examples) ->
     assert done.code == 0, done.err
     settings = json.loads(Path("p.json").read_text())["provenance"]["settings"]
     assert (settings["order"], settings["use_criteria"], settings["use_approval"]) == ("both", "never", "never")
+
+
+def test_a_task_in_bytes_that_are_no_text_is_refused(run, examples) -> None:
+    done = run("fit", examples, "--task", "half \udcff", "--out", "p.json", opener=refuse)
+    assert done.code == 2
+    assert "--task holds half a character" in done.err
+    assert not Path("p.json").exists()

@@ -477,6 +477,13 @@ def test_what_is_not_a_gguf_file_is_named(tmp_path) -> None:
         open_weights("no-such-model")
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+def test_a_pipe_is_not_waited_for(tmp_path) -> None:
+    os.mkfifo(tmp_path / "pipe.gguf")
+    with pytest.raises(ModelError, match=r"pipe\.gguf: a pipe, and no file"):
+        open_weights(tmp_path / "pipe.gguf")
+
+
 def test_a_model_that_is_not_here_is_not_fetched_unasked() -> None:
     name = find("local").name
     with pytest.raises(DownloadFailed, match=f"active-critic lm pull {name}"):
