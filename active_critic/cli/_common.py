@@ -424,6 +424,8 @@ def _patient() -> Iterator[None]:
     import signal
     import threading
 
+    from active_critic.lm.stopping import stop_all
+
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not isinstance(before, Interrupts):
         yield
@@ -448,4 +450,6 @@ def _patient() -> Iterator[None]:
     try:
         yield
     finally:
+        if asked:
+            stop_all()
         signal.signal(signal.SIGINT, before)

@@ -9,13 +9,11 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from contextvars import ContextVar, copy_context
 from queue import SimpleQueue
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
-from active_critic.lm.stopping import stoppable
+from active_critic.lm.stopping import stoppable, until_done
 
 Result = TypeVar("Result")
-WAKE = 0.05
-"""Seconds after which a thread that waits looks whether Ctrl-C was pressed."""
 _GIVEN_UP: ContextVar[threading.Event | None] = ContextVar("given_up", default=None)
 
 
@@ -98,19 +96,13 @@ def finished(work: Callable[[], Result]) -> Result:
         done, begin = _prepared(work)
     try:
         begin()
-        _wait(done)
+        until_done([done])
         return done.result()
     except KeyboardInterrupt:
         stopped.set()
         if not done.cancel():  # it was begun
-            _wait(done)
+            until_done([done])
         raise
-
-
-def _wait(done: Future[Any]) -> None:
-    """Wait for the end of some work, and for Ctrl-C: one that comes just as a thread begins to wait wakes it not."""
-    while not done.done():
-        wait([done], WAKE)
 
 
 def _prepared(work: Callable[[], Result]) -> tuple[Future[Result], Callable[[], None]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from typing import Any
 
+WAKE = 0.05
+"""Seconds after which a thread that waits for others looks whether Ctrl-C was pressed."""
 _STOPPED: ContextVar[threading.Event | None] = ContextVar("stopped", default=None)
 
 
@@ -23,23 +25,62 @@ def threads(number: int) -> Iterator[ThreadPoolExecutor]:
     """
     stopped = threading.Event()
     with _Threads(number, stopped) as pool:
+        _AT_WORK.add(pool)
         try:
             yield pool
         except BaseException:
-            stopped.set()
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.stop()
             raise
+        finally:
+            _AT_WORK.discard(pool)
+
+
+def stop_all() -> None:
+    """Stop all threads of :func:`threads`, and wait for their calls under way.
+
+    For the end of a run after Ctrl-C: where that came to whoever takes the results, and not to whoever began the work,
+    the threads would go on with what was given to them.
+    """
+    for pool in list(_AT_WORK):
+        pool.stop()
 
 
 class _Threads(ThreadPoolExecutor):
     def __init__(self, number: int, stopped: threading.Event) -> None:
         super().__init__(number)
+        self._under_way: set[Future[None]] = set()
         self._stopped = stopped
+
+    def stop(self) -> None:
+        """Leave what has not begun, and wait for what is under way."""
+        self._stopped.set()
+        self.shutdown(wait=False, cancel_futures=True)
+        until_done(list(self._under_way))
 
     def submit(self, job: Any, /, *args: Any, **named: Any) -> Future[Any]:
         context = copy_context()
         context.run(_STOPPED.set, self._stopped)
-        return super().submit(context.run, job, *args, **named)
+
+        def run() -> Any:
+            ended: Future[None] = Future()  # kept here: Ctrl-C may come before whoever gives the job has its future
+            self._under_way.add(ended)
+            try:
+                return context.run(job, *args, **named)
+            finally:
+                ended.set_result(None)
+                self._under_way.discard(ended)
+
+        return super().submit(run)
+
+
+_AT_WORK: set[_Threads] = set()
+
+
+def until_done(work: Iterable[Future[Any]]) -> None:
+    """Wait for the end of some work, and for Ctrl-C: one that comes just as a thread begins to wait wakes it not."""
+    left = list(work)
+    while left := [future for future in left if not future.done()]:
+        wait(left, WAKE)
 
 
 @contextmanager

@@ -122,3 +122,21 @@ def test_a_second_ctrl_c_leaves_work_behind() -> None:
         finished(work)
     assert time.monotonic() - started < 10
     over.set()
+
+
+def test_ctrl_c_that_does_not_come_to_whoever_gave_the_work_stops_it_all_the_same() -> None:
+    did: list[str] = []
+    begun = threading.Event()
+
+    def under_way() -> None:
+        begun.set()
+        time.sleep(0.3)
+        did.append("kept")
+
+    with stopping.threads(1) as pool:
+        pool.submit(under_way)
+        left = pool.submit(did.append, "later")
+        assert begun.wait(20)
+        stopping.stop_all()
+        assert did == ["kept"]
+        assert left.cancelled()
