@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from active_critic.errors import DataError, OutputError, ProtocolError
 from active_critic.files import no_repeats
-from active_critic.paths import at_home, write_whole
+from active_critic.paths import as_pasted, at_home, write_whole
 from active_critic.protocols import FORMAT_VERSION, Protocol
 
 _Document = TypeVar("_Document", bound=Protocol)
@@ -83,7 +83,9 @@ def read(path: str | Path) -> dict[str, Any]:
             raise ProtocolError(f"{path}: larger than {LARGEST // 2**20} MiB; that is no program")
         document = json.loads(path.read_bytes(), object_pairs_hook=no_repeats, parse_constant=_no_number)
     except OSError as problem:
-        raise ProtocolError(f"{path}: the program cannot be read ({problem.strerror or problem})") from None
+        meant = as_pasted(path)
+        hint = f"; there is {meant}: name that" if meant else ""
+        raise ProtocolError(f"{path}: the program cannot be read ({problem.strerror or problem}){hint}") from None
     except UnicodeDecodeError:
         raise ProtocolError(f"{path}: the file is damaged, or not a program: it is no text; {EXPECTED}") from None
     except (ValueError, RecursionError) as problem:

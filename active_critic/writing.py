@@ -192,8 +192,8 @@ class RecordWriter:
             raise self._failed(error) from error
 
     def _failed(self, error: OSError) -> OutputError:
-        done = f"{self.count} records were written to {self.partial} before that"
-        return OutputError(f"cannot write {self.path}: {error.strerror or error}; {done}")
+        done = f"{self.count} records were written to {self.partial}" if self.count else "no record was written"
+        return OutputError(f"cannot write {self.path}: {error.strerror or error}; {done} before that")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

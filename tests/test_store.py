@@ -294,6 +294,9 @@ def test_what_a_program_was_fitted_on_may_be_much(tmp_path: Path) -> None:
 def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:
     refuse(tmp_path, "not a file")
     refuse(tmp_path / "missing.json", "No such file")
+    there = store.save(program(), tmp_path / "p.json")
+    with pytest.raises(ProtocolError, match=rf"No such file or directory\); there is {there}: name that"):
+        store.read(f"'{there}'")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
