@@ -55,6 +55,7 @@ class Fault:
     type: str = "server_error"
     code: str | None = None
     retry_after: str | None = None
+    body: object = None  # what is sent in place of OpenAI's form of an error, as JSON; a text as it is
 
 
 def too_many(retry_after: str | None = None) -> Fault:
@@ -218,6 +219,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_bytes(200, b"")
         elif reply.how == "broken":
             self._send_bytes(200, b'{"id": "x", "choices": [{"index": 0, "mess')
+        elif reply.body is not None:
+            raw = reply.body if isinstance(reply.body, str) else json.dumps(reply.body)
+            self._send_bytes(reply.status, raw.encode())
         else:
             error = {"message": reply.message, "type": reply.type, "param": None, "code": reply.code}
             extra = {} if reply.retry_after is None else {"Retry-After": reply.retry_after}

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from typing import Any
 
+import orjson
+
 from active_critic.lm.deadline import given_up
 
 LONGEST = 64 * 2**20
@@ -50,6 +52,40 @@ def whole(parts: Iterable[bytes]) -> bytes:
         if given_up():
             raise EndlessReply("its reply came too late")
     return b"".join(came)
+
+
+def failure_told(status: int, body: bytes) -> tuple[int, bytes]:
+    """A failure of whatever form as OpenAI writes one, which is the form that DSPy's client reads; else what came.
+
+    Gateways and servers say it in ``message`` or ``detail`` instead of ``error.message``, and some send it as a success
+    with the status that they mean in it.
+
+    Args:
+        status: Of the HTTP reply.
+        body: Of it.
+
+    Returns:
+        Both, as they are to be read.
+    """
+    if status < 400 and b'"choices"' in body:
+        return status, body
+    try:
+        came = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return status, body
+    told = came[0] if isinstance(came, list) and came else came
+    if not isinstance(told, dict) or (status < 400 and not told.get("error")):
+        return status, body
+    error = told.get("error") or told
+    error = error if isinstance(error, dict) else {"message": error}
+    said = next((error[name] for name in ("message", "detail", "errors", "msg", "title") if error.get(name)), None)
+    if said is None:
+        return status, body
+    said = said if isinstance(said, str) else orjson.dumps(said).decode()
+    code = error.get("code")
+    if status < 400 and type(code) is int and 400 <= code < 600:
+        status = code
+    return status, orjson.dumps({"error": {"message": said, "type": error.get("type"), "code": code}})
 
 
 def bounded_client() -> Any:

@@ -426,12 +426,12 @@ class LanguageModel:
             return finished(pay_and_keep)
 
     def _send_and_read(self, request: Request) -> Reply:
+        from dspy.utils.exceptions import LMProviderError
+
         def send() -> Response:
             came = self._send(request)
             if wrong := failure_in(came):
-                down = errors.EndpointDown(f"{self.name}: the endpoint does not answer ({wrong})")
-                down.may_be_billed = True
-                raise down
+                raise LMProviderError(wrong, status=200)
             return came
 
         response, usage = self._payer.pay(

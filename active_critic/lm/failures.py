@@ -11,6 +11,10 @@ _NO_CONNECTION = {"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "g
 """What errors are called in the clients in use, and in Python, where a connection does not come about."""
 LONGEST_PAGE = 100
 """Characters of what a web server says where there is no endpoint."""
+_TOO_LONG = re.compile(r"available context|maximum context length|must have less than \d+ tokens")
+"""What llama.cpp, vLLM and TGI say of a prompt that does not fit, all without OpenAI's code for it."""
+_WITHHELD = re.compile("moderation|flagged|content (?:filter|policy)", re.IGNORECASE)
+"""What a 403 says that is about the text, and not about the key, as OpenRouter sends it."""
 
 
 def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> errors.ModelError | None:
@@ -29,8 +33,14 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
     for secret in secrets:
         said = said.replace(secret, "***")
     said = re.sub(r"^\[[^]]*\](?: |$)", "", said)
-    said = re.split(r"\n\n  (?:To fix|credential came from):", said)[0].strip() or type(failure).__name__
+    said = re.split(r"\n\n  (?:To fix|credential came from):", said)[0].strip()
+    wordless = not said
+    said = said or (f"HTTP {failure.status}, without a word" if failure.status else type(failure).__name__)
+    if said.startswith("<"):
+        said = _page(said)
     wait = failure.retry_after
+    if isinstance(failure, theirs.LMAuthError) and failure.status == 403 and _WITHHELD.search(said):
+        return errors.RequestRefused(f"{name}: the endpoint refused the request ({said})")
     if isinstance(failure, (theirs.LMAuthError, theirs.LMNotConfiguredError)):
         return errors.AuthenticationFailed(
             f"{name}: the endpoint does not accept the key ({said}). Keys are read from the environment only: "
@@ -41,13 +51,14 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
         return errors.BillingStopped(f"{name}: the account cannot be billed ({said})")
     if isinstance(failure, theirs.LMRateLimitError):
         return errors.RateLimited(f"{name}: the provider asks to slow down ({said})", retry_after=wait)
-    if isinstance(failure, theirs.ContextWindowExceededError) or "exceeds the available context" in said:
+    if isinstance(failure, theirs.ContextWindowExceededError) or (
+        isinstance(failure, theirs.LMInvalidRequestError) and _TOO_LONG.search(said)
+    ):
         return errors.ContextOverflow(f"{name}: the prompt does not fit the model's context window ({said})")
     if isinstance(failure, theirs.LMUnsupportedModelError) or (failure.status == 404 and _is_of_a_model(said, name)):
         return errors.UnknownModel(f"{name}: the endpoint has no such model ({said})")
     if failure.status == 404:
-        page = " ".join(said.split()) if said != type(failure).__name__ else ""
-        came = f" (it said: {page[:LONGEST_PAGE]}{'…' * (len(page) > LONGEST_PAGE)})" if page else ""
+        came = "" if wordless else f" (it said: {_page(said)})"
         return errors.UnknownModel(
             f"{name}: 404: nothing answers at this address{came}; an OpenAI-compatible address usually ends in /v1"
         )
@@ -60,7 +71,15 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
         return down
     if isinstance(failure, theirs.LMConfigurationError):
         return errors.UnknownModel(f"{name}: {said}")
-    return errors.RequestRefused(f"{name}: the endpoint refused the request ({said})")
+    refused = errors.RequestRefused(f"{name}: the endpoint refused the request ({said})")
+    refused.retryable = getattr(failure, "in_other_words", False)
+    return refused
+
+
+def _page(said: str) -> str:
+    """The beginning of what a web server says."""
+    page = " ".join(said.split())
+    return f"{page[:LONGEST_PAGE]}{'…' * (len(page) > LONGEST_PAGE)}"
 
 
 def _never_reached(failure: BaseException) -> bool:

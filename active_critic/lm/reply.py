@@ -160,7 +160,9 @@ def failure_in(response: Response) -> str | None:
     choices = given.get("choices") if isinstance(given, dict) else None
     first = choices[0] if choices and isinstance(choices[0], dict) else {}
     if first.get("finish_reason") == "error":
-        return "its reply ends with an error"
+        error = first.get("error")
+        said = error.get("message") if isinstance(error, dict) else None
+        return f"its reply ends with an error{f': {said}' if said else ''}"
     if response.finish_reason != "stop" or response.logprobs or reply_from(response, Usage()).text.strip():
         return None
     if choices == [] or not response.usage.output_tokens:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from active_critic.lm.bound import Bound
 from active_critic.lm.deadline import within
 from active_critic.lm.thinning import Thinning
 
@@ -68,7 +69,8 @@ def directly(model: str, key: str | None, api_base: str | None, timeout: float) 
     """A function that sends one request through DSPy's own engine, without a ``dspy.LM`` around it.
 
     That one looks up prices, converts the reply to older forms and keeps records at every call, several times the
-    work of the call itself. What is sent is the same, byte for byte.
+    work of the call itself. What is sent is the same, byte for byte, but for how an endpoint of one's own calls the
+    longest that a reply may be (see ``bound``).
 
     Args:
         model: ``provider/model``, as DSPy writes it.
@@ -98,12 +100,21 @@ def directly(model: str, key: str | None, api_base: str | None, timeout: float) 
         )
     )
 
+    bound = Bound() if api_base and provider == "openai-chat" else None
+
     def send(request: Request) -> Response:
         def exchange() -> Response:
+            sent = replace(request, model=model)
+            sent = bound.worded(sent) if bound else sent
             try:
-                return engine.complete(replace(request, model=model))
+                came = engine.complete(sent)
             except Exception as failure:
-                raise wrap_error(failure, model=model, provider=provider) from failure
+                error: Any = wrap_error(failure, model=model, provider=provider)
+                error.in_other_words = bound is not None and bound.refused(sent, str(failure))
+                raise error from failure
+            if bound:
+                bound.answered(sent, came)
+            return came
 
         return within(timeout, exchange)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from active_critic.lm.body import check_head, whole
+from active_critic.lm.body import check_head, failure_told, whole
 
 ALTERNATIVES = b'"top_logprobs"'
 NEVER = -9999.0
@@ -94,5 +94,6 @@ class Thinning:
         """Send a request; within the ``with`` block the reply can be read."""
         with self._inner.stream(request) as reply:
             check_head(reply.status, reply.headers_all("content-encoding"))
-            reply.read = lambda: thinned(whole(reply))
+            reply.status, body = failure_told(reply.status, whole(reply))
+            reply.read = lambda: thinned(body)
             yield reply
