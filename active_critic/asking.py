@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from active_critic.errors import ContextOverflow, ModelError, RequestRefused, UnreadableReply
+from active_critic.lm.capabilities import ROOM_TO_THINK
 from active_critic.lm.client import LanguageModel, Reply, Turn
+from active_critic.lm.reply import cut_in_thought
 from active_critic.protocols import Reading
 from active_critic.quoting import quote
 from active_critic.reading import LOW_MASS, Form, Rating, read_form, read_rating
@@ -18,8 +20,6 @@ PER_ITEM = (UnreadableReply, ContextOverflow, RequestRefused)
 """Failures that concern one item: it stays unscored, and the others go on."""
 UNREADABLE_AT_FIRST = 20
 """Items whose replies cannot be read, after which a run stops in which none could be read yet."""
-ROOM_TO_THINK = 4_000
-"""Tokens that a reply may have more, the second time, where the first ended before it began: the model thinks first."""
 THOUGHT = "the reply is empty: the model used the {:,} tokens it may have before it wrote anything"
 CUT = "the explanation was cut off"
 """Said of a verdict whose reply ended before its last text did."""
@@ -119,7 +119,7 @@ def ask(
         try:
             if not reply.text.strip():
                 cut = not reply.text and reply.finish_reason == "length"
-                raise UnreadableReply(THOUGHT.format(longest) if cut else "the reply is empty", reply="")
+                raise UnreadableReply(THOUGHT.format(longest + can.room) if cut else "the reply is empty", reply="")
             form = read_form(reply, first=next(iter(sheet.schema["properties"])), shown=material)
             if form.values == sheet.skeleton and _has_prose(sheet.skeleton):
                 raise UnreadableReply("it is the form as it was shown, not filled in", reply=reply.text)
@@ -133,7 +133,7 @@ def ask(
             if attempt == 2:
                 problem.usage, problem.asked_again = usage, True
                 raise
-            if not reply.text and reply.finish_reason == "length":
+            if cut_in_thought(reply):
                 thought, longest = problem, longest + ROOM_TO_THINK
                 continue
             demand = f"That could not be read: {quote(str(problem))}. "

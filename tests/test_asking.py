@@ -53,16 +53,42 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more_and_both_are_paid_fo
     assert '{"rating": 3}' in seen[1][-1][1]
 
 
-def thinking(tokens: int, seen: list[tuple[int, int]]) -> LanguageModel:
-    """A model that thinks for so many tokens before it writes; requests are noted by turns and longest reply."""
+FORMED = Capabilities(json_schema=True)
+
+
+def thinking(tokens: int, seen: list[tuple[int, int]], shown: str = "", can: Capabilities = FORMED) -> LanguageModel:
+    """A model that thinks for so many tokens before it writes; requests are noted by turns and longest reply.
+
+    What it thinks is not shown, or ``shown`` is the beginning of it.
+    """
 
     def send(request: Any) -> Any:
         longest = request.config.max_tokens
         seen.append((len(request.messages), longest))
         enough = longest > tokens
-        return as_response("m", Usage(prompt_tokens=9, completion_tokens=7), '{"rating": 2}' * enough, cut=not enough)
+        text = f"{shown}{'</think>' if shown else ''}" + '{"rating": 2}' if enough else shown
+        return as_response("m", Usage(prompt_tokens=9, completion_tokens=7), text, cut=not enough)
 
-    return LanguageModel("m", send, capabilities=Capabilities(json_schema=True, probabilities=False))
+    return LanguageModel("m", send, capabilities=can)
+
+
+def test_a_model_that_shows_what_it_thinks_until_it_is_cut_off_is_asked_again_with_room_to_think() -> None:
+    seen: list[tuple[int, int]] = []
+    sheet = rating_sheet(TEXT)
+    assert ask(thinking(3000, seen, "<think> Well, "), QUESTION, sheet, TEXT).ratings["rating"].value == 2
+    assert seen == [(1, sheet.max_tokens), (1, sheet.max_tokens + ROOM_TO_THINK)]
+    with pytest.raises(UnreadableReply, match="a thought that was not ended"):
+        ask(thinking(9000, seen, "<think> Well, "), QUESTION, sheet, TEXT)
+
+
+def test_a_model_that_is_known_to_think_has_room_at_once() -> None:
+    seen: list[tuple[int, int]] = []
+    sheet = rating_sheet(TEXT)
+    can = Capabilities(json_schema=True, thinks=True)
+    assert ask(thinking(3000, seen, can=can), QUESTION, sheet, TEXT).ratings["rating"].value == 2
+    assert seen == [(1, sheet.max_tokens + ROOM_TO_THINK)]
+    with pytest.raises(UnreadableReply, match="the model used the 8,040 tokens it may have before it wrote anything"):
+        ask(thinking(9000, seen, can=can), QUESTION, sheet, TEXT)
 
 
 def test_a_model_that_thought_until_it_was_cut_off_is_asked_again_with_room_to_think() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -233,6 +234,15 @@ def test_findings_say_what_they_mean(probabilities, said) -> None:
     assert ("30%" in shown) == probabilities
     assert "temperature: not allowed" in shown
     assert "\x1b" not in shown
+
+
+def test_findings_of_a_model_that_thinks_first_say_what_that_costs() -> None:
+    able = Findings("m", True, True, False, False, None, False, 100.0, 50.0, ())
+    assert "thinks first" not in text_of(findings_table(able), 120)
+    shown = text_of(findings_table(replace(able, thinks=True)), 120)
+    assert "4,000 tokens more" in shown
+    assert "paid for" in shown
+    assert "ratings are read from the text" in shown
 
 
 @pytest.mark.parametrize("width", [30, 40, 80, 200])

@@ -123,7 +123,7 @@ def check(
     api_key_env: opts.ApiKeyEnv = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Ask a model what it can really do, and how fast it is; five to nine small calls."""
+    """Ask a model what it can really do, and how fast it is; a dozen small calls at most."""
     from active_critic.lm.check import check as ask
 
     options = {"api_base": api_base, "api_key_env": api_key_env}

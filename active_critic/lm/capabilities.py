@@ -6,12 +6,18 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from active_critic.errors import ModelError
 
+if TYPE_CHECKING:
+    from dspy.lm15 import Request
+
 MOST, FEW = 20, 5
 """Alternatives to a token: as many as are ever asked for, and as many as some endpoints give at most."""
+ROOM_TO_THINK = 4_000
+"""Tokens that the reply of a model that thinks first may have more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +30,8 @@ class Capabilities:
         temperature: The endpoint takes ``temperature=0``.
         alternatives: How many alternatives to a token may be asked for.
         notes: What was refused, in the endpoint's words.
+        thinks: The model thinks before it answers, whatever it is asked, and what it thinks counts as part of its
+            reply. Its ratings are read from the text: behind the thoughts a probability says next to nothing.
     """
 
     json_schema: bool = False
@@ -31,6 +39,19 @@ class Capabilities:
     temperature: bool = True
     alternatives: int = MOST
     notes: tuple[str, ...] = field(default_factory=tuple)
+    thinks: bool = False
+
+    @property
+    def room(self) -> int:
+        """Tokens that every reply may have more than its answer takes."""
+        return ROOM_TO_THINK if self.thinks else 0
+
+    def with_room(self, request: Request) -> Request:
+        """A request whose reply may be that much longer, where it is bounded at all."""
+        longest = request.config.max_tokens
+        if not self.thinks or longest is None:
+            return request
+        return replace(request, config=replace(request.config, max_tokens=longest + self.room))
 
 
 class Probing:

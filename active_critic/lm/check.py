@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from active_critic.errors import ModelError, RequestRefused, UnreadableReply
-from active_critic.lm.capabilities import FEW, MOST
+from active_critic.lm.capabilities import FEW, MOST, ROOM_TO_THINK
 from active_critic.lm.client import Capabilities, LanguageModel, Memory, Reply, Turn
+from active_critic.lm.reply import cut_in_thought
 
 if TYPE_CHECKING:
     from dspy.lm15 import Request, Response
@@ -25,6 +26,8 @@ _SCHEMA = {
 }
 # Nothing in this prompt hints at the schema: a reply that follows it shows that the endpoint enforces it.
 _SCHEMA_PROMPT: list[Turn] = [("user", "Which colour is a ripe lemon? Answer in one short sentence.")]
+_CUT_OFF = "Could not finish the message because"
+"""How OpenAI refuses, of some models, what ended before it began; others send an empty reply."""
 RATING_PROMPT: list[Turn] = [("user", "How yellow is a ripe lemon, from 1 to 5? Answer with one digit only.")]
 
 
@@ -37,16 +40,23 @@ def probe(lm: LanguageModel) -> Capabilities:
     notes: list[str] = []
     temperature: float | None = 0.0
 
-    def attempt(what: str, ask: Callable[[float | None], Reply]) -> Reply | None:
+    def tempered(ask: Callable[[float | None], Reply]) -> Reply:
         nonlocal temperature
         try:
             return ask(temperature)
         except RequestRefused as refusal:
-            if temperature is not None and "temperature" in str(refusal).lower():
-                notes.append(f"temperature: {refusal}")
-                temperature = None
-                return attempt(what, ask)
-            notes.append(f"{what}: {refusal}")
+            if temperature is None or "temperature" not in str(refusal).lower():
+                raise
+            notes.append(f"temperature: {refusal}")
+            temperature = None
+            return ask(None)
+
+    def attempt(what: str, ask: Callable[[float | None], Reply]) -> Reply | None:
+        try:
+            return tempered(ask)
+        except RequestRefused as refusal:
+            if _CUT_OFF not in str(refusal):
+                notes.append(f"{what}: {refusal}")
             return None
 
     def rate(alternatives: int) -> Reply | None:
@@ -58,15 +68,37 @@ def probe(lm: LanguageModel) -> Capabilities:
     rated, alternatives = rate(MOST), MOST
     if rated is None:
         rated, alternatives = rate(FEW), FEW
-    if rated is None:  # chat itself must work; otherwise this raises what is wrong
-        lm.ask(RATING_PROMPT, max_tokens=4, temperature=temperature)
-    formed = attempt("JSON schema", lambda t: lm.ask(_SCHEMA_PROMPT, max_tokens=40, schema=_SCHEMA, temperature=t))
+
+    def cut(longest: int) -> bool:
+        """Whether the model thinks until its reply is cut off; chat must work, else this raises what is wrong."""
+        try:
+            return cut_in_thought(tempered(lambda t: lm.ask(RATING_PROMPT, max_tokens=longest, temperature=t)))
+        except RequestRefused as refusal:
+            if _CUT_OFF in str(refusal):
+                return True
+            raise
+
+    def form(room: int) -> Reply | None:
+        return attempt(
+            "JSON schema", lambda t: lm.ask(_SCHEMA_PROMPT, max_tokens=40 + room, schema=_SCHEMA, temperature=t)
+        )
+
+    thinks = cut(4) if rated is None else cut_in_thought(rated)
+    probabilities = rated is not None and any(token.top for token in rated.tokens)
+    formed = form(0)
+    if formed is not None:  # where a schema holds from the first token on, nothing is thought
+        thinks = not _follows(formed.text) and (thinks or cut_in_thought(formed))
+    elif not thinks and not probabilities:  # the first bound may have been passed over, and no other is (see ``bound``)
+        thinks = cut(5)
+    if thinks:
+        formed, probabilities = form(ROOM_TO_THINK), False
     return Capabilities(
         json_schema=formed is not None and _follows(formed.text),
-        probabilities=rated is not None and any(token.top for token in rated.tokens),
+        probabilities=probabilities,
         temperature=temperature is not None,
         alternatives=alternatives,
         notes=tuple(dict.fromkeys(notes)),
+        thinks=thinks,
     )
 
 
@@ -124,6 +156,7 @@ class Findings:
         prompt_tokens_per_second, completion_tokens_per_second: Speed of reading and writing, as seen from here.
         notes: What was refused, in the endpoint's words.
         likelihood: Whether the likelihood of a given text can be had.
+        thinks: See :class:`active_critic.lm.client.Capabilities`.
     """
 
     model: str
@@ -137,6 +170,7 @@ class Findings:
     completion_tokens_per_second: float
     notes: tuple[str, ...]
     likelihood: bool = False
+    thinks: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The findings as plain JSON values."""
@@ -144,7 +178,7 @@ class Findings:
 
 
 def check(lm: LanguageModel) -> Findings:
-    """Ask an endpoint what it can do, and how fast it is; five to nine small calls, none of them from the journal.
+    """Ask an endpoint what it can do, and how fast it is; a dozen small calls at most, none of them from the journal.
 
     Raises:
         ModelError: It cannot be used at all.
@@ -163,9 +197,15 @@ def check(lm: LanguageModel) -> Findings:
         text = f"{time.time_ns()} " + "The lake lay still under a pale sky. " * 60
 
         def timed(question: str, max_tokens: int) -> tuple[Reply, float]:
-            started = time.monotonic()
             turns: list[Turn] = [("user", f"{text}\n\n{question}")]
-            reply = lm.ask(turns, max_tokens=max_tokens, temperature=temperature)
+            started = time.monotonic()
+            try:
+                reply = lm.ask(turns, max_tokens=max_tokens, temperature=temperature)
+            except RequestRefused as refusal:
+                if _CUT_OFF not in str(refusal):
+                    raise
+                started = time.monotonic()
+                reply = lm.ask(turns, max_tokens=max_tokens + can.room, temperature=temperature)
             return reply, time.monotonic() - started
 
         first, reading = timed("Is the lake still? Answer yes or no.", 1)
@@ -187,4 +227,5 @@ def check(lm: LanguageModel) -> Findings:
         completion_tokens_per_second=round(long.usage.completion_tokens / writing, 1),
         notes=can.notes,
         likelihood=likelihood,
+        thinks=can.thinks,
     )

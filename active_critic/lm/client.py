@@ -199,7 +199,7 @@ class LanguageModel:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the endpoint can do; found by asking on first use (two to five tiny calls, kept in the journal).
+        """What the endpoint can do; found by asking on first use (two to seven small calls, kept in the journal).
 
         Raises:
             ModelError: The endpoint cannot be used at all.
@@ -320,7 +320,7 @@ class LanguageModel:
         Args:
             turns: The conversation, which shows the form as well.
             schema: The form.
-            max_tokens: See :meth:`ask`.
+            max_tokens: Upper bound of the form's length in tokens; a model that thinks first has more.
             top_logprobs: See :meth:`ask`.
             temperature: Sampling temperature.
             stop: Strings at which the reply ends if no schema ends it.
@@ -332,11 +332,11 @@ class LanguageModel:
         can = self.capabilities
         return self.ask(
             turns,
-            max_tokens=max_tokens,
+            max_tokens=max_tokens + can.room,
             schema=schema if can.json_schema else None,
             top_logprobs=top_logprobs,
             temperature=temperature if can.temperature else None,
-            stop=() if can.json_schema else stop,
+            stop=() if can.json_schema or can.thinks else stop,  # it may stand in what is thought, and many refuse it
             sample=sample,
         )
 
@@ -465,7 +465,7 @@ class LanguageModel:
         """Answer a DSPy request (``dspy.lm15.Request``), through the same journal, counting and retries."""
         from dspy.lm15 import TokenLogprob, TopLogprob
 
-        reply = self._ask(request)
+        reply = self._ask(self.capabilities.with_room(request))
         tokens = tuple(
             TokenLogprob(t.text, t.logprob, top=tuple(TopLogprob(text, value) for text, value in t.top))
             for t in reply.tokens

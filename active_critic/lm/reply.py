@@ -94,6 +94,14 @@ class Reply:
         )
 
 
+def cut_in_thought(reply: Reply) -> bool:
+    """Whether a reply ended at its longest before it began: the model thinks first, and may show it or not."""
+    said = reply.text.lstrip()
+    return reply.finish_reason == "length" and (
+        not reply.text or (said.startswith("<think>") and "</think>" not in said)
+    )
+
+
 def usage_of(response: Response, price: Callable[[Response], float | None] | None = None) -> Usage:
     """The tokens of what DSPy's client brought, and what they cost in US dollars by this price list.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from active_critic.lm.capabilities import ROOM_TO_THINK
 from active_critic.report.tables import heading, listed, table_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ def findings_table(found: Findings) -> RenderableType:
         else ("the form is only asked for; replies that do not have it are asked for once more, then left unscored")
     )
     probabilities = (
-        "ratings are read as an expectation over rating tokens"
+        "ratings are read from the text: behind thoughts a probability says next to nothing"
+        if found.thinks
+        else "ratings are read as an expectation over rating tokens"
         if found.probabilities
         else ("ratings are read from the text of the reply; agreement with people is usually lower")
     )
@@ -50,6 +53,9 @@ def findings_table(found: Findings) -> RenderableType:
             else ("most probability falls elsewhere: expectations rest on little")
         )
         table.add_row("mass on ratings", f"{found.rating_mass:.0%}", sure)
+    if found.thinks:
+        room = f"every reply may have {ROOM_TO_THINK:,} tokens more for it; what it thinks is paid for"
+        table.add_row("thinks first", said(found.thinks), room)
     weighed = "GPTScore works with it" if found.likelihood else "no GPTScore, and Active-Critic's score does without it"
     table.add_row("likelihood", said(found.likelihood), weighed)
     table.add_row("temperature", said(found.temperature), temperature)

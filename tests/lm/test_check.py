@@ -57,7 +57,7 @@ def opened(loopback: Loopback) -> LanguageModel:
         ({"schema": "refuses"}, False, True, True, 2, ["json_schema"]),
         ({"temperature": "refuses"}, True, True, False, 3, ["temperature"]),
         ({"temperature": "refuses", "logprobs": "refuses"}, True, False, False, 5, ["temperature", "logprobs"]),
-        ({"logprobs": "refuses", "schema": "refuses"}, False, False, True, 4, ["logprobs", "json_schema"]),
+        ({"logprobs": "refuses", "schema": "refuses"}, False, False, True, 5, ["logprobs", "json_schema"]),
         ({"chat": "Well, a lemon is rather yellow."}, True, True, True, 2, []),
     ],
 )
@@ -202,3 +202,83 @@ def test_check_asks_at_most_nine_times(loopback: Loopback) -> None:
     loopback.answer = endpoint(temperature="refuses")
     assert not check(opened(loopback)).temperature
     assert loopback.calls == 8
+
+
+# --- models that think first ------------------------------------------------------------------------------------------
+
+THOUGHTS = 300
+"""Tokens that it thinks."""
+
+
+def thinking(kind: str, *, bound: str = "max_completion_tokens", schema: str = "yes") -> Any:
+    """An endpoint whose model thinks for a while: ``"hidden"``, ``"shown"``, or ``"refused"`` where it is cut off.
+
+    The first and the last are as OpenAI's, which take neither a temperature nor ``stop`` nor token probabilities. The
+    bound of another name is passed over.
+    """
+
+    def answer(body: dict[str, Any]) -> Say | Fault:
+        if kind != "shown":
+            for name in ("logprobs", "temperature", "stop"):
+                if body.get(name) is not None:
+                    return refused(f"Unsupported parameter: '{name}' is not supported with this model.")
+        if "response_format" in body and schema == "refuses":
+            return refused("This response_format type is unavailable now")
+        longest = body.get(bound, 10**6)
+        if longest > THOUGHTS:
+            text, begun = SHADE if "response_format" in body else "5", THOUGHTS
+            thought = "<think>\nHm.</think>\n" if kind == "shown" else ""
+            return Say(thought + text, completion_tokens=begun + 5)
+        if kind == "refused":
+            return refused("Could not finish the message because max_tokens or model output limit was reached.", None)
+        text = "<think>\nHm," if kind == "shown" else ""
+        tokens = [("<think>", -0.1, {"<think>": -0.1, "5": -3.0}), ("\nHm,", -0.1, {})] if kind == "shown" else []
+        return Say(text, tokens=tokens, completion_tokens=longest, finish_reason="length")
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("kind", "how", "json_schema"),
+    [
+        ("hidden", {}, True),
+        ("refused", {}, True),
+        ("shown", {"schema": "refuses"}, False),
+        ("hidden", {"bound": "max_tokens"}, True),
+        ("hidden", {"bound": "max_tokens", "schema": "refuses"}, False),
+    ],
+)
+def test_a_model_that_thinks_first_is_known_and_all_its_replies_have_room(
+    loopback: Loopback, tmp_path: Any, kind: str, how: dict[str, str], json_schema: bool
+) -> None:
+    loopback.answer = thinking(kind, **how)
+    with Journal(tmp_path / "j.sqlite") as journal:
+        lm = opened(loopback)
+        lm.memory = journal
+        found = lm.capabilities
+        again = opened(loopback)
+        again.memory = journal
+        assert again.capabilities == found
+        lm.memory = None
+    assert found.thinks
+    assert (found.json_schema, found.probabilities) == (json_schema, False)
+    assert not any("Could not finish" in note for note in found.notes)
+    reply = lm.fill([("user", "Rate it.")], {"type": "object"}, max_tokens=40, stop=['"reason"'])
+    assert reply.finish_reason == "stop"
+    assert check(opened(loopback)).thinks
+
+
+def test_a_model_that_a_schema_keeps_from_thinking_is_rated_by_probabilities(loopback: Loopback) -> None:
+    loopback.answer = lambda body: Say(SHADE) if "response_format" in body else thinking("shown")(body)
+    found = opened(loopback).capabilities
+    assert (found.thinks, found.json_schema, found.probabilities) == (False, True, True)
+
+
+def test_a_temperature_that_is_refused_after_probabilities_are_is_left_out(loopback: Loopback) -> None:
+    def answer(body: dict[str, Any]) -> Say | Fault:
+        if body.get("logprobs"):
+            return refused("logprobs is not supported")
+        return refused("Unsupported value: 'temperature'") if "temperature" in body else DIGIT
+
+    loopback.answer = answer
+    assert opened(loopback).capabilities.temperature is False

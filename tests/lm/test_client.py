@@ -471,6 +471,19 @@ def test_predict_sends_no_schema_or_temperature_where_the_endpoint_takes_none(
     assert "response_format" not in loopback.asked[0].body
 
 
+@pytest.mark.parametrize(("thinks", "longest"), [(False, 1500), (True, 5500)])
+def test_predict_has_room_to_think_where_the_model_does(
+    lm: LanguageModel, loopback: Loopback, thinks: bool, longest: int
+) -> None:
+    import dspy
+
+    lm._capabilities = Capabilities(thinks=thinks)
+    loopback.script(fenced(answer="blue"))
+    with dspy.context(lm=lm.dspy, adapter=dspy.JSONAdapter()):
+        dspy.Predict("question -> answer", max_tokens=1500)(question="?")
+    assert loopback.asked[0].body["max_completion_tokens"] == longest
+
+
 def test_predict_with_other_inputs_is_another_question(lm: LanguageModel, loopback: Loopback, tmp_path: Any) -> None:
     import dspy
 
