@@ -278,16 +278,17 @@ def level_weights(token: Token, levels: range) -> dict[int, float]:
     """Probability of each rating level at a token; tokens that differ only in white space count together.
 
     Where a form is enforced, the token that was written need not be among the likeliest: it counts beside levels that
-    are. Empty when no level is among them, or when levels of two digits are possible but none is seen: a model that
-    writes numbers digit by digit has put the probability of 10 on "1".
+    are, unless one of its level and its probability is among them, with a space or without. What is listed twice counts
+    once. Empty when no level is listed, or when levels of two digits are possible but none is seen: a model that writes
+    numbers digit by digit has put the probability of 10 on "1".
     """
-    weights: dict[int, float] = {}
-    for text, logprob in token.top:
-        if (level := _level(text, levels)) is not None:
-            weights[level] = weights.get(level, 0.0) + math.exp(logprob)
+    listed = [(level, p) for text, p in dict.fromkeys(token.top) if (level := _level(text, levels)) is not None]
     written = _level(token.text, levels)
-    if weights and written is not None and token.text not in dict(token.top):
-        weights[written] = weights.get(written, 0.0) + math.exp(token.logprob)
+    if listed and written is not None and (written, token.logprob) not in listed and token.text not in dict(token.top):
+        listed.append((written, token.logprob))
+    weights: dict[int, float] = {}
+    for level, logprob in listed:
+        weights[level] = weights.get(level, 0.0) + math.exp(logprob)
     return weights if levels[-1] < 10 or any(level >= 10 for level in weights) else {}
 
 

@@ -443,3 +443,16 @@ def test_the_written_level_counts_though_it_is_not_among_the_likeliest() -> None
     assert rating.mass == pytest.approx(0.051)
     spaced = Token("4 ", math.log(0.2), top(_4=0.5, _5=0.25))
     assert level_weights(spaced, range(1, 6)) == {4: pytest.approx(0.7), 5: pytest.approx(0.25)}
+
+
+@pytest.mark.parametrize(
+    ("written", "listed"),
+    [
+        ("4", [("4", 0.5), ("4", 0.5), ("5", 0.25)]),
+        ("4", [(" 4", 0.5), (" 5", 0.25)]),
+        ("4", [("4", 0.5), ("5", 0.25)]),
+    ],
+)
+def test_a_level_that_is_listed_twice_counts_once(written: str, listed: list[tuple[str, float]]) -> None:
+    token = Token(written, math.log(0.5), tuple((text, math.log(p)) for text, p in listed))
+    assert level_weights(token, range(1, 6)) == {4: pytest.approx(0.5), 5: pytest.approx(0.25)}

@@ -182,6 +182,8 @@ def estimate(
             f"it is taken for granted that {lm.name} gives {granted}; without, other calls are made: "
             f"{lm.check_command} tells"
         )
+    if (can := twin.known_capabilities) is not None and can.thinks:
+        notes.append("the model thinks before it answers: what it thinks is written, and paid for, besides")
     if lm.count_tokens is None:
         notes.append(f"tokens are reckoned as {BYTES_PER_TOKEN:g} bytes of text each")
     if usage.calls and speed is not None:

@@ -9,6 +9,7 @@ token without a digit ends and the next begins matters to nobody.
 from __future__ import annotations
 
 import gc
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,7 +47,7 @@ def thinned(body: bytes) -> bytes:
 
 def _thinned(body: bytes) -> bytes:
     try:
-        document = orjson.loads(body)
+        document = _read(body)
         for choice in document["choices"]:
             logprobs = choice.get("logprobs") or {}
             tokens: list[dict[str, Any]] = []
@@ -74,6 +75,16 @@ def _thinned(body: bytes) -> bytes:
     except (ValueError, LookupError, TypeError, AttributeError):
         return body  # whatever is wrong with it, the client says so
     return orjson.dumps(document)
+
+
+def _read(body: bytes) -> Any:
+    """The document, in which some write the logarithm of nothing as Python does, though JSON knows no such number."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        if b"-Infinity" not in body:
+            raise
+        return json.loads(body, parse_constant={"-Infinity": None}.__getitem__)
 
 
 class Thinning:

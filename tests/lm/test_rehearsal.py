@@ -102,6 +102,13 @@ def test_tokens_are_counted_turn_by_turn_and_those_of_a_turn_once() -> None:
     assert sum("You judge" in text for text in counted) == 1
 
 
+@pytest.mark.parametrize("thinks", [False, True])
+def test_of_a_model_that_thinks_first_the_estimate_says_that_thoughts_are_not_in_it(thinks: bool) -> None:
+    lm = LanguageModel("x", forbidden, capabilities=Capabilities(json_schema=True, thinks=thinks))
+    found = estimate(lm, lambda twin: twin.fill([("user", "Rate it.")], {"type": "object"}, max_tokens=40), [])
+    assert any("thinks before it answers" in note for note in found.notes) == thinks
+
+
 def test_what_depends_on_the_replies_has_a_range_around_the_middle() -> None:
     def asks_on(lm: LanguageModel) -> None:
         said = lm.ask([("user", "Rate this response, 1 to 5.")], max_tokens=5).text

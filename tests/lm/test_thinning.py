@@ -75,6 +75,14 @@ def test_what_is_not_understood_is_passed_on_as_it_came(odd: bytes) -> None:
     assert thinned(odd) == odd
 
 
+def test_the_logarithm_of_nothing_may_be_written_as_python_does(loopback: Loopback) -> None:
+    say = Say("4", tokens=[("4", -0.1, {"4": -0.1, "5": -2.3, "1": float("-inf")})])
+    loopback.answer = lambda _: say
+    with open_lm("openai/x", api_base=loopback.api_base) as lm:
+        (token,) = lm.ask([("user", "Hi")], max_tokens=9, top_logprobs=3).tokens
+    assert token.top == (("4", -0.1), ("5", -2.3))
+
+
 @pytest.mark.parametrize(
     "say",
     [
