@@ -14,6 +14,7 @@ from test_base import PROGRAM, items, judging, scores, scoring
 
 from active_critic.errors import EndpointDown, ModelError, RequestRefused, UnreadableReply
 from active_critic.evaluators import from_protocol
+from active_critic.evaluators.base import WINDOW
 from active_critic.evaluators.judging import Judge, Run
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.records import Example, Verdict
@@ -143,7 +144,7 @@ def test_many_workers_stop_where_one_does() -> None:
     lm, seen = reading({*range(100)}, workers=8)
     with pytest.raises(UnreadableReply, match="none of the last 50 replies"):
         list(scoring(lm).score_many(items(600)))
-    assert 200 <= len(seen) < 300  # some are under way
+    assert 200 <= len(seen) <= 100 + 2 * (WINDOW - 100)  # where one worker is held up, others go on in the window
 
 
 def test_what_was_paid_for_before_is_not_counted_and_disarms_nothing(tmp_path: Path) -> None:
