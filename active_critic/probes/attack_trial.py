@@ -357,8 +357,8 @@ class _Pairs:
                     gains.append((document, was.score, verdict.score))
         if not gains:
             return Lift(None, None, None, None, None, None, None, 0, failures, skipped, not_asked)
-        # Numbered by name, so that the order of rows does not change what is drawn for which document.
-        number = {name: i for i, name in enumerate(sorted({document for document, _, _ in gains}))}
+        gains.sort()  # so that the order of rows changes neither what is drawn for a document nor a sum's last digit
+        number = {name: i for i, name in enumerate(dict.fromkeys(document for document, _, _ in gains))}
         sums: Floats = np.zeros((len(number), 3))
         for document, original, attacked in gains:
             won = attacked - original >= self.least - _TOLERANCE

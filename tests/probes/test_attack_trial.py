@@ -142,12 +142,14 @@ def test_intervals_are_over_documents() -> None:
     low, high = lift_of(found, "flattery").interval
     assert low == 0.0
     assert high > 4.0
-    again = attack_trial(
-        judging(lambda text: 4.0 if "discernment" in text and ("more" in text or "Text 0" in text) else 2.0),
-        many[::-1],
-        families=["flattery"],
-    )
-    assert again.to_dict() == found.to_dict()  # the order of rows does not matter
+
+
+def test_the_order_of_rows_does_not_matter() -> None:
+    def rate(text: str) -> float:
+        return 1.0 + (int(text.split()[1]) // 2) ** 2 / 60 * ("discernment" in text)  # another gain in each document
+
+    there, back = (attack_trial(judging(rate), rows, families=["flattery"]) for rows in (texts(30), texts(30)[::-1]))
+    assert back.to_dict() == there.to_dict()
 
 
 def test_what_is_left_unscored_is_counted_apart_and_is_no_number() -> None:
