@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from active_critic.files import NUMBER, Unreadable
+from active_critic.rows import NUMBER, Unreadable
 
 NO_NAME = frozenset({"nan", "n/a", "<na>", "null", "none"})
 """What programs write where there is no name."""

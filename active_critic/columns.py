@@ -13,7 +13,9 @@ from typing import Any
 
 from active_critic.cells import NO_NAME, as_number, fits, follow, inside, is_missing, keys_to, ways
 from active_critic.errors import DataError
-from active_critic.files import NUMBER, BadRow, Unreadable, folded, iter_records
+from active_critic.fields import folded
+from active_critic.files import iter_records
+from active_critic.rows import NUMBER, BadRow, Unreadable
 
 _SHOWN = 12
 

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from active_critic.cells import aspects_in, cell_at, name_in, number_in, rated, text_in, there
+from active_critic.delimited import is_delimited
 from active_critic.errors import DataError
 from active_critic.examples import (
     SHOWN,
@@ -28,8 +29,8 @@ from active_critic.examples import (
     split,
 )
 from active_critic.fields import COLUMNS, Given, checked, not_there, resolve
-from active_critic.files import BadRow, is_delimited
 from active_critic.records import Example, Scale
+from active_critic.rows import BadRow
 from active_critic.scales import USUAL_SCALES, Rated, infer_scale, own_scale, unused_scale
 from active_critic.sources import Item, Source
 from active_critic.writing import RecordWriter, merge_record, unguarded

@@ -11,7 +11,6 @@ from typing import Any
 
 from active_critic.cells import cell_at, conversation, decoded, inside, keys_to, rated, starred, ways
 from active_critic.errors import DataError
-from active_critic.files import folded
 from active_critic.records import Example, Verdict
 
 Given = dict[str, Any] | Example
@@ -43,6 +42,11 @@ _NAMES = ("group", "id", "system")
 """Fields whose values are names."""
 _NO_ASSISTANTS = {"user", "system", "developer", "tool", "function"}
 """Roles in conversations whose messages no model wrote."""
+
+
+def folded(column: str) -> str:
+    """A column's name as usual names are compared: case, blanks and hyphens do not matter."""
+    return column.strip().casefold().replace(" ", "_").replace("-", "_")
 
 
 def listed(names: Iterable[str]) -> str:

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from active_critic.cells import plain_value, there
+from active_critic.delimited import DELIMITERS
 from active_critic.errors import DataError
 from active_critic.examples import Examples
 from active_critic.fields import Given, listed
-from active_critic.files import DELIMITERS, BadRow, Records, check_columns, iter_records
+from active_critic.files import Records, iter_records
 from active_critic.labels import Labels, labels_note, labels_of, name_codes
 from active_critic.paths import at_home
 from active_critic.records import Example
+from active_critic.rows import BadRow, check_columns
 
 Item = tuple[int, Given] | BadRow
 

@@ -17,10 +17,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
+from active_critic.delimited import DELIMITERS, SEPARATORS
 from active_critic.errors import DataError, OutputError
-from active_critic.files import DELIMITERS, NUMBER, SEPARATORS, file_kind
+from active_critic.files import file_kind
 from active_critic.locks import try_lock
 from active_critic.paths import behind_links, end_of
+from active_critic.rows import NUMBER
 
 WRITABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 

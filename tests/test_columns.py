@@ -8,7 +8,7 @@ import pytest
 
 from active_critic.columns import Table, to_number
 from active_critic.errors import DataError
-from active_critic.files import folded
+from active_critic.fields import folded
 
 RECORDS = [
     {"a": 1, "scores": {"x": 2, "y": 3.5}, "preds": {"v1.2": {"x": 5}, "p:y": 1}, "text": "long", "odd.name": 7},

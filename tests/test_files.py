@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from active_critic.errors import DataError, OutputError
-from active_critic.files import BadRow, Unreadable, iter_records
+from active_critic.files import iter_records
 from active_critic.locks import try_lock
+from active_critic.rows import BadRow, Unreadable
 from active_critic.writing import RecordWriter, merge_record
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40) | st.sampled_from(

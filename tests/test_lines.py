@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from active_critic.errors import DataError
-from active_critic.files import BadRow, iter_records
+from active_critic.files import iter_records
+from active_critic.rows import BadRow
 
 LONGEST = 100_000
 LONG = b"a" * (20 * 2**20)
@@ -20,7 +21,7 @@ SAID = "longer than 100,000 characters, as no record is; cut or remove it"
 def bounded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Small bounds; the library's own on cells is one for the whole process."""
     monkeypatch.setattr("active_critic.lines.LONGEST", LONGEST)
-    monkeypatch.setattr("active_critic.files.LONGEST", LONGEST)
+    monkeypatch.setattr("active_critic.delimited.LONGEST", LONGEST)
     monkeypatch.setattr("active_critic.files.LARGEST_JSON", LONGEST)
     before = csv.field_size_limit(LONGEST)
     yield

@@ -94,7 +94,7 @@ def source_note(program: Provenance, fields: Mapping[str, str]) -> list[str]:
 
 def as_read(data: Examples) -> dict[str, Any]:
     """How tables are to be written for whoever wrote the examples, as arguments of ``RecordWriter``."""
-    from active_critic.files import is_delimited
+    from active_critic.delimited import is_delimited
 
     return {"decimal_comma": data.decimal_comma, "bom": data.bom, "heads": not is_delimited(data.path)}
 

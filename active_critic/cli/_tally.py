@@ -7,8 +7,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from active_critic.examples import document_key, example_key, group_of, text_key
-from active_critic.files import BadRow
 from active_critic.reasons import kind_of
+from active_critic.rows import BadRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

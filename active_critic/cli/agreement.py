@@ -224,7 +224,7 @@ class _Job:
     def _usual(self, kind: str, taken: set[str]) -> str | None:
         """The column of a usual name, an exact one before one that only looks alike."""
         from active_critic.data import COLUMNS
-        from active_critic.files import folded
+        from active_critic.fields import folded
 
         columns = sorted(set(self.table.columns) - taken, key=lambda column: (column != folded(column), column))
         return next((column for name in COLUMNS[kind] for column in columns if folded(column) == name), None)

@@ -29,11 +29,11 @@ from active_critic.evaluators._checks_material import (
     scored,
     uses_a_model,
 )
-from active_critic.files import BadRow
 from active_critic.journal import Journal
 from active_critic.lm import Turn
 from active_critic.lm.filling import form_filling_lm
 from active_critic.records import Example
+from active_critic.rows import BadRow
 from active_critic.stats import pearson
 
 

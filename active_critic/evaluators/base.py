@@ -21,7 +21,6 @@ from active_critic.evaluators.given import examples_of, items_of
 from active_critic.evaluators.judging import Judge, Run
 from active_critic.evaluators.origins import NO_MODEL, as_json, check_address, versions
 from active_critic.examples import Examples, by_content, check_examples, data_sha256, document_key, text_key
-from active_critic.files import BadRow
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.spending import Amounts, as_budget, spending
@@ -30,6 +29,7 @@ from active_critic.locks import OneAtATime
 from active_critic.paths import default_journal
 from active_critic.protocols import Order, Protocol, Provenance, Reading
 from active_critic.records import Example, Scale, Usage, Verdict
+from active_critic.rows import BadRow
 
 WINDOW = 256
 """Items read ahead, so that those with the same source can be scored one after the other."""

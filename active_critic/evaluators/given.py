@@ -14,8 +14,8 @@ from typing import Any
 from active_critic.data import iter_examples, read_examples
 from active_critic.errors import ActiveCriticWarning, DataError
 from active_critic.examples import Examples
-from active_critic.files import BadRow
 from active_critic.records import Example, Scale
+from active_critic.rows import BadRow
 
 _GUESSED = re.compile(
     r"no column is recognised|the (response|source|score|reference|group|system) is read from|the column 'score' stands"

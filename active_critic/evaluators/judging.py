@@ -19,9 +19,9 @@ from active_critic.errors import (
     RequestRefused,
     UnreadableReply,
 )
-from active_critic.files import BadRow
 from active_critic.lm.client import LanguageModel, Turn
 from active_critic.records import Example, Usage, Verdict
+from active_critic.rows import BadRow
 
 GIVE_UP_AFTER = 5
 """Failures of the endpoint in a row after which a run stops instead of leaving the rest unscored.

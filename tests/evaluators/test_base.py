@@ -27,11 +27,11 @@ from active_critic.errors import (
 )
 from active_critic.evaluators import ActiveCritic, Evaluator, Surface, ZeroShot, fit, from_protocol, load
 from active_critic.examples import split
-from active_critic.files import BadRow
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, Turn, open_lm, scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Example, Scale, Verdict
+from active_critic.rows import BadRow
 
 PROGRAM = CriticProtocol(
     evaluator="zero-shot",

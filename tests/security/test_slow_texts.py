@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from active_critic import files, reading
+from active_critic import reading, rows
 from active_critic.evaluators import _surface_features
 from active_critic.evaluators.surface import figures_of
 from active_critic.lm.client import Reply
@@ -22,7 +22,7 @@ from active_critic.writing import RecordWriter
 
 LENGTH = 50_000
 PLAIN = {
-    "numbers": (files.NUMBER, r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII, "12.eE+- \nx"),
+    "numbers": (rows.NUMBER, r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII, "12.eE+- \nx"),
     "ends counted": (_surface_features._SENTENCE_END, r"[.!?…。！？]+(?=\s|$)|[。！？]", 0, ".!…。？ \na"),
     "ends": (_sentences._END, r"[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+[」』”’]*|\n", 0, ".!…。」\"') \na"),
     "fences": (reading._FENCE, r"\s*(?:```)?(?:json)?\s*", re.IGNORECASE, "` \njson"),
