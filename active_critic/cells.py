@@ -126,8 +126,13 @@ def name_in(cell: Any) -> str | None:
     Raises:
         ValueError: As for ``text_in``.
     """
-    text = text_in(cell)
-    return None if text is None or text.strip().casefold() in NO_NAME else text
+    return tidy_name(text_in(cell))
+
+
+def tidy_name(text: str | None) -> str | None:
+    """A name by its words: blanks around it, which nobody sees, make no other document or system of it."""
+    name = "" if text is None else " ".join(text.split())
+    return None if not name or name.casefold() in NO_NAME else name
 
 
 def number_in(cell: Any, *, decimal_comma: bool = False, needed: bool = True) -> float | None:

@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from active_critic.cells import NO_NAME, as_number, fits, follow, inside, is_missing, keys_to, ways
+from active_critic.cells import as_number, fits, follow, inside, is_missing, keys_to, tidy_name, ways
 from active_critic.errors import DataError
 from active_critic.fields import folded
 from active_critic.files import iter_records
@@ -120,12 +120,12 @@ class Table:
         return to_number(cell, decimal_comma=self._decimal_comma)
 
     def names(self, name: str) -> tuple[str | None, ...]:
-        """A column of names, None where the cell is blank or says that there is none (NaN, null).
+        """A column of names, by their words; None where the cell is blank or says that there is none (NaN, null).
 
         Raises:
             DataError: There is no such column, or a cell holds a list or an object, or cannot be read.
         """
-        return tuple(None if text is None or text.casefold() in NO_NAME else text for text in self._texts(name))
+        return tuple(map(tidy_name, self._texts(name)))
 
     def _texts(self, name: str) -> list[str | None]:
         found: list[str | None] = []

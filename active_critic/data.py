@@ -57,7 +57,7 @@ __all__ = [
 
 _PEEK = 100
 _TEXTS = tuple(name for name in COLUMNS if name != "score")
-_READERS = {"group": name_in}
+_READERS = {"group": name_in, "system": name_in}
 _EMPTY = "the text to be judged is empty; fill it in or drop the row"
 
 

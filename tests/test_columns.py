@@ -150,3 +150,9 @@ def test_what_a_column_is_wanted_for_is_decided_once(tmp_path, monkeypatch) -> N
     assert asked == ["a", "Doc ID", "text", "doc-id"]
     assert (len(table), table.human("a")[-1]) == (51, 2.0)
     assert (table.names("Doc ID")[0], table.names("doc-id")[-1], "text" in table) == ("x", "y", False)
+
+
+def test_blanks_that_nobody_sees_make_no_other_name(tmp_path) -> None:
+    path = tmp_path / "names.csv"
+    path.write_text("doc\nd1\nd1 \n d1\n d  2\nd 2\n NaN \n", encoding="utf-8")
+    assert Table(path, ["doc"]).names("doc") == ("d1", "d1", "d1", "d 2", "d 2", None)

@@ -606,6 +606,13 @@ def test_a_group_that_says_there_is_none_is_no_document() -> None:
     assert [example.group for example in read_examples(rows, scored=False)] == [None, None, None, None, "d1"]
 
 
+def test_blanks_that_nobody_sees_make_no_other_document_or_system() -> None:
+    said = ("d1", "d1 ", "\td1", "d\u00a02", "d 2")
+    examples = read_examples([{**one, "group": name, "system": name} for one, name in zip(GOOD, said, strict=True)])
+    assert [example.group for example in examples] == ["d1", "d1", "d1", "d 2", "d 2"]
+    assert [example.system for example in examples] == ["d1", "d1", "d1", "d 2", "d 2"]
+
+
 def test_documents_that_only_some_rows_name_are_refused_where_there_is_something_to_learn() -> None:
     merged = [{**record, "doc_id": said} for record, said in zip(GOOD, ("d1", "", "", "d2", ""), strict=True)]
     with pytest.raises(DataError, match=r"'doc_id': rows 2, 3 and 5: the document is missing.*merged cells"):
