@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +12,7 @@ import typer
 
 from active_critic.cli import _common as common
 from active_critic.cli import _options as opts
+from active_critic.cli._agreement_notes import of_few_documents, why_undefined
 
 if TYPE_CHECKING:
     from active_critic.cli._agreement_raters import PeoplesScores
@@ -261,6 +262,7 @@ class _Job:
         if documents > 1:
             ps = sum(difference["p"] is not None for difference in compared)
             self.notes.extend(cautions(documents, ps, self.resamples))
+        self.notes.extend(of_few_documents(self.results, documents, self.resamples))
 
     def _measure(self, human: str | None, columns: Sequence[str], level: Level, aspect: str | None) -> None:
         people = self._people(human, columns)
@@ -273,7 +275,7 @@ class _Job:
             self._check_first(predictions[0], found[0], level)
         for prediction, entry in zip(predictions[1:], found[1:], strict=True):
             if entry["figures"]["mean"] is None:
-                self.notes.append(f"{prediction.name!r}: {_why_undefined(prediction, level)}")
+                self.notes.append(f"{prediction.name!r}: {why_undefined(prediction, level)}")
             entry["difference"] = self._difference(prediction, predictions[0], scores, level)
         known = None if scale is None else str(scale)
         result: dict[str, Any] = {"human": human, "level": level, "scale": known, "columns": found, "raters": None}
@@ -341,7 +343,7 @@ class _Job:
         from active_critic.errors import DataError
 
         if entry["figures"]["mean"] is None:
-            raise DataError(_why_undefined(prediction, level), path=self.table.path, column=prediction.name)
+            raise DataError(why_undefined(prediction, level), path=self.table.path, column=prediction.name)
         units = entry["figures"]["units"]
         if units < FEW:
             what = {"dataset": "examples", "document": "documents", "system": "systems"}[level]
@@ -427,23 +429,3 @@ def _mean(values: Sequence[float]) -> float:
     import math
 
     return math.fsum(values) / len(values)
-
-
-def _why_undefined(prediction: Predictions, level: Level) -> str:
-    given = [value for value in prediction.values if value is not None]
-    rows = len(prediction.values)
-    if len(given) < 2:
-        odd = f" (the first that is no number: {prediction.odd})" if prediction.odd else ""
-        need = "agreement needs at least two; name another column"
-        return f"{len(given)} of {rows} rows hold a number{odd}, and {need}"
-    if len(set(given)) == 1:
-        remedy = "name a column that varies"
-        return f"all {len(given)} predictions are {given[0]:g}: a constant agrees with nobody; {remedy}"
-    reasons: dict[str, Callable[[], str]] = {
-        "document": lambda: "in no document do predictions and human scores both vary; use --level dataset",
-        "system": lambda: (
-            "the systems' means do not vary on both sides, or only one system has predictions; use --level dataset"
-        ),
-        "dataset": lambda: "the human scores of the rows with a prediction are all equal; more rows need predictions",
-    }
-    return reasons[level]()

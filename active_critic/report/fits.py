@@ -45,12 +45,15 @@ def agreement_table(
     rows["scored"] = [f"{figures['n']:,} of {figures['total']:,}" for figures in known.values()]
     rows |= {name: list(cells) for name, cells in (more or {}).items()}
     table = Columns(list(known), rows, bold=_COEFFICIENTS["mean"])
-    first = next(iter(known.values()))
+    sure = [figures for figures in known.values() if figures["mean_interval"]]
+    first = next(iter(sure or known.values()))
     level = {"dataset": "over all examples", "document": "within documents", "system": "over systems"}[first["level"]]
     basis = f"Agreement with {whom} {level}"
-    if first["mean_interval"]:
+    if sure:
+        fewest, most = (of(figures["groups"] for figures in sure) for of in (min, max))
+        documents = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
         basis += (
-            f"; in brackets {first['confidence']:.0%} bootstrap intervals over {first['groups']:,} documents "
+            f"; in brackets {first['confidence']:.0%} bootstrap intervals over {documents} documents "
             f"({first['resamples']:,} resamples, seed {plain(first['seed'])})"
         )
         if (spread := first.get("spread", 1)) > 1:

@@ -368,3 +368,24 @@ def test_a_group_that_says_there_is_none_is_no_document(run, tmp_path) -> None:
     refused = go(run, write(tmp_path / "x.jsonl", rows), "--group", "group")
     assert refused.code == 3
     assert "row 2" in refused.err
+
+
+def test_figures_of_fewer_documents_than_the_file_has_say_so(run, tmp_path) -> None:
+    data = [{**row, "few": row["score"] if row["doc_id"] in {"d0", "d1", "d2"} else None} for row in records(48)]
+    path = write(tmp_path / "d.jsonl", data)
+    alone = go(run, path, predicted="few")
+    assert "note: 'few': the texts are of 3 documents: with fewer than 5 there are no intervals\n" in alone.err
+    both = go(run, path, "--other", "few")
+    assert "note: 'few': the texts are of 3 documents" in both.err
+    assert "note: 'few': no corrected p can fall below 0.25 (p-values: 1, documents: 3" in both.err
+    assert "'score'" not in both.err
+    turned = go(run, path, "--other", "score", predicted="few")
+    assert "note: 'score' against 'few': the texts are of 3 documents: with fewer than 5" in turned.err
+    shown = " ".join(turned.out.split())
+    assert "in brackets 95% bootstrap intervals over 12 documents" in shown  # those of 'score', the first has none
+
+
+def test_the_documents_of_intervals_are_given_as_a_range_where_columns_differ(run, tmp_path) -> None:
+    data = [{**row, "some": row["score"] if i < 24 else None} for i, row in enumerate(records(48))]
+    done = go(run, write(tmp_path / "d.jsonl", data), "--other", "some", *QUICK)
+    assert "bootstrap intervals over 6 to 12 documents" in " ".join(done.out.split())

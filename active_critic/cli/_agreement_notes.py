@@ -1,0 +1,56 @@
+"""What ``active-critic agreement`` has to say of columns: on how little their figures rest, and why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from active_critic.columns import Predictions
+    from active_critic.stats import Level
+
+
+def of_few_documents(results: Sequence[Mapping[str, Any]], documents: int, resamples: int) -> list[str]:
+    """What should be said of columns whose figures rest on fewer documents than the file has.
+
+    Args:
+        results: As ``agreement --json`` prints them.
+        documents: Those of the file, of which what there is to say is said.
+        resamples: Permutations.
+    """
+    from active_critic.bootstrap import cautions
+
+    said: dict[str, None] = {}
+    for result in results:
+        where = " within documents" if result["level"] == "document" else ""
+        for entry in result["columns"]:
+            figures, difference = entry["figures"], entry["difference"]
+            own = figures["units"] if where else figures["groups"]
+            tested = difference["groups"] if difference is not None and difference["p"] is not None else None
+            rests = [(f"{entry['column']!r}{where}", own, int(tested == own))] if figures["mean"] is not None else []
+            if difference is not None and tested is not None and tested < own:
+                rests.append((f"{entry['column']!r} against {difference['to']!r}{where}", tested, 1))
+            for what, of, ps in rests:
+                said |= {f"{what}: {one}": None for one in cautions(of, ps, resamples) if of < documents}
+    return [*said]
+
+
+def why_undefined(prediction: Predictions, level: Level) -> str:
+    """Why a column has no coefficient, and what to do."""
+    given = [value for value in prediction.values if value is not None]
+    rows = len(prediction.values)
+    if len(given) < 2:
+        odd = f" (the first that is no number: {prediction.odd})" if prediction.odd else ""
+        need = "agreement needs at least two; name another column"
+        return f"{len(given)} of {rows} rows hold a number{odd}, and {need}"
+    if len(set(given)) == 1:
+        remedy = "name a column that varies"
+        return f"all {len(given)} predictions are {given[0]:g}: a constant agrees with nobody; {remedy}"
+    reasons: dict[str, Callable[[], str]] = {
+        "document": lambda: "in no document do predictions and human scores both vary; use --level dataset",
+        "system": lambda: (
+            "the systems' means do not vary on both sides, or only one system has predictions; use --level dataset"
+        ),
+        "dataset": lambda: "the human scores of the rows with a prediction are all equal; more rows need predictions",
+    }
+    return reasons[level]()
