@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from active_critic.report import agreement_table, plain
+from active_critic.report import agreement_table, p_words, plain
 
 _LEVELS = {"dataset": "over all examples", "document": "within documents", "system": "over systems"}
 
@@ -133,4 +133,4 @@ def _differences(result: Mapping[str, Any]) -> list[RenderableType]:
 
 
 def _p(p: float | None) -> str:
-    return "-" if p is None else f"{p:.4f}"
+    return "-" if p is None else p_words(p)

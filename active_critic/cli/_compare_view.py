@@ -11,7 +11,7 @@ from rich.text import Text
 
 from active_critic.examples import group_of
 from active_critic.meta_evaluation.comparison import ranked
-from active_critic.report import plain
+from active_critic.report import p_words, plain
 
 if TYPE_CHECKING:
     from active_critic.meta_evaluation.comparison import Compared, Comparison, MethodResult
@@ -112,7 +112,7 @@ def _difference(compared: Compared | None) -> tuple[Text, Text]:
     said = number_words(found.delta, "+.2f")
     if found.interval:
         said += f" {interval_words(found.interval, '+.2f')}"
-    return Text(said), Text(number_words(compared.p_holm, ".4f"))
+    return Text(said), Text(p_cell(compared.p_holm))
 
 
 def interval_words(ends: tuple[float, float], form: str) -> str:
@@ -123,6 +123,11 @@ def interval_words(ends: tuple[float, float], form: str) -> str:
 def number_words(value: float | None, form: str) -> str:
     """A number in this format; a dash where there is none."""
     return "–" if value is None else f"{value:{form}}"
+
+
+def p_cell(p: float | None) -> str:
+    """A p-value; a dash where there is none."""
+    return "–" if p is None else p_words(p)
 
 
 def _prices(methods: Sequence[MethodResult], found: Comparison) -> Table:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from active_critic.cli._compare_view import COEFFICIENTS, dim, interval_words, number_words, price_words, table_of
+from active_critic.cli._compare_view import (
+    COEFFICIENTS,
+    dim,
+    interval_words,
+    number_words,
+    p_cell,
+    price_words,
+    table_of,
+)
 from active_critic.examples import group_of
 from active_critic.report import plain
 
@@ -43,7 +51,7 @@ def _figures(found: Curve) -> Table:
         cells += [
             _cell(point.mean, ".2f", "bold"),
             _cell(point.gain, "+z.2f"),
-            Text(number_words(point.gain.p_holm, ".4f") if point.gain else ""),
+            Text(p_cell(point.gain.p_holm) if point.gain else ""),
             Text(number_words(point.floor.agreement.mean, ".2f") if point.floor else ""),
         ]
         table.add_row(Text.assemble(f"{point.labels}", (f"\n{below}", "dim")), *cells[: len(table.columns) - 1])

@@ -389,3 +389,10 @@ def test_the_documents_of_intervals_are_given_as_a_range_where_columns_differ(ru
     data = [{**row, "some": row["score"] if i < 24 else None} for i, row in enumerate(records(48))]
     done = go(run, write(tmp_path / "d.jsonl", data), "--other", "some", *QUICK)
     assert "bootstrap intervals over 6 to 12 documents" in " ".join(done.out.split())
+
+
+def test_no_p_is_shown_as_0(run, tmp_path) -> None:
+    data = [{**row, "poor": -row["overall"], "score": row["overall"]} for row in records(120)]
+    done = go(run, write(tmp_path / "d.jsonl", data), "--other", "poor", "--resamples", 20_000)
+    assert "5e-05" in done.out, done.out
+    assert "0.0000" not in done.out
