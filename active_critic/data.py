@@ -22,6 +22,7 @@ from active_critic.examples import (
     check_examples,
     data_sha256,
     describe_rows,
+    divided_sources,
     example_key,
     folds,
     group_of,
@@ -148,7 +149,7 @@ def read_examples(
             if number not in known:
                 reason = f"{number:g} lies outside the scale {known}; correct it, or pass --scale LOW..HIGH"
                 raise DataError(reason, path=path, row=row, column=name)
-        notes.extend(repeated_rows(examples))
+        notes += [*repeated_rows(examples), *divided_sources(examples, chosen.get("source", "source"))]
     if not isinstance(source, Examples):
         notes.extend(reader.seen.blank_sources())
     written = source if isinstance(source, Examples) else stream

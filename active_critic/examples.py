@@ -169,6 +169,26 @@ def repeated_rows(examples: Sequence[Example]) -> tuple[str, ...]:
     return (f"the same source and response occur more than once: {'; '.join(told)}{more}{remedy}",)
 
 
+def divided_sources(examples: Sequence[Example], column: str) -> tuple[str, ...]:
+    """A warning when rows with the same source belong to different documents, so that splits may part them.
+
+    Args:
+        examples: Scored examples.
+        column: Where sources stand.
+    """
+    rows: dict[str, dict[str, int]] = {}
+    for place, example in enumerate(examples, 1):
+        if example.group is not None and (source := _spaced(example.source)):
+            rows.setdefault(source, {}).setdefault(example.group, example.row or place)
+    divided = [of for of in rows.values() if len(of) > 1]
+    if not divided:
+        return ()
+    first = describe_rows(sorted(divided[0].values()))
+    sources = f"{len(divided):,} sources stand" if len(divided) > 1 else "1 source stands"
+    said = f"{sources} in more than one document (the first: {first}), and so may be on both sides of a split"
+    return (f"{said}; --fields source={column},group={column} makes each source one document",)
+
+
 def check_examples(examples: Sequence[Example]) -> tuple[str, ...]:
     """Whether a fit can learn from these examples.
 

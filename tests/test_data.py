@@ -613,6 +613,19 @@ def test_blanks_that_nobody_sees_make_no_other_document_or_system() -> None:
     assert [example.system for example in examples] == ["d1", "d1", "d1", "d 2", "d 2"]
 
 
+def test_a_source_in_several_documents_which_splits_may_part_is_said() -> None:
+    rows = [{**one, "source": "a  b" if i < 2 else f"s{i}", "group": f"d{i}"} for i, one in enumerate(GOOD)]
+    said = "1 source stands in more than one document (the first: rows 1 and 2), and so may be on both sides of a split"
+    assert [note for note in read_examples(rows).notes if "more than one" in note] == [
+        f"{said}; --fields source=source,group=source makes each source one document"
+    ]
+    as_told = read_examples(rows, fields={"source": "source", "group": "source"})
+    assert [example.group for example in as_told] == ["a b", "a b", "s2", "s3", "s4"]
+    for quiet in (GOOD, [{**row, "group": "d"} for row in rows], [{**row, "source": ""} for row in rows]):
+        assert not [note for note in read_examples(quiet).notes if "more than one document" in note]
+    assert not [note for note in read_examples(rows, scored=False).notes if "more than one document" in note]
+
+
 def test_documents_that_only_some_rows_name_are_refused_where_there_is_something_to_learn() -> None:
     merged = [{**record, "doc_id": said} for record, said in zip(GOOD, ("d1", "", "", "d2", ""), strict=True)]
     with pytest.raises(DataError, match=r"'doc_id': rows 2, 3 and 5: the document is missing.*merged cells"):
