@@ -86,6 +86,11 @@ def document_key(example: Example) -> str | None:
     return None if example.group is None and not example.source.strip() else _digest(group_of(example))[:16]
 
 
+def document_keys(example: Example) -> set[str]:
+    """The document of an example by its name and by its source, either of which may be all that other rows have."""
+    return {key for key in (document_key(example), document_key(replace(example, group=None))) if key is not None}
+
+
 def same_texts(example: Example, source: str, response: str) -> bool:
     """Whether an example has these texts, white space aside; where either comes without a source, by the response."""
     if example.response.split(maxsplit=1)[:1] != response.split(maxsplit=1)[:1]:

@@ -100,7 +100,7 @@ class Provenance(Record):
         fields: The column that each of their fields was read from; empty for what was not read from columns.
         sourced: How many of them have a source; None where it is not known, or nothing was learnt from them.
         fitted_on: The keys of the training texts (``examples.text_key``), so that scoring can tell them from others.
-        fitted_documents: The keys of their documents (``examples.document_key``), likewise.
+        fitted_documents: The keys of their documents (``examples.document_keys``), by name and by source, likewise.
         versions: Package versions by name.
         settings: The evaluator's parameters.
         notes: What the fit had to tell its user.

@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from active_critic.examples import document_key, example_key, group_of, text_key
+from active_critic.examples import document_key, document_keys, example_key, group_of, text_key
 from active_critic.reasons import kind_of
 from active_critic.rows import BadRow
 
@@ -97,11 +97,18 @@ class Tally:
         if example_key(example) in self._demos:
             self._shown += 1
             return
-        drawn = self._related if document_key(example) in self._fitted_documents else self._new
+        drawn = self._related if self._of_fitted_document(example) else self._new
         # A fit may have known no source.
         if self._fitted_on & {text_key(example), text_key(replace(example, source=""))}:
             drawn = self._known
         drawn.add((example.score, float("nan") if score is None else score, group_of(example)), self._random)
+
+    def _of_fitted_document(self, example: Example) -> bool:
+        if document_key(example) in self._fitted_documents:
+            return True
+        # A fit whose rows named no documents knows their sources only.
+        unnamed = "group" not in self.protocol.provenance.fields
+        return unnamed and not document_keys(example).isdisjoint(self._fitted_documents)
 
     def summary(self) -> dict[str, Any]:
         """The counts as plain JSON values."""

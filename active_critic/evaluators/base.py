@@ -20,7 +20,7 @@ from active_critic.errors import DataError, FitError, ProtocolError
 from active_critic.evaluators.given import examples_of, items_of
 from active_critic.evaluators.judging import Judge, Run
 from active_critic.evaluators.origins import NO_MODEL, as_json, check_address, versions
-from active_critic.examples import Examples, by_content, check_examples, data_sha256, document_key, text_key
+from active_critic.examples import Examples, by_content, check_examples, data_sha256, document_keys, text_key
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.spending import Amounts, as_budget, spending
@@ -140,7 +140,7 @@ class Evaluator(ABC):
             fields=dict(data.fields),
             sourced=sum(bool(example.source.strip()) for example in data) if self.learns_from_examples else None,
             fitted_on=tuple(sorted({text_key(example) for example in data})),
-            fitted_documents=tuple(sorted({key for example in data if (key := document_key(example))})),
+            fitted_documents=tuple(sorted({key for example in data for key in document_keys(example)})),
             versions=versions(),
             settings={name: as_json(value) for name, value in self.parameters().items()},
             notes=tuple(dict.fromkeys(notes)),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from active_critic import Surface, read_examples
 from active_critic.cli import _tally
 from active_critic.cli._tally import Tally
 from active_critic.examples import document_key, text_key
@@ -91,3 +92,19 @@ def test_a_text_that_was_fitted_on_without_its_source_is_known_with_one() -> Non
     for i in range(12):
         tally.add(Example(f"r{i}", "a source", score=1 + i % 5), Verdict(1 + i % 5))
     assert tally.summary()["agreement"]["fitted_on_left_out"] == 1
+
+
+@pytest.mark.parametrize(("fitted", "scored"), [("d", None), (None, "d"), ("d", "d"), (None, None)])
+def test_documents_that_were_fitted_on_are_known_by_their_source_where_either_has_no_name(fitted, scored) -> None:
+    rows = [
+        {"source": f"source {i // 3}", "response": f"r {i} " + "word " * i, "score": 1 + i % 5}
+        | ({"doc_id": f"{fitted}{i // 3}"} if fitted else {})
+        for i in range(12)
+    ]
+    program = Surface().fit(read_examples(rows, scale="1..5")).fitted
+    tally = Tally(program, {})
+    for i in range(24):
+        score, group = 1 + i % 5, f"{scored}{i // 3}" if scored else None
+        tally.add(Example(f"other {i}", f"source  {i // 3}", score=score, group=group), Verdict(score))
+    found = tally.summary()["agreement"]
+    assert (found["figures"]["total"], found["fitted_documents_left_out"]) == (12, 12)
