@@ -127,6 +127,10 @@ class Table:
         """
         return tuple(map(tidy_name, self._texts(name)))
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A column as text, whatever its cells hold; empty where there is none."""
+        return tuple("" if cell is None else str(cell) for cell in self._cells(name))
+
     def _texts(self, name: str) -> list[str | None]:
         found: list[str | None] = []
         for row, cell in zip(self.rows, self._cells(name), strict=True):

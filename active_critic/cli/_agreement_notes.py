@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from active_critic.columns import Predictions
+    from active_critic.columns import Predictions, Table
     from active_critic.stats import Level
+
+NOTES = "notes"
+"""Where `score` writes what is to be known of a verdict."""
 
 
 def of_few_documents(results: Sequence[Mapping[str, Any]], documents: int, resamples: int) -> list[str]:
@@ -33,6 +36,20 @@ def of_few_documents(results: Sequence[Mapping[str, Any]], documents: int, resam
             for what, of, ps in rests:
                 said |= {f"{what}: {one}": None for one in cautions(of, ps, resamples) if of < documents}
     return [*said]
+
+
+def of_known_texts(table: Table) -> list[str]:
+    """A note where a program that has scored the rows says of some that its fit had to do with them."""
+    from active_critic.cli._tally import FITTED, RELATED, SHOWN
+
+    if NOTES not in table:
+        return []
+    said = table.texts(NOTES)
+    count = sum(any(known in text for known in (FITTED, RELATED, SHOWN)) for text in said)
+    if not count:
+        return []
+    rows = f"{count:,} of {len(said):,} rows are texts that a program was fitted on, or others of their documents"
+    return [f"{rows} (column {NOTES!r}): its agreement on them flatters it; leave them out for a figure to defend"]
 
 
 def why_undefined(prediction: Predictions, level: Level) -> str:

@@ -26,6 +26,11 @@ FEW = 10
 """Fewer items than this say nothing about agreement."""
 
 
+SHOWN = "this text is a demonstration of the program"
+FITTED = "the program was fitted on this text"
+RELATED = "the program was fitted on other texts of this document"
+
+
 class _Drawn:
     """Pairs of a human and a program's score, with the document: all of them, or so many drawn at random."""
 
@@ -63,6 +68,7 @@ class Tally:
         self._fitted_on = frozenset(protocol.provenance.fitted_on)
         self._fitted_documents = frozenset(protocol.provenance.fitted_documents)
         self._new, self._related, self._known = _Drawn(), _Drawn(), _Drawn()
+        self._drawn = {None: self._new, RELATED: self._related, FITTED: self._known}
         self._movement: Movement | None = None
 
     def add(self, entry: Example | BadRow, verdict: Verdict) -> None:
@@ -94,14 +100,21 @@ class Tally:
         if example.score is None:
             return
         self._with_human += 1
-        if example_key(example) in self._demos:
+        known = self.known(example)
+        if known == SHOWN:
             self._shown += 1
             return
-        drawn = self._related if self._of_fitted_document(example) else self._new
+        pair = (example.score, float("nan") if score is None else score, group_of(example))
+        self._drawn[known].add(pair, self._random)
+
+    def known(self, example: Example) -> str | None:
+        """What the program's fit had to do with a text, so that agreement on it flatters; None where nothing."""
+        if example_key(example) in self._demos:
+            return SHOWN
         # A fit may have known no source.
         if self._fitted_on & {text_key(example), text_key(replace(example, source=""))}:
-            drawn = self._known
-        drawn.add((example.score, float("nan") if score is None else score, group_of(example)), self._random)
+            return FITTED
+        return RELATED if self._of_fitted_document(example) else None
 
     def _of_fitted_document(self, example: Example) -> bool:
         if document_key(example) in self._fitted_documents:

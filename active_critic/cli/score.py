@@ -177,7 +177,7 @@ def _score_all(
     quiet: bool,
 ) -> None:
     from active_critic.cli._progress import Display
-    from active_critic.data import merge_record
+    from active_critic.data import BadRow, merge_record
     from active_critic.records import Usage
 
     pending: deque[Example | BadRow] = deque()  # what was read ahead; at most a window of it
@@ -190,6 +190,8 @@ def _score_all(
     with Display(lambda: model.usage if model else Usage(), quiet=quiet, total=total) as progress:
         for verdict, others in again.score(protocol, model, fed(), progress):
             entry = pending.popleft()
+            if not isinstance(entry, BadRow) and (known := tally.known(entry)):
+                verdict = replace(verdict, notes=(*verdict.notes, known))
             columns = verdict.to_dict() | sinks[0].by_criterion(verdict)
             if again.times > 1:
                 columns["repeat_sd"] = tally.repeated(entry, [verdict, *others])

@@ -360,3 +360,21 @@ def test_a_bound_off_the_scale_is_refused(run, program, examples) -> None:
     done = run("score", program, examples, "--fail-under", 80, opener=refuse)
     assert done.code == 2
     assert "--fail-under 80 is not on the program's scale 1..5" in done.err
+
+
+def test_what_a_program_was_fitted_on_is_marked_and_agreement_says_so(run, examples, program, tmp_path) -> None:
+    known = [json.loads(line) for line in examples.read_text().splitlines()]
+    new = [{"response": f"another text {i} " + "word " * i, "rating": 1 + i % 5, "doc_id": f"n{i}"} for i in range(12)]
+    for out in ("judged.jsonl", "judged.csv"):
+        assert run("score", program, write(tmp_path / "i.jsonl", [*known, *new]), "-o", out).code == 0
+        told = run("agreement", out, "--human", "rating", "--predicted", "score")
+        assert f"note: {len(known)} of {len(known) + 12} rows are texts that a program was fitted on" in told.err
+    notes = [json.loads(line)["notes"] for line in (tmp_path / "judged.jsonl").read_text().splitlines()]
+    marked = [
+        "program was fitted on this" in str(note) or "demonstration of the program" in str(note) for note in notes
+    ]
+    assert marked == [True] * len(known) + [False] * len(new)
+    assert run("score", program, write(tmp_path / "i.jsonl", new), "-o", "new.jsonl").code == 0
+    told = run("agreement", "new.jsonl", "--human", "rating", "--predicted", "score")
+    assert told.code == 0
+    assert "fitted on" not in told.err
