@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 NOTES = "notes"
 """Where `score` writes what is to be known of a verdict."""
+SPLIT = ("repeat", "fold")
+"""Where `compare` writes which split a prediction is of."""
 
 
 def of_few_documents(results: Sequence[Mapping[str, Any]], documents: int, resamples: int) -> list[str]:
@@ -50,6 +52,19 @@ def of_known_texts(table: Table) -> list[str]:
         return []
     rows = f"{count:,} of {len(said):,} rows are texts that a program was fitted on, or others of their documents"
     return [f"{rows} (column {NOTES!r}): its agreement on them flatters it; leave them out for a figure to defend"]
+
+
+def of_splits(table: Table) -> list[str]:
+    """A note where rows are the predictions of several splits of `compare`, which are no single column of predictions."""
+    if any(name not in table for name in SPLIT):
+        return []
+    splits = len(set(zip(*(table.texts(name) for name in SPLIT), strict=True)))
+    if splits < 2:
+        return []
+    rows = (
+        f"the rows are of {splits:,} splits (columns {SPLIT[0]!r} and {SPLIT[1]!r}) and are pooled here, although fits"
+    )
+    return [f"{rows} of different splits may differ in level and spread; `compare` measures within each, and averages"]
 
 
 def why_undefined(prediction: Predictions, level: Level) -> str:

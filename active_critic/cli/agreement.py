@@ -12,7 +12,7 @@ import typer
 
 from active_critic.cli import _common as common
 from active_critic.cli import _options as opts
-from active_critic.cli._agreement_notes import NOTES, of_few_documents, of_known_texts, why_undefined
+from active_critic.cli._agreement_notes import NOTES, SPLIT, of_few_documents, of_known_texts, of_splits, why_undefined
 
 if TYPE_CHECKING:
     from active_critic.cli._agreement_raters import PeoplesScores
@@ -103,8 +103,10 @@ def agreement(
     known = None if scale is None else Scale.parse(scale)
     named = [name for name in (human, *columns, *(raters or []), group, system) if name is not None]
     usual = [name for kind in ("group", "system", "source") for name in COLUMNS[kind]]
-    table = Table(scored, named, [*usual, NOTES])
-    job = _Job(table, resamples, seed, known, raters or [], notes=[*table.notes, *of_known_texts(table)])
+    table = Table(scored, named, [*usual, NOTES, *SPLIT])
+    job = _Job(
+        table, resamples, seed, known, raters or [], notes=[*table.notes, *of_known_texts(table), *of_splits(table)]
+    )
     taken = {*columns, *(raters or []), *([human] if human is not None else [])}
     job.find_groups(group, taken)
     job.find_systems(system, taken)

@@ -396,3 +396,12 @@ def test_no_p_is_shown_as_0(run, tmp_path) -> None:
     done = go(run, write(tmp_path / "d.jsonl", data), "--other", "poor", "--resamples", 20_000)
     assert "5e-05" in done.out, done.out
     assert "0.0000" not in done.out
+
+
+def test_rows_of_several_splits_of_a_comparison_are_not_pooled_unsaid(run, tmp_path) -> None:
+    whole = write(tmp_path / "w.jsonl", [{**row, "repeat": 0, "fold": None} for row in records()])
+    parted = write(tmp_path / "p.jsonl", [{**row, "repeat": 0, "fold": i // 8} for i, row in enumerate(records())])
+    said = "of 3 splits (columns 'repeat' and 'fold') and are pooled here"
+    assert said in go(run, parted, *QUICK).err
+    for path in (whole, write(tmp_path / "n.jsonl", records(fold=1))):
+        assert "pooled" not in go(run, path, *QUICK).err
