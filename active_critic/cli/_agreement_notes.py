@@ -55,7 +55,7 @@ def of_known_texts(table: Table) -> list[str]:
 
 
 def of_splits(table: Table) -> list[str]:
-    """A note where rows are the predictions of several splits of `compare`, which are no single column of predictions."""
+    """A note where rows are predictions of several splits of `compare`, which make no single column."""
     if any(name not in table for name in SPLIT):
         return []
     splits = len(set(zip(*(table.texts(name) for name in SPLIT), strict=True)))
