@@ -92,7 +92,8 @@ def _words(result: Mapping[str, Any]) -> list[str]:
             )
         if entry["pairwise_accuracy"]["sampled"]:
             words.append(f"{name}: {entry['pairwise_accuracy']['pairs']:,} pairs, drawn at random, were compared.")
-        if (figures["mean"] or 0) < 0:
+        interval = figures["mean_interval"]
+        if (figures["mean"] or 0) < 0 and not (interval and interval[1] >= 0):
             words.append(f"{name} falls where people's scores rise; pairwise accuracy takes more to be better.")
     return words
 

@@ -405,3 +405,14 @@ def test_rows_of_several_splits_of_a_comparison_are_not_pooled_unsaid(run, tmp_p
     assert said in go(run, parted, *QUICK).err
     for path in (whole, write(tmp_path / "n.jsonl", records(fold=1))):
         assert "pooled" not in go(run, path, *QUICK).err
+
+
+def test_a_column_is_said_to_fall_only_where_its_interval_says_so(run, tmp_path) -> None:
+    falls = "falls where people's scores rise"
+    down = [{**row, "score": i % 2 - row["overall"]} for i, row in enumerate(records(48))]
+    chance = [{**row, "score": (i * 5 + i // 7) % 6} for i, row in enumerate(records(48))]
+    for data, options, said in ((down, QUICK, True), (chance, QUICK, False), (chance, ("--resamples", 0), True)):
+        done = go(run, write(tmp_path / "d.jsonl", data), *options, "--json")
+        assert done.document["results"][0]["columns"][0]["figures"]["mean"] < 0
+        shown = " ".join(go(run, write(tmp_path / "d.jsonl", data), *options).out.split())
+        assert (falls in shown) is said
