@@ -48,8 +48,9 @@ def _basis(found: Comparison, methods: Sequence[MethodResult]) -> str:
         split = f"{settings['folds']} folds{repeats}, each tested by a fit on the others"
     else:
         most = settings["test_documents"]
-        rest = f"at most {most} of the other documents" if most else "the rest"
-        split = f"fitted on {settings['train']:.0%} of them{repeats}, tested on {rest}"
+        tested = count_words([len(one.test) for one in found.splits])
+        rest = f"{tested} others, of at most {most} documents" if most else f"the other {tested}"
+        split = f"fitted on {count_words([len(one.train) for one in found.splits])} of them{repeats}, tested on {rest}"
     parts = "the test part" if len(found.splits) == 1 else f"each of {len(found.splits)} test parts, then averaged"
     said = (
         f"Agreement with people {_LEVELS[first.level]} of {parts}; {len(data):,} examples of {documents:,} documents, "
@@ -113,6 +114,12 @@ def _difference(compared: Compared | None) -> tuple[Text, Text]:
     if found.interval:
         said += f" {interval_words(found.interval, '+.2f')}"
     return Text(said), Text(p_cell(compared.p_holm))
+
+
+def count_words(counts: Sequence[int]) -> str:
+    """How many there are; from the fewest to the most, where that differs."""
+    few, most = min(counts), max(counts)
+    return f"{few:,}" if few == most else f"{few:,} to {most:,}"
 
 
 def interval_words(ends: tuple[float, float], form: str) -> str:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from active_critic.cli._compare_view import (
     COEFFICIENTS,
+    count_words,
     dim,
     interval_words,
     number_words,
@@ -44,9 +45,8 @@ def _figures(found: Curve) -> Table:
     for point in (found.zero_shot, *found.points):
         if point is None:
             continue
-        few, most = min(point.documents), max(point.documents)
-        documents = f"{few}" if few == most else f"{few} to {most}"
-        below = f"of {documents} doc{'' if most == 1 else 's'}." if point.labels else "zero-shot"
+        documents = count_words(point.documents)
+        below = f"of {documents} doc{'' if documents == '1' else 's'}." if point.labels else "zero-shot"
         cells = [Text(number_words(getattr(point.agreement, name), ".2f")) for name in list(COEFFICIENTS)[:-1]]
         cells += [
             _cell(point.mean, ".2f", "bold"),
@@ -71,7 +71,8 @@ def _basis(found: Curve) -> str:
     last = found.points[-1].mean
     once = settings["repeats"] == 1
     often = "once" if once else f"{settings['repeats']} times"
-    tested = f"{settings['test']:.0%} of {len(data):,} examples of {documents:,} documents"
+    tested = count_words([len(repeat.test) for repeat in found.repeats])
+    tested += f" of {len(data):,} examples of {documents:,} documents"
     if settings["test_documents"]:
         tested += f", at most {settings['test_documents']} documents"
     said = (

@@ -231,3 +231,8 @@ def test_settings_may_be_json_or_text(run, labels) -> None:
     parameters = done.document["methods"][0]["parameters"]
     assert parameters["criteria"] == {"Tone": "It is kind = warm."}
     assert parameters["task_description"] == "Replies, judged."
+
+
+def test_what_is_fitted_and_tested_on_is_counted_not_what_was_asked_for(run, labels) -> None:
+    said = " ".join(run("compare", labels, "--evaluators", "surface", "--train", 0.99, "--resamples", 0).out.split())
+    assert "18 examples of 6 documents, fitted on 15 of them, tested on the other 3 (seed 0)" in said

@@ -165,3 +165,9 @@ def test_help_names_the_options(run) -> None:
     assert shown.code == 0
     for option in ("--evaluator", "--sizes", "--test", "--repeats", "--set", "--plot", "--budget", "--json"):
         assert option in shown.out
+
+
+def test_the_tests_are_counted_not_the_part_that_was_asked_for(run, tmp_path) -> None:
+    labels = write(tmp_path / "labels.jsonl", rows(18))
+    how = ("--evaluator", "surface", "--sizes", 5, "--test", 0.1, "--repeats", 2, "--resamples", 0)
+    assert "tested on 3 of 18 examples of 6 documents" in " ".join(run("curve", labels, *how).out.split())
