@@ -15,6 +15,8 @@ FEWEST = 5
 """With fewer documents there is no interval: resamples of so few say nothing of others."""
 FEW = 10
 """With fewer documents intervals are wide, and mean little."""
+FEWEST_RESAMPLES = 100
+"""With fewer resamples the percentiles that intervals end at are not among them."""
 FOLDED = 1.3
 """How many times wider figures over folds vary than resampling their predictions shows, for what is held out of one
 fold was fitted on in the others. Found by simulation (``benchmarks/coverage.py``); it is 1.5 with five folds by Nadeau
@@ -95,6 +97,8 @@ def cautions(documents: int, ps: int, resamples: int) -> list[str]:
         said.append(f"the texts are of {number}: with fewer than {FEWEST} there are no intervals")
     elif documents < FEW:
         said.append(f"the texts are of {documents} documents: intervals over so few say little of others")
+    if documents >= FEWEST and 0 < resamples < FEWEST_RESAMPLES:
+        said.append(f"intervals of {resamples} resamples are too narrow, and move with the seed; raise --resamples")
     by_chance = 2.0 ** (1 - documents)  # all documents are swapped, or none
     least = ps * max(1 / (1 + resamples), by_chance)
     if resamples and documents > 1 and least > ALPHA:

@@ -50,3 +50,9 @@ def test_few_documents_and_too_few_permutations_are_said() -> None:
     few = bootstrap.cautions(documents=5, ps=1, resamples=1000)[-1]
     assert "no corrected p can fall below 0.062" in few
     assert "test on more documents" in few
+
+
+def test_too_few_resamples_for_an_interval_are_said() -> None:
+    assert any("intervals of 5 resamples are too narrow" in said for said in bootstrap.cautions(20, 0, 5))
+    for documents, resamples in ((20, 0), (20, 100), (4, 5)):  # without intervals there is nothing to say of them
+        assert not any("too narrow" in said for said in bootstrap.cautions(documents, 0, resamples))
