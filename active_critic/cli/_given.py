@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from active_critic.records import Criterion
+    from collections.abc import Sequence
+
+    from active_critic.records import Criterion, Example
 
 
 def files_given(task: str | None, criteria: str | None) -> list[Path]:
@@ -82,6 +84,26 @@ def read_criteria(given: str | None) -> tuple[Criterion, ...] | None:
     if repeated:
         raise DataError(f"criteria need different names; repeated: {', '.join(repeated)}", path=given)
     return found
+
+
+def pinned_from(given: str | None, held_back: Sequence[Example] | None) -> list[str]:
+    """A note where the program whose criteria are pinned was fitted on what is held back now, or on its documents.
+
+    Raises:
+        ProtocolError: ``@PROGRAM`` is not a program.
+    """
+    if given is None or not given.startswith("@") or not held_back:
+        return []
+    from active_critic.evaluators import load_protocol
+    from active_critic.examples import document_keys, text_key
+
+    made = load_protocol(given[1:]).provenance
+    known = {*made.fitted_on, *made.fitted_documents}
+    count = sum(not known.isdisjoint({text_key(example), *document_keys(example)}) for example in held_back)
+    if not count:
+        return []
+    said = f"{given[1:]} was fitted on {count:,} of the {len(held_back):,} examples that are held back, or on their"
+    return [f"{said} documents: where its criteria were learnt from them, agreement on them flatters"]
 
 
 def _read(path: Path) -> str:

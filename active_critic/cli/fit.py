@@ -152,7 +152,7 @@ def fit(
 
     Saves it as a program, and prints how well it agrees with people on examples it was not fitted on, and what it cost.
     """
-    from active_critic.cli._given import files_given, read_criteria, read_task
+    from active_critic.cli._given import files_given, pinned_from, read_criteria, read_task
     from active_critic.data import check_examples, read_examples
     from active_critic.evaluators.base import scale_of
     from active_critic.records import Scale
@@ -173,7 +173,7 @@ def fit(
     data = read_examples(examples, fields=opts.parse_fields(fields), scale=given_scale)
     notes = list(data.notes)
     data, held_back = _held_back(data, train, seed, notes)
-    notes += check_examples(data)
+    notes += [*check_examples(data), *pinned_from(criteria, held_back)]
     common.show_notes(notes, quiet=quiet)
 
     from active_critic.demo_search import demo_count

@@ -124,6 +124,16 @@ def test_criteria_of_another_program_are_pinned(run, examples, program) -> None:
     assert load("r.json").fitted.criteria != load(program).fitted.criteria
 
 
+def test_pinned_criteria_that_were_learnt_from_what_is_held_back_are_said(run, examples) -> None:
+    half = ("--train", 0.5, "--scale", "1..5", *FIT)
+    learnt = "examples that are held back, or on their documents"
+    assert run("fit", examples, "-o", "all.json", "--scale", "1..5", *FIT).code == 0
+    done = run("fit", examples, "-o", "half.json", *half, "--criteria", "@all.json")
+    assert f"note: all.json was fitted on 6 of the 6 {learnt}" in done.err
+    again = run("fit", examples, "-o", "again.json", *half, "--criteria", "@half.json")
+    assert (again.code, learnt in again.err) == (0, False)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
