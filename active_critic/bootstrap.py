@@ -46,7 +46,13 @@ def bootstrap(
 
 
 def in_blocks(of: Callable[[int], Floats], count: int, n: int) -> Floats:
-    """So many draws of a statistic of ``n`` examples, as many at a time as memory allows."""
+    """So many draws of a statistic of ``n`` examples, as many at a time as memory allows.
+
+    Raises:
+        ValueError: Fewer than none.
+    """
+    if count < 0:
+        raise ValueError(f"the number of resamples is 0 (no intervals) or more, not {count}")
     step = max(16, _CELLS // max(n, 1))
     return np.concatenate([of(min(step, count - start)) for start in range(0, count, step)] or [of(0)])
 

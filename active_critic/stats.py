@@ -189,8 +189,8 @@ def agreement(
 
     Raises:
         DataError: Document level without groups, system level without systems, or groups that some examples lack.
-        ValueError: Lists of different lengths, human scores that are not finite, no such level, or a confidence that is
-            no part of 1.
+        ValueError: Lists of different lengths, human scores that are not finite, no such level, a confidence that is no
+            part of 1, or fewer than no resamples.
     """
     x, y, kept = _pairs(pred, human)
     group = _document_codes(level, groups, kept, len(human))
@@ -242,8 +242,8 @@ def paired_difference(
 
     Raises:
         DataError: Document level without groups, system level without systems, or groups that some examples lack.
-        ValueError: Lists of different lengths, human scores that are not finite, no such level, or a confidence that is
-            no part of 1.
+        ValueError: Lists of different lengths, human scores that are not finite, no such level, a confidence that is no
+            part of 1, or fewer than no resamples.
     """
     all_a, all_y = aligned(pred_a, human)
     all_b, _ = aligned(pred_b, human)

@@ -105,6 +105,13 @@ def test_an_undefined_coefficient_is_not_a_figure() -> None:
     assert text_of(agreement_table({"this critic": constant.to_dict()})).count("not defined") == 4
 
 
+def test_no_figure_is_less_than_nothing_where_it_is_nothing() -> None:
+    found = agreement(CRITIC, HUMAN, GROUPS).to_dict() | {"mean": -0.004, "mean_interval": (-0.3, -0.001)}
+    shown = text_of(agreement_table({"this critic": found}))
+    assert "0.00 [-0.30, 0.00]" in shown
+    assert "-0.00" not in shown
+
+
 def test_a_verdict_table_survives_a_narrow_terminal_and_hostile_text() -> None:
     criteria = (CriterionVerdict("Accuracy\x1b[2J", 2.0, "why"),)
     scored = Verdict(score=2.345, explanation="bad \x1b[31m", advice="more\u202e", criteria=criteria)

@@ -3,6 +3,7 @@
 import functools
 import json
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,6 +97,12 @@ def test_a_level_or_a_confidence_that_there_is_not_is_refused() -> None:
     for confidence in (95, 1, 0, float("nan")):
         with pytest.raises(ValueError, match=r"between 0 and 1, such as 0\.95, not"):
             stats.agreement(pred, human, groups, confidence=confidence)
+
+
+@pytest.mark.parametrize("measured", [stats.agreement, lambda *of, **how: stats.paired_difference(of[0], *of, **how)])
+def test_fewer_than_no_resamples_are_refused(measured: Any) -> None:
+    with pytest.raises(ValueError, match=r"0 \(no intervals\) or more, not -1"):
+        measured([1.0, 2.0, 3.0], [1.0, 3.0, 2.0], resamples=-1)
 
 
 def test_q_is_the_sum_and_counts_the_undefined_as_zero() -> None:

@@ -49,8 +49,8 @@ def _figures(trial: AttackTrial) -> Table:
 
 def _cells(lift: Lift, trial: AttackTrial) -> list[Text]:
     percent = trial.percent(lift.mean)
-    gained = Text("–" if lift.mean is None else f"{lift.mean:+.2f}", style="red" if gains(lift) else "")
-    gained.append(_between(lift.interval, "+.2f"), style="dim")
+    gained = Text("–" if lift.mean is None else f"{lift.mean:+z.2f}", style="red" if gains(lift) else "")
+    gained.append(_between(lift.interval, "+z.2f"), style="dim")
     success = Text("–" if lift.success is None else f"{lift.success:.0%}")
     success.append(_between(lift.success_interval, ".0%"), style="dim")
     return [
@@ -58,8 +58,8 @@ def _cells(lift: Lift, trial: AttackTrial) -> list[Text]:
         Text("–" if percent is None else f"{percent:+.0f}%"),
         Text("–" if lift.deviations is None else f"{lift.deviations:+.1f}"),
         success,
-        Text("–" if lift.original is None else f"{lift.original:.2f}"),
-        Text("–" if lift.attacked is None else f"{lift.attacked:.2f}"),
+        Text("–" if lift.original is None else f"{lift.original:z.2f}"),
+        Text("–" if lift.attacked is None else f"{lift.attacked:z.2f}"),
         *(Text(f"{count:,}") for count in (lift.n, lift.failures, lift.not_asked, lift.skipped)),
     ]
 

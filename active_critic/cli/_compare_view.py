@@ -88,7 +88,7 @@ def _figures(methods: Sequence[MethodResult]) -> Table:
         for name in COEFFICIENTS:
             value, interval = getattr(found, name), getattr(found, f"{name}_interval")
             # The interval below its figure: four of them side by side would be too wide for most terminals.
-            said = number_words(value, ".2f") + (f"\n{interval_words(interval, '.2f')}" if interval else "")
+            said = number_words(value, "z.2f") + (f"\n{interval_words(interval, 'z.2f')}" if interval else "")
             cells.append(Text(said, style="bold" if name == "mean" else ""))
         head = Text.assemble(plain(method.name), (f"\n{found.n:,} of {found.total:,} scored", "dim"))
         table.add_row(head, *cells, Text(number_words(method.mae, ".2f")))
@@ -110,9 +110,9 @@ def _difference(compared: Compared | None) -> tuple[Text, Text]:
     if compared is None:
         return Text(""), Text("")
     found = compared.difference
-    said = number_words(found.delta, "+.2f")
+    said = number_words(found.delta, "+z.2f")
     if found.interval:
-        said += f" {interval_words(found.interval, '+.2f')}"
+        said += f" {interval_words(found.interval, '+z.2f')}"
     return Text(said), Text(p_cell(compared.p_holm))
 
 

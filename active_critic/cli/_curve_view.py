@@ -47,12 +47,12 @@ def _figures(found: Curve) -> Table:
             continue
         documents = count_words(point.documents)
         below = f"of {documents} doc{'' if documents == '1' else 's'}." if point.labels else "zero-shot"
-        cells = [Text(number_words(getattr(point.agreement, name), ".2f")) for name in list(COEFFICIENTS)[:-1]]
+        cells = [Text(number_words(getattr(point.agreement, name), "z.2f")) for name in list(COEFFICIENTS)[:-1]]
         cells += [
-            _cell(point.mean, ".2f", "bold"),
+            _cell(point.mean, "z.2f", "bold"),
             _cell(point.gain, "+z.2f"),
             Text(p_cell(point.gain.p_holm) if point.gain else ""),
-            Text(number_words(point.floor.agreement.mean, ".2f") if point.floor else ""),
+            Text(number_words(point.floor.agreement.mean, "z.2f") if point.floor else ""),
         ]
         table.add_row(Text.assemble(f"{point.labels}", (f"\n{below}", "dim")), *cells[: len(table.columns) - 1])
     return table

@@ -77,7 +77,7 @@ class FitReport:
             return (
                 "On held-out folds the critic, or the people, gave everything the same score: no agreement to see.",
             )
-        figure = f"{self.critic.mean:.2f}{_interval(self.critic.mean_interval)}"
+        figure = f"{self.critic.mean:z.2f}{_interval(self.critic.mean_interval)}"
         said = [f"On held-out folds the mean of the three correlations with people is {figure}."]
         rivals = {
             "zero-shot on the same model": self.over_zero_shot,
@@ -89,7 +89,7 @@ class FitReport:
                 said.append(f"It could not be compared with {name}.")
                 continue
             chance = "" if p is None else f", p {p:.3f}"
-            figures = f"{difference.delta:+.2f}{_interval(difference.interval)}{chance}"
+            figures = f"{difference.delta:+z.2f}{_interval(difference.interval)}{chance}"
             if difference.delta <= 0:
                 said.append(f"It does NOT beat {name} ({figures}).")
             elif p is not None and p < ALPHA:
@@ -135,7 +135,7 @@ class FitReport:
 
 
 def _interval(bounds: tuple[float, float] | None) -> str:
-    return f" [{bounds[0]:.2f}, {bounds[1]:.2f}]" if bounds else ""
+    return f" [{bounds[0]:z.2f}, {bounds[1]:z.2f}]" if bounds else ""
 
 
 class OutOfFold(NamedTuple):

@@ -105,17 +105,17 @@ def _points(criterion: TreeCriterion, rating: float) -> float:
 def _reason(criterion: TreeCriterion, points: float) -> str:
     if criterion.spread == 0:
         return "computed: counts for nothing; its ratings did not vary among the training examples"
-    return f"computed: {points:+.2f} points; the training examples' mean rating is {criterion.mean:.2f}"
+    return f"computed: {points:+z.2f} points; the training examples' mean rating is {criterion.mean:z.2f}"
 
 
 def _explanation(program: HDEvalProtocol, given: Mapping[str, float], points: Mapping[str, float]) -> str:
     order = sorted(points, key=lambda name: -abs(points[name]))
-    parts = [f"{name} (rated {given[name]:.2f}) {points[name]:+.2f}" for name in order[:WEIGHTIEST]]
+    parts = [f"{name} (rated {given[name]:z.2f}) {points[name]:+z.2f}" for name in order[:WEIGHTIEST]]
     rest = order[WEIGHTIEST:]
     if rest:
-        parts.append(f"the other {len(rest)} criteria together {sum(points[name] for name in rest):+.2f}")
+        parts.append(f"the other {len(rest)} criteria together {sum(points[name] for name in rest):+z.2f}")
     return (
-        f"Computed from the ratings, not written by the model: {program.intercept:.2f}, the training examples' mean "
+        f"Computed from the ratings, not written by the model: {program.intercept:z.2f}, the training examples' mean "
         f"score, and {', '.join(parts)}."
     )
 

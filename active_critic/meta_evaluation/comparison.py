@@ -378,7 +378,7 @@ def ranked(methods: Sequence[MethodResult]) -> list[MethodResult]:
 
 def _figure(found: Agreement) -> str:
     interval = found.mean_interval
-    return f"{found.mean:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
+    return f"{found.mean:z.2f}" + (f" [{interval[0]:z.2f}, {interval[1]:z.2f}]" if interval else "")
 
 
 def _flat(method: MethodResult) -> dict[str, Any]:

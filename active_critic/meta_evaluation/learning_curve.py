@@ -138,7 +138,7 @@ class Curve:
         last = self.points[-1]
         if last.mean.value is None:
             return [f"With {last.labels} labels, {self.evaluator} has no coefficient: {last.result.undefined}."]
-        figure = _figure(last.mean, ".2f")
+        figure = _figure(last.mean, "z.2f")
         said = [f"With {last.labels} labels, {self.evaluator} reaches a mean of three correlations of {figure}."]
         for over, what in ((self.over_zero_shot, "zero-shot"), (self.over_floor, "the surface floor")):
             if over is not None and over.value is not None:

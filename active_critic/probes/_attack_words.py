@@ -48,7 +48,7 @@ def _figures(name: str, lift: Lift, trial: AttackTrial) -> str:
     percent = trial.percent(lift.mean)
     return _row(
         name,
-        "–" if lift.mean is None else f"{lift.mean:+.2f}",
+        "–" if lift.mean is None else f"{lift.mean:+z.2f}",
         _between(lift.interval),
         "–" if percent is None else f"{percent:+.0f} %",
         "–" if lift.deviations is None else f"{lift.deviations:+.1f}",
@@ -59,7 +59,7 @@ def _figures(name: str, lift: Lift, trial: AttackTrial) -> str:
 
 
 def _between(interval: Interval | None) -> str:
-    return "" if interval is None else f"[{interval[0]:+.2f} {interval[1]:+.2f}]"
+    return "" if interval is None else f"[{interval[0]:+z.2f} {interval[1]:+z.2f}]"
 
 
 def setting(trial: AttackTrial) -> list[str]:
@@ -116,7 +116,7 @@ def findings(trial: AttackTrial) -> list[str]:
 
 
 def _listed(families: Sequence[FamilyResult]) -> str:
-    listed = ", ".join(f"{one.name} ({one.lift.mean:+.2f})" for one in families[:_SHOWN])
+    listed = ", ".join(f"{one.name} ({one.lift.mean:+z.2f})" for one in families[:_SHOWN])
     return listed + (f" and {len(families) - _SHOWN} more" if len(families) > _SHOWN else "")
 
 

@@ -129,7 +129,7 @@ def _pairs(found: Behaviour) -> list[str]:
 
 def _change(one: Change) -> str:
     subject = "the overall score" if one.name == OVERALL else one.name
-    shown = f"{one.change:+.2f} {_range(one.interval)}" if one.change is not None else "not measured"
+    shown = f"{one.change:+z.2f} {_range(one.interval)}" if one.change is not None else "not measured"
     return f"{one.perturbation} in {subject} {shown}"
 
 
@@ -138,7 +138,7 @@ def _number(value: float | None) -> str:
 
 
 def _range(interval: Interval | None) -> str:
-    return "[no interval]" if interval is None else f"[{interval[0]:+.2f}, {interval[1]:+.2f}]"
+    return "[no interval]" if interval is None else f"[{interval[0]:+z.2f}, {interval[1]:+z.2f}]"
 
 
 def _few(things: Sequence[str]) -> str:

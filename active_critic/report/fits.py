@@ -19,7 +19,7 @@ _COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kenda
 def _figure(value: float | None, interval: Sequence[float] | None) -> str:
     if value is None:
         return "not defined"
-    return f"{value:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
+    return f"{value:z.2f}" + (f" [{interval[0]:z.2f}, {interval[1]:z.2f}]" if interval else "")
 
 
 def agreement_table(
@@ -99,7 +99,7 @@ def candidates_table(candidates: Sequence[Mapping[str, Any]]) -> RenderableType:
             f"{len(one['demos'])}",
             f"{one['levels']}",
             *(["first" if one.get("order") == "rating_first" else "last"] if orders else []),
-            "-" if one["q"] is None else f"{one['q']:.2f}",
+            "-" if one["q"] is None else f"{one['q']:z.2f}",
             f"{one['scored']:,} of {one['asked']:,}",
             f"{used['calls']:,}",
             f"{used['replayed']:,}",
