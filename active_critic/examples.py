@@ -88,7 +88,10 @@ def document_key(example: Example) -> str | None:
 
 def document_keys(example: Example) -> set[str]:
     """The document of an example by its name and by its source, either of which may be all that other rows have."""
-    return {key for key in (document_key(example), document_key(replace(example, group=None))) if key is not None}
+    keys = {document_key(example)}
+    if example.group is not None:
+        keys.add(document_key(replace(example, group=None)))
+    return {key for key in keys if key is not None}
 
 
 def same_texts(example: Example, source: str, response: str) -> bool:

@@ -67,6 +67,8 @@ class Tally:
         self._shown = self._with_human = 0
         self._fitted_on = frozenset(protocol.provenance.fitted_on)
         self._fitted_documents = frozenset(protocol.provenance.fitted_documents)
+        # A fit whose rows named no documents knows their sources only.
+        self._unnamed = "group" not in protocol.provenance.fields
         self._new, self._related, self._known = _Drawn(), _Drawn(), _Drawn()
         self._drawn = {None: self._new, RELATED: self._related, FITTED: self._known}
         self._movement: Movement | None = None
@@ -117,11 +119,8 @@ class Tally:
         return RELATED if self._of_fitted_document(example) else None
 
     def _of_fitted_document(self, example: Example) -> bool:
-        if document_key(example) in self._fitted_documents:
-            return True
-        # A fit whose rows named no documents knows their sources only.
-        unnamed = "group" not in self.protocol.provenance.fields
-        return unnamed and not document_keys(example).isdisjoint(self._fitted_documents)
+        keys = document_keys(example) if self._unnamed else {document_key(example)}
+        return not keys.isdisjoint(self._fitted_documents)
 
     def summary(self) -> dict[str, Any]:
         """The counts as plain JSON values."""
