@@ -250,7 +250,12 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 def model_options(
-    api_base: str | None, api_key_env: str | None, context: int | None, strict: bool, workers: int | None
+    api_base: str | None,
+    api_key_env: str | None,
+    context: int | None,
+    strict: bool,
+    workers: int | None,
+    timeout: float | None,
 ) -> dict[str, Any]:
     """The options that say how a language model is opened, as arguments of ``active_critic.lm.open_lm``."""
     return {
@@ -259,6 +264,7 @@ def model_options(
         "context": context,
         "strict": strict,
         "workers": workers,
+        "timeout": timeout,
     }
 
 
@@ -295,6 +301,7 @@ def refuse_model(
         raise typer.BadParameter(f"{option} has no meaning for {what}, which asks no model")
     unused = {"--journal": journal, "--context": options["context"]}
     unused |= {"--strict": options["strict"], "--workers": options["workers"]}
+    unused |= {"--timeout": options["timeout"]}
     if names := [option for option, value in unused.items() if value]:
         show_notes([f"{' and '.join(names)}: not used by {what}, which asks no model"], quiet=quiet)
 

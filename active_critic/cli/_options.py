@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Annotated
@@ -39,6 +40,17 @@ def check_html(path: Path | None) -> Path | None:
     return common.at_home(path)
 
 
+def check_timeout(seconds: float | None) -> float | None:
+    """Make sure that ``--timeout`` is a time.
+
+    Raises:
+        typer.BadParameter: It is none.
+    """
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise typer.BadParameter(f"{seconds:g} is no number of seconds to wait")
+    return seconds
+
+
 Fields = Annotated[
     list[str] | None,
     typer.Option("--fields", metavar="FIELD=COLUMN,...", help="Which column holds what: score=overall,group=doc_id"),
@@ -71,6 +83,15 @@ ProgramLm = Annotated[
     str | None, typer.Option("--lm", metavar="MODEL", help="Default: the model that the program was fitted with.")
 ]
 Workers = Annotated[int | None, typer.Option("--workers", metavar="N", min=1, help="Calls in flight at once.")]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="SECONDS",
+        help="How long a reply may take; default: 120 from an endpoint, 900 from an embedded model.",
+        callback=check_timeout,
+    ),
+]
 Budgets = Annotated[
     list[str] | None,
     typer.Option(

@@ -46,6 +46,7 @@ def compare(
     context: opts.Context = None,
     strict: opts.Strict = False,
     workers: opts.Workers = None,
+    timeout: opts.Timeout = None,
     folds: Annotated[
         int | None, typer.Option(metavar="K", min=2, help="Test each of K parts with a fit on the others. Default: 4.")
     ] = None,
@@ -116,7 +117,7 @@ def compare(
         raise typer.BadParameter(str(problem)) from None
     if against is not None and against not in methods:
         raise typer.BadParameter(f"--against {against!r} is none of the evaluators compared: {', '.join(methods)}")
-    options = common.model_options(api_base, api_key_env, context, strict, workers)
+    options = common.model_options(api_base, api_key_env, context, strict, workers, timeout)
     requests, spend = opts.limits(budget)
     asking = any(map(needs_model, methods.values()))
     if not asking:

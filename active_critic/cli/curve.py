@@ -28,6 +28,7 @@ def curve(
     context: opts.Context = None,
     strict: opts.Strict = False,
     workers: opts.Workers = None,
+    timeout: opts.Timeout = None,
     test: Annotated[
         float, typer.Option(metavar="FRACTION", help="The part of the examples, by document, that is tested on.")
     ] = 0.5,
@@ -74,7 +75,7 @@ def curve(
         factory = resolve([evaluator], given, seed=seed)[evaluator]
     except FitError as problem:
         raise typer.BadParameter(str(problem)) from None
-    options = common.model_options(api_base, api_key_env, context, strict, workers)
+    options = common.model_options(api_base, api_key_env, context, strict, workers, timeout)
     requests, spend = opts.limits(budget)
     if not needs_model(factory):
         named = lm if opts.typed(ctx, "lm") else None

@@ -58,6 +58,7 @@ def fit(
     context: opts.Context = None,
     strict: opts.Strict = False,
     workers: opts.Workers = None,
+    timeout: opts.Timeout = None,
     evaluator: Annotated[
         str,
         typer.Option(
@@ -163,7 +164,7 @@ def fit(
         raise typer.BadParameter("--rest needs --train, which says how much is held back")
     opts.check_train(train)
     make = _maker(ctx, evaluator, settings)
-    options = common.model_options(api_base, api_key_env, context, strict, workers)
+    options = common.model_options(api_base, api_key_env, context, strict, workers, timeout)
     if not make.needs_model:
         named = lm if opts.typed(ctx, "lm") else None
         common.refuse_model(evaluator, named, options=options, journal=journal, budget=budget, quiet=quiet)

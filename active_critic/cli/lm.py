@@ -121,12 +121,13 @@ def check(
     ] = "local",
     api_base: opts.ApiBase = None,
     api_key_env: opts.ApiKeyEnv = None,
+    timeout: opts.Timeout = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Ask a model what it can really do, and how fast it is; a dozen small calls at most."""
     from active_critic.lm.check import check as ask
 
-    options = {"api_base": api_base, "api_key_env": api_key_env}
+    options = {"api_base": api_base, "api_key_env": api_key_env, "timeout": timeout}
     with common.opened(ctx.obj or common.Session(), name, options=options, journal="none", quiet=as_json) as model:
         found = ask(model)
     if as_json:

@@ -66,6 +66,7 @@ def probe(
     context: opts.Context = None,
     strict: opts.Strict = False,
     workers: opts.Workers = None,
+    timeout: opts.Timeout = None,
     budget: opts.Budgets = None,
     estimate: opts.Estimated = False,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of what is done to the texts, and resampling.")] = 0,
@@ -122,7 +123,7 @@ def probe(
             stack.enter_context(RecordWriter(csv_file, **common.as_read(data))) if csv_file and not estimate else None
         )
         shown = stack.enter_context(common.text_file(html)) if html and not estimate else None
-        options = common.model_options(api_base, api_key_env, context, strict, workers)
+        options = common.model_options(api_base, api_key_env, context, strict, workers, timeout)
         how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
         model = stack.enter_context(common.opened_for(ctx.obj, protocol.provenance, lm, **how))
         if estimate and model is not None:

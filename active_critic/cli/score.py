@@ -54,6 +54,7 @@ def score(
     context: opts.Context = None,
     strict: opts.Strict = False,
     workers: opts.Workers = None,
+    timeout: opts.Timeout = None,
     no_explain: Annotated[
         bool, typer.Option("--no-explain", help="Scores only: the same, much faster where the program rates first.")
     ] = False,
@@ -106,7 +107,7 @@ def score(
     watched = not quiet and sys.stderr.isatty() and items.is_file()
     header, total = _survey(items, limit) if watched or sink.needs_header else ((), 0)
     tally = Tally(protocol, found.fields)
-    options = common.model_options(api_base, api_key_env, context, strict, workers)
+    options = common.model_options(api_base, api_key_env, context, strict, workers, timeout)
     started = time.monotonic()
     with ExitStack() as stack:
         if not estimate:

@@ -57,6 +57,7 @@ def suggest(
     context: opts.Context = None,
     strict: opts.Strict = False,
     workers: opts.Workers = None,
+    timeout: opts.Timeout = None,
     journal: opts.JournalPath = None,
     budget: opts.Budgets = None,
     estimate: opts.Estimated = False,
@@ -103,7 +104,7 @@ def suggest(
         # An output that cannot be written is found before anything is paid for.
         how_written: dict[str, Any] = {"guarded": set(ADDED), **common.as_read(data)}
         writer = stack.enter_context(RecordWriter(out, **how_written)) if out and not estimate else None
-        options = common.model_options(api_base, api_key_env, context, strict, workers)
+        options = common.model_options(api_base, api_key_env, context, strict, workers, timeout)
         how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
         model = stack.enter_context(common.opened_for(ctx.obj, protocol.provenance, lm, **how))
         if estimate and model is not None:

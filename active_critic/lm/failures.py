@@ -9,6 +9,8 @@ from active_critic import errors
 
 _NO_CONNECTION = {"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror"}
 """What errors are called in the clients in use, and in Python, where a connection does not come about."""
+LONGER = "A model that takes longer may be given more time: --timeout SECONDS, in Python open_lm(timeout=...)."
+"""What helps where no reply comes in time."""
 LONGEST_PAGE = 100
 """Characters of what a web server says where there is no endpoint."""
 _TOO_LONG = re.compile(r"available context|maximum context length|must have less than \d+ tokens")
@@ -26,6 +28,8 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
     if isinstance(failure, (ConnectionError, TimeoutError)):
         down = errors.EndpointDown(f"{name}: {failure}")
         down.may_be_billed = not _never_reached(failure)
+        if isinstance(failure, TimeoutError):
+            down.add_note(LONGER)
         return down
     if not isinstance(failure, theirs.LMError):
         return None

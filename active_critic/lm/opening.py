@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,12 +67,15 @@ def open_lm(
     Raises:
         DataError: The budget cannot be read.
         UnknownModel: No such model in the catalogue, and no ``provider/model`` of a known provider.
-        ModelError: ``api_base`` is not a plain http(s) address, or the model has no use for an option.
+        ModelError: ``api_base`` is not a plain http(s) address, ``timeout`` is no time, or the model has no use for an
+            option.
         AuthenticationFailed: The variable named by ``api_key_env`` is not set.
         MissingExtra: An embedded model needs ``pip install "active-critic[local]"``.
         DownloadFailed: The weights could not be fetched.
     """
     allowed = Budget.parse(budget) if isinstance(budget, str) else budget
+    if timeout is not None and not 0 < timeout < math.inf:
+        raise ModelError(f"timeout is {timeout:g}; give the seconds that one reply may take, more than 0")
     model = _open(name, api_base, api_key_env, context, strict, workers, timeout)
     if allowed is not None:
         try:

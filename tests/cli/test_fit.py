@@ -51,7 +51,21 @@ def test_options_reach_the_fit(run, examples, tmp_path) -> None:
     criteria = [{"name": "Warmth", "definition": "It is kind."}, {"name": "Truth", "definition": "It is right."}]
     (tmp_path / "c.json").write_text(json.dumps(criteria))
     options = ["--lm", "openai/x", "--api-base", "http://localhost:1/v1", "--api-key-env", "K", "--context", "4096"]
-    options += ["--strict", "--workers", "3", "--mode", "coarse", "--candidates", "3", "--demos", "1", "--seed", "7"]
+    options += [
+        "--strict",
+        "--workers",
+        "3",
+        "--timeout",
+        "7.5",
+        "--mode",
+        "coarse",
+        "--candidates",
+        "3",
+        "--demos",
+        "1",
+        "--seed",
+        "7",
+    ]
     options += ["--sampling", "uniform", "--search", "full", "--order", "reason-first", "--batches", "1"]
     options += ["--task", "@task.txt", "--criteria", "c.json", "--no-report", "--journal", "none"]
     options += ["--levels", "0-10"]
@@ -65,6 +79,7 @@ def test_options_reach_the_fit(run, examples, tmp_path) -> None:
         "context": 4096,
         "strict": True,
         "workers": 3,
+        "timeout": 7.5,
     }
     program = load("p.json").fitted
     assert program.mode == "coarse"

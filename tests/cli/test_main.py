@@ -388,6 +388,27 @@ def test_an_option_that_a_model_has_no_use_for_is_refused_before_its_weights_are
     assert f"({option[0]}) out" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("seconds", ["0", "-3", "nan", "inf"])
+def test_a_time_out_that_is_no_time_is_refused(examples, capfd, tmp_path, seconds) -> None:
+    assert main(["fit", str(examples), "--out", str(tmp_path / "p.json"), f"--timeout={seconds}"]) == 2
+    assert "no number of seconds" in capfd.readouterr().err
+
+
+def test_a_reply_may_take_as_long_as_is_said(loopback, capfd) -> None:
+    def patient(name, **given):
+        lm = open_lm(name, **given)
+        lm._wait = lambda seconds: None  # between two attempts
+        return lm
+
+    loopback.answer = lambda body: Say("4", slow=0.6)
+    check = ["lm", "check", "openai/x", "--api-base", loopback.api_base, "--timeout"]
+    assert main([*check, "0.2"], opener=patient) == 4
+    said = " ".join(capfd.readouterr().err.split())
+    assert "no whole reply within 0.2 seconds" in said
+    assert "may be given more time: --timeout SECONDS" in said
+    assert main([*check, "20"], opener=patient) == 0
+
+
 def test_a_tilde_in_an_option_is_the_user_s_folder(run, examples, tmp_path, monkeypatch) -> None:
     home = tmp_path / "home"
     home.mkdir()
