@@ -204,10 +204,20 @@ class Comparison:
             elif method.undefined:
                 said.append(f"{method.name} has no coefficient: {method.undefined}.")
             elif missing:
-                said.append(f"{method.name} left {missing:,} of {method.agreement.total:,} examples unscored.")
+                said.append(
+                    f"{method.name} left {missing:,} of {method.agreement.total:,} examples "
+                    f"unscored{self._no_interval(method.agreement)}."
+                )
             if not method.failures and (constant := let_off(method.agreement)):
                 said.append(f"{method.name} {constant}.")
         return tuple(said)
+
+    def _no_interval(self, found: Agreement) -> str:
+        """Why a method that left examples unscored has no interval, where others have one."""
+        if found.mean_interval or not any(method.agreement.mean_interval for method in self.methods):
+            return ""
+        documents = "1 document" if found.groups == 1 else f"{found.groups} documents"
+        return f", and has no interval: what it scored is of {documents}"
 
     def _best(self, measured: Sequence[MethodResult]) -> list[str]:
         if not measured:

@@ -85,6 +85,18 @@ def test_a_method_that_scores_few_examples_is_no_baseline_however_well_it_agrees
     assert found.baseline == "b"
 
 
+def test_a_method_that_scored_too_few_documents_has_no_interval_and_that_is_said() -> None:
+    def few(example):
+        return "no number" if int(example.response.split()[1]) % 6 else longer(example)
+
+    methods = {"few": asking("few", mark=few), "b": asking("b", mark=noisy)}
+    found = compare(examples(), methods, model(), **{**QUICK, "resamples": 100})
+    assert found["few"].agreement.mean_interval is None
+    assert found["b"].agreement.mean_interval is not None
+    said = "few left 20 of 24 examples unscored, and has no interval: what it scored is of 4 documents."
+    assert [sentence for sentence in found.words if "interval" in sentence] == [said]
+
+
 def test_without_resamples_nothing_is_said_of_chance() -> None:
     found = compare(examples(), {"a": asking("a"), "b": asking("b", mark=noisy)}, model(), **{**QUICK, "resamples": 0})
     said = " ".join(found.words)
