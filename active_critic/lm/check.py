@@ -28,6 +28,11 @@ _SCHEMA = {
 _SCHEMA_PROMPT: list[Turn] = [("user", "Which colour is a ripe lemon? Answer in one short sentence.")]
 _CUT_OFF = "Could not finish the message because"
 """How OpenAI refuses, of some models, what ended before it began; others send an empty reply."""
+_LAKE, _LAKE_TOKENS = "The lake lay still under a pale sky. ", 9
+LONG = 9_000
+"""Tokens of a long prompt, about; twice what Ollama's context window holds by default."""
+PATIENCE = 20.0
+"""Seconds that reading it may take, by the speed found before; else it is not tried."""
 RATING_PROMPT: list[Turn] = [("user", "How yellow is a ripe lemon, from 1 to 5? Answer with one digit only.")]
 
 
@@ -157,6 +162,8 @@ class Findings:
         notes: What was refused, in the endpoint's words.
         likelihood: Whether the likelihood of a given text can be had.
         thinks: See :class:`active_critic.lm.client.Capabilities`.
+        long_prompts: Whether a prompt of some ``LONG`` tokens is read as a whole; if not, a note says what came. None:
+            not tried: of an embedded model, at a provider's public address, or because it would take too long.
     """
 
     model: str
@@ -171,6 +178,7 @@ class Findings:
     notes: tuple[str, ...]
     likelihood: bool = False
     thinks: bool = False
+    long_prompts: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The findings as plain JSON values."""
@@ -179,6 +187,8 @@ class Findings:
 
 def check(lm: LanguageModel) -> Findings:
     """Ask an endpoint what it can do, and how fast it is; a dozen small calls at most, none of them from the journal.
+
+    At an address of the user's own there is one long call besides, where that takes seconds.
 
     Raises:
         ModelError: It cannot be used at all.
@@ -194,9 +204,10 @@ def check(lm: LanguageModel) -> Findings:
             token = next((t for t in rated.tokens if t.top and t.text.strip().isdigit()), None)
             mass = sum(exp(p) for t, p in token.top if t.strip() in {"1", "2", "3", "4", "5"}) if token else None
         # The nonce keeps an earlier check from warming the cache for this one.
-        text = f"{time.time_ns()} " + "The lake lay still under a pale sky. " * 60
+        nonce = time.time_ns()
 
-        def timed(question: str, max_tokens: int) -> tuple[Reply, float]:
+        def timed(question: str, max_tokens: int, sentences: int = 60) -> tuple[Reply, float]:
+            text = f"{nonce + sentences} {_LAKE * sentences}"
             turns: list[Turn] = [("user", f"{text}\n\n{question}")]
             started = time.monotonic()
             try:
@@ -214,7 +225,14 @@ def check(lm: LanguageModel) -> Findings:
         likelihood = False
         with suppress(ModelError):  # chat works: whatever is wrong with this is no fault of the endpoint's
             likelihood = weighs(lm)
-    fresh = max(1, first.usage.prompt_tokens - first.usage.cached_tokens)
+        fresh = max(1, first.usage.prompt_tokens - first.usage.cached_tokens)
+        notes, long_prompts = can.notes, None
+        if lm.own_address and LONG * reading < PATIENCE * fresh:
+            try:
+                timed("Is the sky pale? Answer yes or no.", 1, LONG // _LAKE_TOKENS)
+                long_prompts = True
+            except ModelError as problem:  # short ones work
+                notes, long_prompts = (*notes, f"a prompt of {LONG:,} tokens: {problem}"), False
     return Findings(
         model=lm.name,
         chat=True,
@@ -225,7 +243,8 @@ def check(lm: LanguageModel) -> Findings:
         prefix_cache=again.usage.cached_tokens > again.usage.prompt_tokens // 2,
         prompt_tokens_per_second=round(fresh / reading, 1),
         completion_tokens_per_second=round(long.usage.completion_tokens / writing, 1),
-        notes=can.notes,
+        notes=notes,
         likelihood=likelihood,
         thinks=can.thinks,
+        long_prompts=long_prompts,
     )

@@ -16,6 +16,7 @@ from active_critic.lm import stopping
 from active_critic.lm.budget import Account, Budget, at_most, prompt_tokens_at_most
 from active_critic.lm.capabilities import Capabilities as Capabilities
 from active_critic.lm.capabilities import Probing
+from active_critic.lm.cutting import CutPrompts
 from active_critic.lm.deadline import finished
 from active_critic.lm.likelihood import Likelihood, Weigh, refusal
 from active_critic.lm.memory import Memory as Memory
@@ -119,6 +120,7 @@ class LanguageModel:
         self._probing, self._weighing = Probing(), Probing()
         self._repeat = Scoped(0)
         self._asking = OneAtATime()
+        self._cut = CutPrompts(name, lambda request: self._pay(request)[1])
         self._message = lru_cache(MESSAGES)(_message)  # instructions and demonstrations come again with every item
         self._dspy: Any = None
 
@@ -426,6 +428,11 @@ class LanguageModel:
             return finished(pay_and_keep)
 
     def _send_and_read(self, request: Request) -> Reply:
+        response, usage = self._pay(request)
+        self._check_whole(request, usage)
+        return reply_from(response, usage)
+
+    def _pay(self, request: Request) -> tuple[Response, Usage]:
         from dspy.utils.exceptions import LMProviderError
 
         def send() -> Response:
@@ -434,10 +441,12 @@ class LanguageModel:
                 raise LMProviderError(wrong, status=200)
             return came
 
-        response, usage = self._payer.pay(
-            send, lambda came: usage_of(came, self._price), lambda: at_most(request, self.context)
-        )
-        return reply_from(response, usage)
+        return self._payer.pay(send, lambda came: usage_of(came, self._price), lambda: at_most(request, self.context))
+
+    def _check_whole(self, request: Request, used: Usage) -> None:
+        """Make sure that the endpoint read all of a prompt; an embedded server refuses one that is too long."""
+        if self.weights is None:
+            self._cut.check(request, used)
 
     @property
     def _payer(self) -> Payer:

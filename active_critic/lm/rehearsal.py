@@ -236,6 +236,9 @@ class _StandIn(LanguageModel):
         finally:
             _FORM.reset(token)
 
+    def _check_whole(self, request: Request, used: Usage) -> None:
+        """Nothing was read."""
+
     @property
     def supports_response_schema(self) -> bool:
         return True

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from active_critic.lm.capabilities import ROOM_TO_THINK
+from active_critic.lm.check import LONG
 from active_critic.report.tables import heading, listed, table_of
 
 if TYPE_CHECKING:
@@ -60,6 +61,9 @@ def findings_table(found: Findings) -> RenderableType:
     table.add_row("likelihood", said(found.likelihood), weighed)
     table.add_row("temperature", said(found.temperature), temperature)
     table.add_row("prefix cache", said(found.prefix_cache), cache)
+    if found.long_prompts is not None:
+        whole = "are read as a whole" if found.long_prompts else "are not, see below: long texts are left unscored"
+        table.add_row("long prompts", said(found.long_prompts), f"prompts of {LONG:,} tokens {whole}")
     table.add_row("reading", f"{found.prompt_tokens_per_second:,.0f} tokens/s", "speed of reading prompts, from here")
     table.add_row("writing", f"{found.completion_tokens_per_second:,.0f} tokens/s", "explanations take most of a call")
     parts: list[RenderableType] = [heading(found.model), table]

@@ -41,6 +41,10 @@ stops (4) when the replies to its first 20 items cannot be read, not one of them
 same command goes on behind them; and when each of the first 20 requests is refused. Later on a refused request costs
 that item alone. Only what is asked anew counts, in the order of the items; a reply that can be read begins the count
 anew.
+Some endpoints cut a prompt that does not fit their context window, and say nothing; Ollama does, at 4,096 tokens unless
+it is told otherwise. Where the tokens that an endpoint says it read are fewer than the words of the prompt allow, one
+more call makes sure that it cuts; from then on such a reply counts as none, and is not kept: the item is unscored with
+that reason (`tests/lm/test_cutting.py`). `lm check` tries it with a prompt of 9,000 tokens.
 Of a reply at most 64 MiB are read, unpacked: a longer one is a failure like a time-out, and tried again. What a
 `dspy.LM` of your own reads is bounded by its time alone.
 At the end of every other run a summary counts the reasons; each is in the row's column `unscored`.

@@ -34,8 +34,9 @@ def endpoint(
         text = str(body["messages"])
         reused = 900 if cached and "Is the sky pale? Answer" in text else 0
         tokens = [(piece, -0.1, {piece: -0.1}) for piece in (chat,)] if chat != "5" else DIGIT.tokens
+        read = max(1000, len(text.split()))
         return Say(
-            chat, tokens=tokens if logprobs == "yes" else [], prompt_tokens=1000, cached_tokens=reused, slow=0.001
+            chat, tokens=tokens if logprobs == "yes" else [], prompt_tokens=read, cached_tokens=reused, slow=0.001
         )
 
     return answer
@@ -161,7 +162,8 @@ def test_check_measures(loopback: Loopback) -> None:
     assert findings.prompt_tokens_per_second > 0
     assert findings.completion_tokens_per_second > 0
     assert findings.to_dict()["model"] == "openai/x"
-    assert loopback.calls == 7
+    assert findings.long_prompts
+    assert loopback.calls == 8
     assert not findings.likelihood
 
 
@@ -198,10 +200,10 @@ def test_check_goes_on_where_plain_completions_are_broken(loopback: Loopback) ->
     assert not check(opened(loopback)).likelihood
 
 
-def test_check_asks_at_most_nine_times(loopback: Loopback) -> None:
+def test_check_asks_at_most_ten_times(loopback: Loopback) -> None:
     loopback.answer = endpoint(temperature="refuses")
     assert not check(opened(loopback)).temperature
-    assert loopback.calls == 8
+    assert loopback.calls == 9
 
 
 # --- models that think first ------------------------------------------------------------------------------------------

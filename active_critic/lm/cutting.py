@@ -1,0 +1,84 @@
+"""Whether an endpoint reads whole prompts: some cut one that does not fit their context window, and say nothing.
+
+Ollama does, at 4,096 tokens or less unless it is told otherwise, and counts what is left of the prompt. So the count
+that comes with a reply is held against the fewest tokens that the prompt can have. Where it is lower, one more call
+tells whether the endpoint cuts prompts, or leaves out of its counts what it has read before.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from active_critic.errors import ContextOverflow
+from active_critic.lm.reply import text_of
+from active_critic.records import Usage
+
+if TYPE_CHECKING:
+    from dspy.lm15 import Request
+
+WORDS = 1.5
+"""Words, parted by white space, that a token stands for on average in no prompt of any length."""
+SMALLEST_WINDOW = 512
+"""Tokens: an endpoint that says it read fewer does not mean the length of what it read."""
+WRITTEN = 16
+"""Tokens that the further call may write; fewer are refused by some."""
+
+
+def fewest_tokens(request: Request) -> int:
+    """The fewest tokens that a prompt can have, by its words: next to none in scripts that part no words."""
+    said = [request.system or "", *(text_of(message.parts) for message in request.messages)]
+    return int(sum(len(text.split()) for text in said) / WORDS)
+
+
+class CutPrompts:
+    """Looks for prompts that one endpoint has cut.
+
+    Args:
+        name: The model's name.
+        pay: Sends a request, and gives what it cost.
+    """
+
+    def __init__(self, name: str, pay: Callable[[Request], Usage]) -> None:
+        self._name = name
+        self._pay = pay
+        self._lock = threading.Lock()
+        self._cuts: bool | None = None
+
+    def check(self, request: Request, used: Usage) -> None:
+        """Make sure that a prompt was read as a whole.
+
+        Args:
+            request: What was asked.
+            used: The tokens of the reply.
+
+        Raises:
+            ContextOverflow: It was cut, so that the reply is to something else.
+            ModelError: The further call that finds out fails.
+        """
+        fewest = fewest_tokens(request)
+        if self._cuts is not False and _short(used, fewest) and self._found_to_cut(request, fewest):
+            cut = ContextOverflow(
+                f"{self._name}: the endpoint read {used.prompt_tokens:,} tokens of a prompt of at least {fewest:,}; it "
+                "cuts what does not fit its context window, and does not say so. Give it a larger window (Ollama: "
+                "OLLAMA_CONTEXT_LENGTH where it is started, or num_ctx in a Modelfile)"
+            )
+            cut.sent, cut.usage = True, used
+            raise cut
+
+    def _found_to_cut(self, request: Request, fewest: int) -> bool:
+        with self._lock:
+            if self._cuts is None:
+                # Nothing that begins with this was read before, so that all that is read is counted.
+                new = f"{secrets.token_hex(8)}\n{request.system or ''}"
+                config = replace(request.config, max_tokens=min(WRITTEN, request.config.max_tokens or WRITTEN))
+                self._cuts = _short(self._pay(replace(request, system=new, config=config)), fewest)
+            return self._cuts
+
+
+def _short(used: Usage, fewest: int) -> bool:
+    """Whether so few tokens were read of a prompt."""
+    return used.prompt_tokens >= SMALLEST_WINDOW and used.prompt_tokens + used.cached_tokens < fewest
