@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar
+from weakref import WeakSet
 
 from active_critic.errors import JournalError
 from active_critic.lm import stopping
@@ -53,25 +54,28 @@ class Journal:
 
     def __init__(self, path: str | Path) -> None:
         self.path = at_home(path)
+        # By its whole path: SQLite takes ":memory:" and "file:..." for no file of that name, and keeps nothing.
+        self._file = self.path.absolute()
         self._lock = threading.Lock()
         self._turns: _Turns | None = None
+        self._put_away = False
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists() and not os.access(self.path, os.W_OK):  # SQLite says so with the first reply
                 raise PermissionError("the file is read-only")
-            own = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            with suppress(FileExistsError):
-                os.close(os.open(os.path.realpath(self.path), own, PRIVATE))  # behind a link, too
             self._db = self._opened()
         except (sqlite3.Error, OSError, ValueError) as problem:  # ValueError: no path of any file
             raise self._error("opened", problem) from None
+        _OPEN.add(self)
 
     def _opened(self) -> sqlite3.Connection:
+        own = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        with suppress(FileExistsError):
+            os.close(os.open(os.path.realpath(self._file), own, PRIVATE))  # behind a link, too
         # Of two processes that make the file at the same moment, SQLite refuses one at once instead of letting it wait.
         until = time.monotonic() + PATIENCE
         while True:
-            # By its whole path: SQLite takes ":memory:" and "file:..." for no file of that name, and keeps nothing.
-            db = sqlite3.connect(self.path.absolute(), timeout=PATIENCE, check_same_thread=False, isolation_level=None)
+            db = sqlite3.connect(self._file, timeout=PATIENCE, check_same_thread=False, isolation_level=None)
             try:
                 there = set(db.execute("SELECT type, name FROM sqlite_master WHERE type != 'index'"))
                 columns = [row[1] for row in db.execute("PRAGMA table_info(replies)")]
@@ -87,6 +91,13 @@ class Journal:
                     raise
                 time.sleep(_POLL)
 
+    def _connected(self) -> sqlite3.Connection:
+        """The open file; to be called with the lock."""
+        if self._put_away:
+            self._db = self._opened()
+            self._put_away = False
+        return self._db
+
     def __enter__(self) -> Journal:
         return self
 
@@ -96,8 +107,8 @@ class Journal:
     def __len__(self) -> int:
         try:
             with self._lock:
-                count: int = self._db.execute("SELECT count(*) FROM replies").fetchone()[0]
-        except sqlite3.Error as problem:
+                count: int = self._connected().execute("SELECT count(*) FROM replies").fetchone()[0]
+        except (sqlite3.Error, OSError) as problem:
             raise self._error("read", problem) from None
         return count
 
@@ -105,8 +116,8 @@ class Journal:
         """The reply kept under this key, or None."""
         try:
             with self._lock:
-                row = self._db.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
-        except sqlite3.Error as problem:
+                row = self._connected().execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+        except (sqlite3.Error, OSError) as problem:
             raise self._error("read", problem) from None
         return None if row is None else str(row[0])
 
@@ -114,18 +125,20 @@ class Journal:
         """Keep a reply; on disk when this returns. The first reply to a question stays."""
         try:
             with self._lock:
-                self._db.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?)", (key, request, reply))
-        except sqlite3.Error as problem:
+                self._connected().execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?)", (key, request, reply))
+        except (sqlite3.Error, OSError) as problem:
             raise self._error("written", problem) from None
 
     def latest(self, number: int) -> list[tuple[str, str]]:
         """Requests and replies of the latest so many questions, the last one first."""
         try:
             with self._lock:
-                found = self._db.execute(
-                    "SELECT request, reply FROM replies ORDER BY rowid DESC LIMIT ?", (number,)
-                ).fetchall()
-        except sqlite3.Error as problem:
+                found = (
+                    self._connected()
+                    .execute("SELECT request, reply FROM replies ORDER BY rowid DESC LIMIT ?", (number,))
+                    .fetchall()
+                )
+        except (sqlite3.Error, OSError) as problem:
             raise self._error("read", problem) from None
         return [(str(request), str(reply)) for request, reply in found]
 
@@ -148,7 +161,7 @@ class Journal:
         place = zlib.crc32(key.encode())
         try:
             with self._lock:
-                self._db.total_changes  # noqa: B018  raises where the journal is closed
+                self._connected().total_changes  # noqa: B018  raises where the journal is closed
                 if self._turns is None:
                     self._turns = _Turns.of(f"{behind_links(self.path)}-turns")
                 turns = self._turns
@@ -173,6 +186,8 @@ class Journal:
     def close(self) -> None:
         """Close the file. Safe to call twice."""
         with self._lock:
+            self._put_away = False
+            _OPEN.discard(self)
             self._db.close()
             if self._turns is not None:
                 self._turns.leave()
@@ -183,6 +198,36 @@ class Journal:
             f"the journal {self.path} cannot be {what} ({problem}); free some space or repair the folder's "
             "permissions, move a damaged file away, or name another one with --journal"
         )
+
+
+_OPEN: WeakSet[Journal] = WeakSet()
+
+
+def _put_away() -> None:
+    """Before a fork: SQLite loses what is written through a file that two processes have from one opening of it.
+
+    The locks are kept until after it, so that no other thread of the parent has them for ever in the child.
+    """
+    held: list[Journal] = []
+    _AT_FORK.append(held)
+    for journal in list(_OPEN):
+        journal._lock.acquire()
+        held.append(journal)
+        with suppress(sqlite3.Error):
+            journal._db.close()
+        journal._put_away = True
+
+
+def _go_on() -> None:
+    """After a fork, in both processes: the file is opened again when it is next needed."""
+    for journal in _AT_FORK.pop():
+        journal._lock.release()
+
+
+_AT_FORK: list[list[Journal]] = []
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_put_away, after_in_parent=_go_on, after_in_child=_go_on)
 
 
 class _Turns:

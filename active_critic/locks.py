@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
+from weakref import WeakSet
 
 
 class OneAtATime:
-    """Lets the threads of this process have a thing one after the other, by its name; other things do not wait."""
+    """Lets the threads of this process have a thing one after the other, by its name; other things do not wait.
+
+    In a process that was forked nobody has anything: the threads that had it have stayed with the parent.
+    """
 
     def __init__(self) -> None:
+        self._begin()
+        _ALL.add(self)
+
+    def _begin(self) -> None:
         self._lock = threading.Lock()
         self._turns: dict[Hashable, tuple[threading.Lock, int]] = {}  # with how many have or want it
 
@@ -26,11 +35,21 @@ class OneAtATime:
                 yield
         finally:
             with self._lock:
-                turn, wanted = self._turns[name]
-                if wanted == 1:
-                    del self._turns[name]
-                else:
+                turn, wanted = self._turns.pop(name, (turn, 0))
+                if wanted > 1:
                     self._turns[name] = turn, wanted - 1
+
+
+_ALL: WeakSet[OneAtATime] = WeakSet()
+
+
+def _begin_all() -> None:
+    for one in list(_ALL):
+        one._begin()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_all)
 
 
 if sys.platform == "win32":

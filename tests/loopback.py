@@ -121,6 +121,7 @@ class Asked:
     path: str
     headers: Mapping[str, str]  # names in lower case
     body: dict[str, Any]
+    port: int  # of the client: one for each of its connections
 
 
 Answer = Callable[[dict[str, Any]], "Say | Fault"]
@@ -193,7 +194,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(raw)
         headers = {name.lower(): value for name, value in self.headers.items()}
         with self.loopback._lock:
-            self.loopback.asked.append(Asked(self.path, headers, body))
+            self.loopback.asked.append(Asked(self.path, headers, body, self.client_address[1]))
         plain = self.path.endswith("/completions") and not self.path.endswith("/chat/completions")
         reply = self.loopback.complete(body) if plain else self.loopback.answer(body)
         if isinstance(reply, dict):

@@ -6,7 +6,6 @@ import itertools
 import json
 import math
 import re
-import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from active_critic.errors import ModelError, UnreadableReply
 from active_critic.lm.body import EndlessReply, bounded_client
 from active_critic.lm.deadline import within
 from active_critic.lm.likelihood import Likelihood
+from active_critic.lm.per_process import PerProcess
 from active_critic.lm.reply import possible
 from active_critic.records import Usage
 
@@ -40,44 +40,38 @@ class Echoing:
 
     def __init__(self, model: str, api_base: str, key: str | None, timeout: float) -> None:
         self._model, self._api_base, self._key, self._timeout = model, api_base, key, timeout
-        self._lock = threading.Lock()
-        self._client: Any = None
-        self._hang_up: Callable[[], object] | None = None
+        self._client = PerProcess(self._connected)
 
     def __call__(self, turns: Sequence[Turn], text: str) -> Likelihood:
         """The likelihood of a text as the reply to a conversation; see ``likelihood.Weigh``."""
-        client = self._opened()  # no part of the time
+        client, _ = self._client()  # no part of the time
         return within(self._timeout, lambda: self._exchange(client, turns, text))
 
     def close(self) -> None:
         """Close the connections; a later call opens others. Safe to call twice."""
-        with self._lock:
-            if self._hang_up is not None:
-                self._hang_up()
-            self._client = self._hang_up = None
+        if opened := self._client.let_go():
+            _, hang_up = opened
+            hang_up()
 
-    def _opened(self) -> Any:
-        """One client for all calls: to make one takes longer than a call does."""
+    def _connected(self) -> tuple[Any, Callable[[], object]]:
+        """One client for all calls, since to make one takes longer than a call does; and what closes it."""
         import openai
 
-        with self._lock:
-            if self._client is None:
-                try:
-                    http = bounded_client()
-                except Exception:  # what each library raises differs, and quotes it
-                    raise ModelError(
-                        f"{self._model}: no likelihood can be asked for through the proxy that HTTP_PROXY, HTTPS_PROXY "
-                        "or ALL_PROXY names; set an http:// one, or name the endpoint's host in NO_PROXY"
-                    ) from None
-                self._client = openai.OpenAI(
-                    api_key=self._key or "none",
-                    base_url=self._api_base,
-                    max_retries=0,
-                    timeout=self._timeout,
-                    http_client=http,
-                )
-                self._hang_up = weakref.finalize(self, http.close)
-            return self._client
+        try:
+            http = bounded_client()
+        except Exception:  # what each library raises differs, and quotes it
+            raise ModelError(
+                f"{self._model}: no likelihood can be asked for through the proxy that HTTP_PROXY, HTTPS_PROXY "
+                "or ALL_PROXY names; set an http:// one, or name the endpoint's host in NO_PROXY"
+            ) from None
+        client = openai.OpenAI(
+            api_key=self._key or "none",
+            base_url=self._api_base,
+            max_retries=0,
+            timeout=self._timeout,
+            http_client=http,
+        )
+        return client, weakref.finalize(self, http.close)
 
     def _exchange(self, client: Any, turns: Sequence[Turn], text: str) -> Likelihood:
         import openai

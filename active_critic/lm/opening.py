@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -193,15 +194,21 @@ def _open_local(name: str, context: int, strict: bool, timeout: float) -> Langua
     def post(path: str, body: dict[str, Any]) -> Any:
         return server.post(path, body, timeout)
 
+    send, hang_up = directly(f"openai/{label}", server.api_key, server.api_base, timeout)
+
+    def close() -> None:
+        hang_up()
+        server.close()
+
     return LanguageModel(
         label,
-        directly(f"openai/{label}", server.api_key, server.api_base, timeout),
+        send,
         identity={"name": label, "weights": sha256, "context": str(context)},
         context=min(context, server.context),  # it takes less where the model was trained for less
         workers=1,
         extensions={"cache_prompt": not strict},
         secrets=(server.api_key,),
-        close=server.close,
+        close=close,
         count_tokens=lambda text: len(post("/tokenize", {"content": text, "parse_special": True})["tokens"]),
         render=lambda turns: templated(post, turns),
         weigh=forcing(post, label, context=server.context, cached=not strict),
@@ -229,6 +236,7 @@ def _open_remote(
     key = None if api_key_env is None else named_key(api_key_env)
     if api_base is not None:
         api_base = settings["api_base"] = _address(api_base)
+    hang_up: Callable[[], None] | None = None
     try:
         model, engine = _route(name, api_base is not None)
         if api_base is not None:
@@ -242,7 +250,7 @@ def _open_remote(
             if key is not None:
                 settings["api_key"] = key
         if engine == "lm15":
-            send = directly(model, settings.get("api_key"), api_base, timeout)
+            send, hang_up = directly(model, settings.get("api_key"), api_base, timeout)
         else:
             send = through_dspy(dspy.LM(model, cache=False, num_retries=0, engine=engine, **settings), timeout)
     except ModelError:
@@ -250,6 +258,12 @@ def _open_remote(
     except Exception as failure:
         raise ModelError(f"{name}: {failure}") from None
     weigh = Echoing(model.partition("/")[2], api_base, key, timeout) if api_base else None
+
+    def close() -> None:
+        for end in (hang_up, weigh.close if weigh else None):
+            if end is not None:
+                end()
+
     return LanguageModel(
         name,
         send,
@@ -260,7 +274,7 @@ def _open_remote(
         price=_pricer(model) if not api_base else None,
         secrets=secrets(key),
         weigh=weigh,
-        close=weigh.close if weigh else None,
+        close=close,
     )
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from active_critic.lm.bound import Bound
 from active_critic.lm.deadline import within
+from active_critic.lm.per_process import PerProcess
 from active_critic.lm.thinning import Thinning
 
 if TYPE_CHECKING:
+    from dspy.clients.engines import LM15Engine
     from dspy.lm15 import Request, Response
 
 
@@ -47,15 +50,24 @@ def through_dspy(model: Any, timeout: float, reached: Mapping[str, Any] | None =
 
     logging.getLogger("dspy.clients.lm").addFilter(_not_ours)
 
+    def connected() -> Any:
+        if litellm := sys.modules.get("litellm"):  # it keeps the connections of all models in one place
+            litellm.in_memory_llm_clients_cache.flush_cache()
+        dspy.LM.close(model)  # this process's copies of its connections; it opens others
+        return model
+
+    own = PerProcess(connected, model)
+
     def send(request: Request) -> Response:
         def exchange() -> Response:
+            asked = own()
             sending = _SENDING.set(True)
             told = {**(request.config.extensions or {}), **(reached or {})}
-            whole = replace(request, model=model.model, config=replace(request.config, extensions=told or None))
+            whole = replace(request, model=asked.model, config=replace(request.config, extensions=told or None))
             try:
                 # DSPy's history would keep every prompt; its tracker would count what comes through lm.dspy twice.
                 with dspy.context(disable_history=True, usage_tracker=None, callbacks=[]):
-                    response: Response = model(whole)
+                    response: Response = asked(whole)
                 return response
             finally:
                 _SENDING.reset(sending)
@@ -65,10 +77,12 @@ def through_dspy(model: Any, timeout: float, reached: Mapping[str, Any] | None =
     return send
 
 
-def directly(model: str, key: str | None, api_base: str | None, timeout: float) -> Any:
-    """A function that sends one request through DSPy's own engine, without a ``dspy.LM`` around it.
+def directly(
+    model: str, key: str | None, api_base: str | None, timeout: float
+) -> tuple[Callable[[Request], Response], Callable[[], None]]:
+    """Functions that send one request through DSPy's own engine, without a ``dspy.LM``, and that close its connections.
 
-    That one looks up prices, converts the reply to older forms and keeps records at every call, several times the
+    A ``dspy.LM`` looks up prices, converts the reply to older forms and keeps records at every call, several times the
     work of the call itself. What is sent is the same, byte for byte, but for how an endpoint of one's own calls the
     longest that a reply may be (see ``bound``).
 
@@ -88,24 +102,29 @@ def directly(model: str, key: str | None, api_base: str | None, timeout: float) 
     from dspy.lm15 import RouterConfig
 
     provider = LM15Engine(RouterConfig(env={})).resolve(model).provider
-    # Else the whole environment is searched for a proxy at every call.
-    usual = StdlibTransport(
-        **RouterConfig(timeouts=timeouts_for(timeout)).transport_kwargs(), trust_env=bool(getproxies())
-    )
-    engine = LM15Engine(
-        RouterConfig(
-            api_keys={provider: key} if key else None,
-            base_urls={provider: api_base} if api_base else None,
-            transport=Thinning(usual),
-        )
-    )
 
+    def connected() -> tuple[LM15Engine, StdlibTransport]:
+        # Else the whole environment is searched for a proxy at every call.
+        usual = StdlibTransport(
+            **RouterConfig(timeouts=timeouts_for(timeout)).transport_kwargs(), trust_env=bool(getproxies())
+        )
+        engine = LM15Engine(
+            RouterConfig(
+                api_keys={provider: key} if key else None,
+                base_urls={provider: api_base} if api_base else None,
+                transport=Thinning(usual),
+            )
+        )
+        return engine, usual
+
+    own = PerProcess(connected, connected())
     bound = Bound() if api_base and provider == "openai-chat" else None
 
     def send(request: Request) -> Response:
         def exchange() -> Response:
             sent = replace(request, model=model)
             sent = bound.worded(sent) if bound else sent
+            engine, _ = own()
             try:
                 came = engine.complete(sent)
             except Exception as failure:
@@ -118,4 +137,9 @@ def directly(model: str, key: str | None, api_base: str | None, timeout: float) 
 
         return within(timeout, exchange)
 
-    return send
+    def close() -> None:
+        if opened := own.let_go():
+            _, usual = opened
+            usual.close()
+
+    return send, close

@@ -289,6 +289,18 @@ LOCAL = (
         "test_kill.py::test_a_fit_killed_at_fifty_random_moments_repeats_nothing_and_ends_the_same",
     ),
     Local(
+        "a process is forked while a model is open",
+        "it opens connections of its own, so that no reply reaches the other process; a budget is counted in each",
+        "",
+        "test_forks.py::test_a_forked_process_asks_on_connections_of_its_own",
+    ),
+    Local(
+        "a process is forked while a journal is open",
+        "each opens it again, and what either pays for is kept",
+        "",
+        "test_forks.py::test_what_a_forked_process_pays_for_is_kept_though_its_parent_closes_the_journal",
+    ),
+    Local(
         "out of memory in a worker",
         "the item is unscored with this reason",
         "7",

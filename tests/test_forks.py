@@ -1,0 +1,159 @@
+"""A process that is forked while a model and a journal are open has connections and an opened file of its own."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import dspy
+import pytest
+from loopback import Loopback, echoing
+
+from active_critic.journal import Journal
+from active_critic.lm import LanguageModel, open_lm
+from active_critic.locks import OneAtATime
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded"),
+]
+
+
+def forked(work: Callable[[], object]) -> Callable[[], bool]:
+    """Do some work in a forked process; what is returned lets it begin, waits for it, and says whether it went well."""
+    may, begin = os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.read(may, 1)
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+
+    def done() -> bool:
+        os.write(begin, b"!")
+        os.close(begin)
+        os.close(may)
+        return os.waitpid(child, 0)[1] == 0
+
+    return done
+
+
+def by_name(api_base: str) -> LanguageModel:
+    return open_lm("openai/x", api_base=api_base)
+
+
+def through_dspy(api_base: str) -> LanguageModel:
+    return open_lm(dspy.LM("openai/x", api_base=api_base, api_key="none", cache=False))
+
+
+def through_litellm(api_base: str) -> LanguageModel:
+    return open_lm(dspy.LM("openai/x", api_base=api_base, api_key="none", cache=False, engine="litellm"))
+
+
+@pytest.fixture(params=[by_name, through_dspy, through_litellm])
+def lm(request: pytest.FixtureRequest, loopback: Loopback) -> Iterator[LanguageModel]:
+    with request.param(loopback.api_base) as lm:
+        yield lm
+
+
+def test_a_forked_process_asks_on_connections_of_its_own(lm: LanguageModel, loopback: Loopback) -> None:
+    def ask() -> None:
+        assert lm.ask([("user", "hello?")], max_tokens=5).text == "hello"
+
+    ask()
+    children = [forked(ask), forked(ask)]
+    assert all(done() for done in children)
+    ask()
+    first, *theirs, again = [asked.port for asked in loopback.asked]
+    assert len({first, *theirs}) == 3
+    assert again not in theirs
+
+
+def test_a_forked_process_asks_for_likelihoods_on_connections_of_its_own(loopback: Loopback) -> None:
+    loopback.complete = echoing(lambda word: -1.0)
+    with by_name(loopback.api_base) as lm:
+
+        def weigh() -> None:
+            assert lm.likelihood([("user", "hello?")], "two words").logprobs == (-1.0, -1.0)
+
+        weigh()
+        assert forked(weigh)()
+        weigh()
+    first, theirs, again = [asked.port for asked in loopback.asked]
+    assert first == again != theirs
+
+
+def test_closing_a_model_closes_its_connections(loopback: Loopback) -> None:
+    with by_name(loopback.api_base) as lm:
+        lm.ask([("user", "hello?")], max_tokens=5)
+        lm.ask([("user", "hello?")], max_tokens=5)
+    lm.ask([("user", "hello?")], max_tokens=5)
+    lm.close()
+    first, second, after = [asked.port for asked in loopback.asked]
+    assert first == second != after
+
+
+def test_what_a_forked_process_pays_for_is_kept_though_its_parent_closes_the_journal(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j.sqlite") as journal:
+        journal.keep("k1", "{}", "before")
+        child = forked(lambda: journal.keep("k2", "{}", "in the child"))
+        journal.keep("k3", "{}", "in the parent")
+    assert child()
+    with closing(sqlite3.connect(tmp_path / "j.sqlite")) as db:
+        assert db.execute("SELECT key FROM replies ORDER BY key").fetchall() == [("k1",), ("k2",), ("k3",)]
+
+
+def test_a_journal_is_found_again_after_a_fork_whatever_the_folder_and_stays_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from active_critic.errors import JournalError
+
+    monkeypatch.chdir(tmp_path)
+    other = tmp_path / "other"
+    other.mkdir()
+    journal = Journal("j.sqlite")
+    journal.keep("k", "{}", "kept")
+    child = forked(lambda: (os.chdir(other), journal.recall("k"), 1 / (journal.recall("k") == "kept")))
+    monkeypatch.chdir(other)
+    assert journal.recall("k") == "kept"
+    assert child()
+    assert not list(other.iterdir())
+    journal.close()
+    child = forked(lambda: None)
+    assert child()
+    with pytest.raises(JournalError):
+        journal.recall("k")
+
+
+def test_a_forked_process_waits_for_no_thread_of_its_parent(tmp_path: Path) -> None:
+    turns, held, over = OneAtATime(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with turns("question"):
+            held.set()
+            over.wait(20)
+
+    def take() -> None:
+        def try_it() -> None:
+            with turns("question"):
+                taken.set()
+
+        taken = threading.Event()
+        threading.Thread(target=try_it, daemon=True).start()
+        assert taken.wait(5)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(20)
+    try:
+        assert forked(take)()
+    finally:
+        over.set()
+        thread.join()
