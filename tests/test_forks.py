@@ -20,6 +20,7 @@ from active_critic.locks import OneAtATime
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded"),
+    pytest.mark.filterwarnings("ignore:Item .* is using the `ReadOnly` qualifier:UserWarning"),  # LiteLLM's own
 ]
 
 

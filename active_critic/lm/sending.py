@@ -50,24 +50,24 @@ def through_dspy(model: Any, timeout: float, reached: Mapping[str, Any] | None =
 
     logging.getLogger("dspy.clients.lm").addFilter(_not_ours)
 
-    def connected() -> Any:
+    def renewed() -> Any:
         if litellm := sys.modules.get("litellm"):  # it keeps the connections of all models in one place
             litellm.in_memory_llm_clients_cache.flush_cache()
         dspy.LM.close(model)  # this process's copies of its connections; it opens others
         return model
 
-    own = PerProcess(connected, model)
+    own = PerProcess(renewed, model)
 
     def send(request: Request) -> Response:
         def exchange() -> Response:
-            asked = own()
+            own()
             sending = _SENDING.set(True)
             told = {**(request.config.extensions or {}), **(reached or {})}
-            whole = replace(request, model=asked.model, config=replace(request.config, extensions=told or None))
+            whole = replace(request, model=model.model, config=replace(request.config, extensions=told or None))
             try:
                 # DSPy's history would keep every prompt; its tracker would count what comes through lm.dspy twice.
                 with dspy.context(disable_history=True, usage_tracker=None, callbacks=[]):
-                    response: Response = asked(whole)
+                    response: Response = model(whole)
                 return response
             finally:
                 _SENDING.reset(sending)
