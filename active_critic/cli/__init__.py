@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from active_critic.cli._interrupts import INTERRUPTED, watching
+from active_critic.cli._streams import standing
 
 
 def main(argv: Sequence[str] | None = None, *, opener: Callable[..., Any] | None = None) -> int:
@@ -19,7 +20,7 @@ def main(argv: Sequence[str] | None = None, *, opener: Callable[..., Any] | None
     Returns:
         The exit code (see ``_app.EXIT_CODES``).
     """
-    with watching() as interrupts:
+    with standing(), watching() as interrupts:
         try:
             from active_critic.cli._app import run
 

@@ -28,7 +28,8 @@ Exit codes:
   7    scored, but some items are left unscored
   8    all items are scored, and their mean is below --fail-under
   130  interrupted
-  141  the reader of the output went away"""
+  141  the reader of the output went away
+  143  ended by SIGTERM; the same command goes on"""
 
 
 class _Group(TyperGroup):
@@ -127,4 +128,8 @@ def run(argv: Sequence[str] | None, opener: Callable[..., Any] | None, interrupt
         if type(sys.stdout).__name__ == "PacifyFlushWrapper":  # how typer marks that the reader went away, with code 1
             return 141
         return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except OSError as problem:  # outside the verbs: the help cannot be written
+        from active_critic.cli._failures import explain
+
+        return explain(problem, session)
     return 0

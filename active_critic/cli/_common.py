@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from active_critic.cli._interrupts import Interrupts
+from active_critic.cli._streams import let_go_of_stderr
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,6 +53,16 @@ def console(*, stderr: bool) -> Console:
     class Plain(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # rich would end with exit code 1
+
+        def print(self, *what: Any, **how: Any) -> None:
+            try:
+                super().print(*what, **how)
+            except BrokenPipeError:
+                raise
+            except OSError:  # such as a full disk: what is said beside the results must not cost these
+                if not stderr:
+                    raise
+                let_go_of_stderr()
 
     return Plain(stderr=stderr, markup=False, highlight=False, emoji=False)
 

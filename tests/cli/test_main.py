@@ -33,7 +33,7 @@ def test_help_names_every_verb_and_documents_the_exit_codes(run) -> None:
     assert shown.code == 0
     for verb in ("fit", "score", "show", "agreement", "compare", "curve", "probe", "suggest", "quickstart", "lm"):
         assert f"\n  {verb} " in shown.out
-    for code in (0, 1, 2, 3, 4, 5, 6, 7, 130):
+    for code in (0, 1, 2, 3, 4, 5, 6, 7, 8, 130, 141, 143):
         assert f"\n    {code} " in shown.out
     assert run("--version").out == f"active-critic {__version__}\n"
 
@@ -442,3 +442,43 @@ def test_a_key_that_is_not_set_is_named(examples, capfd, tmp_path) -> None:
     command = ["fit", str(examples), "--out", str(tmp_path / "p.json"), "--lm", "openai/x", "--api-key-env", "NO_KEY"]
     assert main(command) == 4
     assert "NO_KEY holds no key" in capfd.readouterr().err
+
+
+def in_a_shell(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a shell, as ``ac``."""
+    script = f'ac() {{ {shlex.quote(sys.executable)} -m active_critic "$@"; }}; {command}'
+    return subprocess.run(["/bin/sh", "-c", script], cwd=folder, capture_output=True, text=True)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("show p.json >&-", 0),
+        ("agreement examples.jsonl --human rating --predicted rating2 --json 2>&-", 3),
+        ("show p.json --json >&- 2>&-", 0),
+        ("show p.json <&-", 0),
+    ],
+)
+def test_a_stream_that_is_closed_is_no_fault(program, examples, tmp_path, command, code) -> None:
+    done = in_a_shell(tmp_path, f"ac {command}")
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    ("command", "code", "lines"),
+    [
+        ("--help >/dev/full", 5, 0),
+        ("show p.json >/dev/full", 5, 0),
+        ("agreement examples.jsonl --human rating --predicted rating2 2>/dev/full", 3, 0),
+        ("score surface.json examples.jsonl 2>/dev/full", 0, 12),
+    ],
+)
+def test_what_is_said_beside_the_results_costs_no_run_where_it_cannot_be_written(
+    run, program, examples, tmp_path, command, code, lines
+) -> None:
+    fitted = run("fit", examples, "--out", "surface.json", "--evaluator", "surface", "--scale", "1..5")
+    assert fitted.code == 0, fitted.err
+    done = in_a_shell(tmp_path, f"ac {command}")
+    assert (done.returncode, "Traceback" in done.stderr, done.stdout.count("\n")) == (code, False, lines)
