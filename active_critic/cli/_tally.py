@@ -171,13 +171,16 @@ class Tally:
             words.append("Whether the program was fitted on some of them, this older program does not tell.")
         if drawn.count > MOST_COMPARED:
             words.append(f"{MOST_COMPARED:,} of them, drawn at random, are compared.")
-        if found.n < found.total:
+        if not found.n:
+            words.append("None of them could be scored, so there is nothing to compare.")
+        elif found.n < found.total:
             words.append(f"{found.total - found.n:,} of {found.total:,} could not be scored and do not count.")
-        if found.n < FEW:
+        if 0 < found.n < FEW:
             words.append(f"Only {found.n} could be compared, which says little.")
-        elif found.mean is None:
+        elif found.n and found.mean is None:
             words.append("There are too few of them, or too little variation, for a correlation.")
-        words += [f"{one[0].upper()}{one[1:]}." for one in cautions(found.groups, 0, RESAMPLES)]
+        if found.n:
+            words += [f"{one[0].upper()}{one[1:]}." for one in cautions(found.groups, 0, RESAMPLES)]
         error = None
         distances = [abs(c - h) for h, c, _ in drawn.pairs if c == c]
         if any(score not in scale for score in human):

@@ -57,6 +57,15 @@ def test_unscored_items_are_counted_and_do_not_count_for_the_figures() -> None:
     assert any("1 of 12 could not be scored" in sentence for sentence in found["words"])
 
 
+def test_where_nothing_is_scored_that_is_all_that_is_said() -> None:
+    tally = Tally(PROTOCOL, {})
+    for i in range(3):
+        tally.add(Example(f"r{i}", score=3), Verdict(unscored="no"))
+    taken, *others = tally.summary()["agreement"]["words"]
+    assert taken.startswith("Human scores were taken from the column 'score'")
+    assert others == ["None of them could be scored, so there is nothing to compare."]
+
+
 def test_texts_of_documents_that_the_program_was_fitted_on_are_told_from_others() -> None:
     known = [Example(f"r{i}", "a source", score=1 + i % 5, group=f"d{i // 2}") for i in range(4)]
     made = PROTOCOL.provenance.model_copy(
