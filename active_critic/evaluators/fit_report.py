@@ -65,6 +65,9 @@ class FitReport:
     missed: tuple[tuple[str, float], ...] = ()
     uncombined: int = 0
 
+    def __str__(self) -> str:
+        return "\n".join(self.words)
+
     @property
     def words(self) -> tuple[str, ...]:
         """What the figures say, in plain sentences, favourable or not."""

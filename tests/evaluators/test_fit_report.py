@@ -228,6 +228,7 @@ def test_one_document_is_too_few_to_hold_any_out(demos: int) -> None:
     report = reported(per_group=24, demos=demos)
     assert (report.critic, report.zero_shot, report.surface, report.held_out) == (None, None, None, 0)
     assert report.words == ("There are too few documents, or scored examples, to say how well this critic agrees.",)
+    assert str(report) == report.words[0]
 
 
 def test_no_demonstration_of_the_same_document_is_in_a_held_out_prompt() -> None:
