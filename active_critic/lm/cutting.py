@@ -59,8 +59,10 @@ class CutPrompts:
             ContextOverflow: It was cut, so that the reply is to something else.
             ModelError: The further call that finds out fails.
         """
+        if self._cuts is False or used.prompt_tokens < SMALLEST_WINDOW:
+            return
         fewest = fewest_tokens(request)
-        if self._cuts is not False and _short(used, fewest) and self._found_to_cut(request, fewest):
+        if _short(used, fewest) and self._found_to_cut(request, fewest):
             cut = ContextOverflow(
                 f"{self._name}: the endpoint read {used.prompt_tokens:,} tokens of a prompt of at least {fewest:,}; it "
                 "cuts what does not fit its context window, and does not say so. Give it a larger window (Ollama: "
