@@ -8,13 +8,13 @@ tells whether the endpoint cuts prompts, or leaves out of its counts what it has
 from __future__ import annotations
 
 import secrets
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from active_critic.errors import ContextOverflow
+from active_critic.errors import ContextOverflow, RequestRefused
 from active_critic.lm.reply import text_of
+from active_critic.locks import OneAtATime
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class CutPrompts:
     def __init__(self, name: str, pay: Callable[[Request], Usage]) -> None:
         self._name = name
         self._pay = pay
-        self._lock = threading.Lock()
+        self._one_finds_out = OneAtATime()
         self._cuts: bool | None = None
 
     def check(self, request: Request, used: Usage) -> None:
@@ -72,12 +72,15 @@ class CutPrompts:
             raise cut
 
     def _found_to_cut(self, request: Request, fewest: int) -> bool:
-        with self._lock:
+        with self._one_finds_out(self._name):
             if self._cuts is None:
                 # Nothing that begins with this was read before, so that all that is read is counted.
                 new = f"{secrets.token_hex(8)}\n{request.system or ''}"
                 config = replace(request.config, max_tokens=min(WRITTEN, request.config.max_tokens or WRITTEN))
-                self._cuts = _short(self._pay(replace(request, system=new, config=config)), fewest)
+                try:
+                    self._cuts = _short(self._pay(replace(request, system=new, config=config)), fewest)
+                except RequestRefused:  # as the first one was not: it cannot be told
+                    self._cuts = False
             return self._cuts
 
 

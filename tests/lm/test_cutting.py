@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from loopback import Loopback, Say
+from loopback import Loopback, Say, refused
 
 from active_critic import errors
 from active_critic.evaluators import from_protocol
@@ -76,6 +76,12 @@ def test_counts_that_say_nothing_of_a_cut_are_left_alone(loopback: Loopback, sai
     lm = opened(loopback, lambda body: Say("5", prompt_tokens=said))
     assert lm.ask(LONG_PROMPT, max_tokens=4).text == "5"
     assert loopback.calls == 1
+
+
+def test_where_it_cannot_be_made_sure_of_the_reply_is_taken(loopback: Loopback) -> None:
+    replies = iter([Say("5", prompt_tokens=WINDOW), refused("no"), Say("4", prompt_tokens=WINDOW)])
+    lm = opened(loopback, lambda body: next(replies))
+    assert [lm.ask(LONG_PROMPT, max_tokens=4).text for _ in range(2)] == ["5", "4"]
 
 
 def test_tokens_from_the_cache_count_as_read(loopback: Loopback) -> None:
