@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,9 @@ CEILING = 1e-2
 """Log-probability up to which one above 0 is an error of rounding; no probability is higher."""
 NONE = -1e9
 """The log-probability of a token that has none that can be."""
+_MEANT = {"▁": " ", "Ġ": " ", "Ċ": "\n", "ĉ": "\t"}
+"""How SentencePiece and byte-level BPE write blanks and line ends in their tokens."""
+_WRITTEN = re.compile(f"[{''.join(_MEANT)}]|<0x[0-7][0-9A-F]>")
 MOST_TOKENS = 2**53
 """Larger figures of usage are none."""
 
@@ -150,10 +154,11 @@ def as_response(
 
 def reply_from(response: Response, usage: Usage) -> Reply:
     """What DSPy's client brought, as a reply that cost so much."""
+    text = _whole(response.text or "\n".join(p.text for p in response.message.parts if p.type == "refusal"))
     return Reply(
-        text=_whole(response.text or "\n".join(p.text for p in response.message.parts if p.type == "refusal")),
+        text=text,
         finish_reason=response.finish_reason,
-        tokens=tokens_from(response.logprobs or ()),
+        tokens=_as_text(tokens_from(response.logprobs or ()), text),
         usage=usage,
         model=_whole(response.model),
     )
@@ -210,6 +215,21 @@ def tokens_from(given: Sequence[Any]) -> tuple[Token, ...]:
             tokens.append(Token.of(text, token.logprob))
         joined = not read
     return tuple(tokens)
+
+
+def _as_text(tokens: tuple[Token, ...], text: str) -> tuple[Token, ...]:
+    """The tokens of this text as they stand in it, where an endpoint gives them as its tokeniser writes them."""
+    joined = "".join(token.text for token in tokens)
+    if joined == text or not _WRITTEN.search(joined):
+        return tokens
+
+    def plain(written: str) -> str:
+        return _WRITTEN.sub(lambda found: _MEANT.get(found[0]) or chr(int(found[0][3:5], 16)), written)
+
+    return tuple(
+        Token(plain(token.text), token.logprob, tuple((plain(other), value) for other, value in token.top))
+        for token in tokens
+    )
 
 
 def text_of(part: object) -> str:

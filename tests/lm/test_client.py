@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,8 @@ from active_critic.journal import Journal
 from active_critic.lm import Capabilities, LanguageModel, Reply, Token, open_lm, scripted_lm
 from active_critic.lm.failures import translate
 from active_critic.lm.retrying import LONGEST_WAIT, RETRIES, SPREAD
+from active_critic.protocols import Reading
+from active_critic.reading import read_form, read_rating
 from active_critic.records import Usage
 
 KEY = "sk-very-secret-value-42"
@@ -136,6 +139,28 @@ def test_characters_in_pieces_are_put_together(lm: LanguageModel, loopback: Loop
     reply = lm.ask(ASK, max_tokens=5, top_logprobs=3)
     assert "".join(token.text for token in reply.tokens) == reply.text == "gut 🙂ä"
     assert [token.text for token in reply.tokens] == ["gut ", "🙂ä"]
+
+
+@pytest.mark.parametrize(("blank", "line"), [("▁", "<0x0A>"), ("Ġ", "Ċ")], ids=["SentencePiece", "byte-level BPE"])
+def test_tokens_as_a_tokeniser_writes_them_are_read_as_text(
+    lm: LanguageModel, loopback: Loopback, blank: str, line: str
+) -> None:
+    rated = (f"{blank}4", -0.5, {f"{blank}4": -0.5, f"{blank}5": -1.0})
+    tokens = [("{", 0.0, {}), (line, 0.0, {}), ('"overall":', -0.1, {}), rated, (f"{line}}}", 0.0, {})]
+    text = '{\n"overall": 4\n}'
+    loopback.script(Say(text, tokens=tokens))
+    reply = lm.ask(ASK, max_tokens=5, top_logprobs=3)
+    assert "".join(token.text for token in reply.tokens) == reply.text == text
+    read = read_form(reply, first="overall")
+    rating = read_rating(reply, read, ("overall",), Reading(low=1, high=5, source="probabilities"))
+    assert (rating.read_from, round(rating.value, 3)) == ("probabilities", round(4 + 1 / (1 + math.e**0.5), 3))
+
+
+def test_a_text_that_holds_such_letters_is_left_as_it_is(lm: LanguageModel, loopback: Loopback) -> None:
+    text = "Ġimgħa ▁ <0x0A>"
+    loopback.script(Say(text, tokens=[("Ġimgħa", -0.1, {}), (" ▁ <0x0A>", -0.1, {})]))
+    reply = lm.ask(ASK, max_tokens=5, top_logprobs=3)
+    assert "".join(token.text for token in reply.tokens) == reply.text == text
 
 
 def test_usage_is_counted(lm: LanguageModel, loopback: Loopback) -> None:
