@@ -49,6 +49,14 @@ class Examples(Sequence[Example]):
     def __len__(self) -> int:
         return len(self.items)
 
+    def __repr__(self) -> str:
+        documents = len({group_of(example) for example in self.items})
+        scored = sum(example.score is not None for example in self.items)
+        origin = f", from {self.path}" if self.path else ""
+        of = f"{documents} document{'s' * (documents != 1)}"
+        said = f"{len(self)} text{'s' * (len(self) != 1)} of {of}, {scored} scored, scale {self.scale or 'not known'}"
+        return f"<{type(self).__name__}: {said}{origin}>"
+
     @overload
     def __getitem__(self, index: int) -> Example: ...
     @overload

@@ -165,6 +165,16 @@ class Protocol(Record):
     scale: Scale
     provenance: Provenance
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.in_short}>"
+
+    @property
+    def in_short(self) -> str:
+        """What it is, in a line; ``model_dump()`` holds everything."""
+        made = self.provenance
+        fitted = f", fitted on {made.n_train} examples" if made.n_train else ""
+        return f"{self.evaluator} with {made.model}, scale {self.scale}{fitted}"
+
     @property
     def shown(self) -> frozenset[str]:
         """Identities (see ``examples.example_key``) of the examples that stand in the prompt, with their scores."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from active_critic.data import Examples, check_examples, data_sha256, example_key, folds, group_of, split
 from active_critic.errors import DataError
 from active_critic.examples import by_content, same_texts, text_key
-from active_critic.records import Example
+from active_critic.records import Example, Scale
 
 
 def made(sizes: list[int]) -> Examples:
@@ -30,6 +30,12 @@ def ex(response: str, score: float | None, **others: Any) -> Example:
 
 
 SIZES = st.lists(st.integers(1, 6), min_size=2, max_size=12)
+
+
+def test_a_notebook_shows_a_line_of_many_texts() -> None:
+    assert repr(made([2, 3])) == "<Examples: 5 texts of 2 documents, 5 scored, scale not known>"
+    some = Examples((ex("a", None),), scale=Scale(low=1, high=5), path="new.csv")
+    assert repr(some) == "<Examples: 1 text of 1 document, 0 scored, scale 1..5, from new.csv>"
 
 
 def test_the_key_depends_on_the_texts_and_on_nothing_else() -> None:

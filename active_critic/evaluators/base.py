@@ -117,6 +117,9 @@ class Evaluator(ABC):
         evaluator.protocol_ = protocol
         return evaluator
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {'not fitted' if self.protocol_ is None else self.protocol_.in_short}>"
+
     def parameters(self) -> dict[str, Any]:
         """The parameters of the constructor, without the language model and the journal."""
         names = [name for name in inspect.signature(type(self).__init__).parameters if name not in _NOT_SETTINGS]

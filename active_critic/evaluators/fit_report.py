@@ -68,6 +68,9 @@ class FitReport:
     def __str__(self) -> str:
         return "\n".join(self.words)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.words[0]}>"
+
     @property
     def words(self) -> tuple[str, ...]:
         """What the figures say, in plain sentences, favourable or not."""

@@ -188,6 +188,13 @@ class Comparison:
                 return method
         raise KeyError(name)
 
+    def __str__(self) -> str:
+        return "\n".join(self.words)
+
+    def __repr__(self) -> str:
+        what = f"{len(self.methods)} methods on {len(self.data)} examples"
+        return f"<{type(self).__name__}: {what}; print() says what came of it>"
+
     @property
     def words(self) -> tuple[str, ...]:
         """What the figures say, in plain sentences, favourable or not."""

@@ -129,6 +129,13 @@ class Curve:
         before, last = self.points[-2:]
         return round(WORTH * min(1.0, math.log2(last.labels / before.labels)), 4)
 
+    def __str__(self) -> str:
+        return "\n".join(self.words)
+
+    def __repr__(self) -> str:
+        labels = ", ".join(str(point.labels) for point in self.points)
+        return f"<{type(self).__name__}: {self.evaluator} with {labels} labels; print() says what came of it>"
+
     @property
     def words(self) -> tuple[str, ...]:
         """What the curve says, sentence by sentence; the advice last."""

@@ -89,6 +89,14 @@ def scores(verdicts: Iterable[Verdict]) -> list[float | None]:
 # --- parameters are only stored ---------------------------------------------------------------------------------------
 
 
+def test_a_notebook_shows_a_line_of_an_evaluator_and_its_program() -> None:
+    assert repr(ZeroShot(scripted_lm("{}"))) == "<ZeroShot: not fitted>"
+    program = PROGRAM.model_copy(update={"provenance": Provenance(model="m", n_train=7)})
+    said = "zero-shot with m, scale 0..100, fitted on 7 examples"
+    assert repr(program) == f"<CriticProtocol: {said}>"
+    assert repr(from_protocol(program, scripted_lm("{}"), journal=None)) == f"<ZeroShot: {said}>"
+
+
 @pytest.mark.parametrize("kind", [ActiveCritic, ZeroShot])
 def test_init_only_stores_its_parameters(kind: type[Evaluator]) -> None:
     names = list(inspect.signature(kind).parameters)

@@ -52,6 +52,12 @@ def test_the_figures_are_those_of_the_statistics_split_by_split() -> None:
     assert any("because it is the best one on these very examples" in said for said in found.words)
 
 
+def test_a_notebook_shows_a_line_and_print_says_what_came_of_it() -> None:
+    found = compare(examples(), {"a": asking("a"), "b": asking("b", mark=noisy)}, model(), **QUICK)
+    assert repr(found) == "<Comparison: 2 methods on 24 examples; print() says what came of it>"
+    assert str(found) == "\n".join(found.words)
+
+
 def test_a_baseline_can_be_named_and_the_floor_is_compared_with_once() -> None:
     methods = {"surface": asking("a", mark=noisy), "good": asking("b"), "bad": asking("c", mark=lambda e: -longer(e))}
     found = compare(examples(96), methods, model(), against="good", **{**QUICK, "resamples": 300})
