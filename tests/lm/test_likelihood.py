@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import json
 import math
 import random
@@ -392,7 +393,7 @@ def test_a_sentence_is_likelier_than_its_words_in_disorder(tiny: LanguageModel) 
 def test_it_agrees_with_the_probabilities_of_all_tokens_after_each_prefix(tiny: LanguageModel, text: str) -> None:
     """Without a grammar: each prefix is a prompt of its own, and the whole distribution after it is looked at."""
     measured = tiny.likelihood(ASK, text)
-    server = tiny._close.__self__
+    server = inspect.getclosurevars(tiny._close).nonlocals["server"]
 
     def post(path: str, **body: Any) -> Any:
         return server.post(path, body, 60)
