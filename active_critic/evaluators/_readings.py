@@ -42,7 +42,7 @@ WEIGHED = 4_000
 this machine is forced along it token by token, and a minute a text is enough.
 """
 LEANS = 0.4
-"""From this share of the weights on, a critic is said to lean on the surface."""
+"""From this share of the weights on, a critic is said to lean on the surface, or on the likelihood."""
 
 
 def readings_for(lm: LanguageModel, uses: Mapping[str, Use]) -> tuple[tuple[str, ...], list[str]]:
@@ -410,6 +410,11 @@ def words(calibration: Calibration, tried: Sequence[str], asked: int, *, fine: b
         said.append(
             "this critic leans on the surface of the texts (length, overlap, repetition): such a critic can be gamed; "
             "forbid it (use_surface='never') where texts are written to score well"
+        )
+    if calibration.shares.get("likelihood", 0.0) >= LEANS:
+        said.append(
+            "this critic leans on how likely the model finds the texts, and a model finds likely what it wrote itself, "
+            "faults and all; forbid it (use_likelihood='never') where it, or one like it, may have written some of them"
         )
     return said
 

@@ -394,7 +394,7 @@ def test_a_program_whose_numbers_are_missing_or_unknown_is_refused() -> None:
         judge(calibration=program.calibration.model_copy(update={"parts": parts}))
 
 
-def test_the_notes_say_the_shares_and_warn_of_a_critic_that_leans_on_the_surface() -> None:
+def test_the_notes_say_the_shares_and_warn_of_a_critic_that_leans_on_one_that_can_be_gamed() -> None:
     def combined(rating: float, surface: float) -> list[str]:
         parts = (
             Part(name="rating", mean=0, spread=1, weight=rating),
@@ -409,6 +409,10 @@ def test_the_notes_say_the_shares_and_warn_of_a_critic_that_leans_on_the_surface
     _, warning = combined(0.6, 0.4)
     assert "leans on the surface" in warning
     assert "use_surface='never'" in warning
+    parts = (Part(name="rating", mean=0, spread=1, weight=6), Part(name="likelihood", mean=0, spread=1, weight=4))
+    found = Calibration(parts=parts, intercept=3, n=30, half_widths={"90": 1.0})
+    _, warning = words(found, ("rating", "likelihood"), 30, fine=False)
+    assert "use_likelihood='never'" in warning
     noted = fitted().fitted.provenance.notes
     assert any(note.startswith("the score is combined from rating ") for note in noted)
 
