@@ -1,7 +1,8 @@
 """A rehearsal: another model's stand-in, which answers every form at once, so that the work itself says what it takes.
 
-Prompts are the real ones; replies are made up, in the form asked for and about as long as an embedded model's were
-found to be. What the journal holds already is taken from there, and counted apart.
+Prompts are the real ones; replies are made up, in the form asked for and about as long as the model's own in the
+journal, or as an embedded model's were found to be. What the journal holds already is taken from there, and counted
+apart.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from active_critic.lm.check import RATING_PROMPT, recalled
 from active_critic.lm.client import Capabilities, LanguageModel, Reply, Turn
 from active_critic.lm.filling import RESPONSE, YES_OR_NO, Filler, one_word
+from active_critic.lm.habits import TRUE, Habits, habits_of, kind
 from active_critic.lm.likelihood import Likelihood
 from active_critic.lm.memory import Memory
 from active_critic.lm.reply import as_response, text_of
@@ -33,23 +35,8 @@ BYTES_PER_TOKEN = 4.0
 """Of text in general, where the model's own tokeniser is not at hand."""
 TEMPLATE = 5
 """Tokens that a chat template puts around a message, where it is not at hand."""
-ITEMS = {"criteria": 4}
-"""How many entries of a list embedded models give; else half-way between the bounds."""
-LENGTHS = {
-    "name": 15,
-    "definition": 65,
-    "observations": 240,
-    "task_type": 16,
-    "evaluated": 50,
-    "relation": 70,
-}
-"""Characters that embedded models were found to write in fields of these names, which may end in a number."""
 TURN = re.compile(r"(?=<\|im_start\|>)")
 """What begins a turn in the prompts of the embedded models."""
-REST, SHARE = 100, 0.85
-"""Characters in any other field: this many, or this share of its bound where that is less."""
-COMPLETE = 0.4
-"""How often they say that a thing is so."""
 TAKES = 12
 """Times that work is rehearsed whose course depends on the replies, each time with other ones."""
 EXTREMES = {1: False, 2: True}
@@ -115,7 +102,7 @@ def rehearsal(
         scores: What people gave responses, from 0 to 1, for the takes of ``EXTREMES``.
         can: What the model can do, where it does not know it itself; None: everything.
     """
-    return _stand_in(lm, _Understudy(lm, take, scores or {}, _counting(lm)), can)
+    return _stand_in(lm, _Understudy(lm, take, scores or {}, _counting(lm), Habits()), can)
 
 
 def _stand_in(lm: LanguageModel, understudy: _Understudy, can: Capabilities | None) -> LanguageModel:
@@ -145,20 +132,21 @@ def estimate(
     Args:
         lm: The model; no call is made to it. Its memory says what is paid for already.
         work: Does the work with the model that it is given.
-        kept: Requests and replies of earlier calls, from the journal; those of this model say how fast it is.
+        kept: Requests and replies of earlier calls, from the journal; those of this model say how fast it is, and how
+            much it writes.
         takes: How often it is done at most, with other replies each time, where its course depends on them. The
             estimate is the middle one by tokens, with the range of all.
         scores: What people gave the responses, from 0 to 1: with it, prompts without demonstrations win one take, and
             those with some another.
     """
-    speed = speed_of(lm, kept)
+    speed, habits = speed_of(lm, kept), habits_of(lm, kept)
     found: list[tuple[Usage, float | None]] = []
     shown = False
     started = time.monotonic()
     count = _counting(lm)
     while len(found) < takes and (not found or time.monotonic() - started < PATIENCE):
         overlay = _Overlay(lm.memory)
-        understudy = _Understudy(lm, len(found), scores or {}, count)
+        understudy = _Understudy(lm, len(found), scores or {}, count, habits)
         twin = _stand_in(lm, understudy, lm.known_capabilities or recalled(lm, overlay))
         with twin.remembering(overlay):  # whatever the work would keep: these replies are made up
             work(twin)
@@ -171,7 +159,8 @@ def estimate(
         outcomes = {words: _figures(*found[take]) for take, words in OUTCOMES.items()}
     found.sort(key=lambda one: (one[0].prompt_tokens + one[0].completion_tokens, one[0].calls))
     usage, seconds = found[len(found) // 2]
-    notes = ["replies are made up, as long as an embedded model's were found to be; a real one may write more or less"]
+    like = f"its {habits.replies:,} forms in the journal" if habits.replies else "an embedded model's were found to be"
+    notes = [f"replies are made up, as long as {like}; a real one may write more or less"]
     if ranges:
         notes.append(f"what is asked depends on the replies: the ranges are those of {len(found)} rehearsals")
     elif takes > 1 and len(found) == 1:
@@ -281,8 +270,16 @@ class _Overlay:
 class _Understudy:
     """Answers in place of a model."""
 
-    def __init__(self, lm: LanguageModel, take: int, scores: Mapping[str, float], count: Callable[[str], int]) -> None:
+    def __init__(
+        self,
+        lm: LanguageModel,
+        take: int,
+        scores: Mapping[str, float],
+        count: Callable[[str], int],
+        habits: Habits,
+    ) -> None:
         self.lm = lm
+        self.habits = habits
         self.take = take
         self.own = f"{take} " if take else ""
         self.scores = scores
@@ -328,7 +325,7 @@ class _Understudy:
             if rated and list(form["schema"].get("properties", ())) == ["text"]:
                 filled = {"text": self._changed(rated[-1], prompt)}
             else:
-                filled = _Plausible(form["schema"], value, self.own + prompt).fill(form["schema"])
+                filled = _Plausible(form["schema"], value, self.own + prompt, self.habits).fill(form["schema"])
             text = json.dumps(filled)
         elif turns[-1][1].endswith(YES_OR_NO):
             return as_response(self.lm.name, replace(read, completion_tokens=1), *one_word((value - 1) / 4))
@@ -376,20 +373,21 @@ class _Understudy:
 class _Plausible(Filler):
     """Fills in a form about as a model would."""
 
-    def __init__(self, whole: Mapping[str, Any], value: float, prompt: str) -> None:
+    def __init__(self, whole: Mapping[str, Any], value: float, prompt: str, habits: Habits) -> None:
         super().__init__(whole, value, "")
         self.prompt = prompt
+        self.habits = habits
 
     def items(self, name: str, part: Mapping[str, Any]) -> int:
         low, high = int(part.get("minItems", 2)), int(part.get("maxItems", 4))
-        return min(high, max(low, ITEMS.get(name, math.ceil((low + high) / 2))))
+        return min(high, max(low, round(self.habits.entries.get(kind(name), math.ceil((low + high) / 2)))))
 
     def truth(self, name: str) -> bool:
-        return _share(name + self.prompt) < COMPLETE
+        return _share(name + self.prompt) < self.habits.true.get(kind(name), TRUE)
 
     def text(self, name: str, part: Mapping[str, Any]) -> str:
         number, bound = next(self.count), int(part.get("maxLength", 400))
-        length = min(bound, LENGTHS.get(name.rstrip("_0123456789"), min(REST, int(SHARE * bound))))
+        length = self.habits.length(name, bound)
         words = _TEXT.split()
         start = int(_share(f"{number} {self.prompt}") * len(words))
         said = " ".join([str(number), *words[start:], *words * 4])  # no two texts of a reply are the same
