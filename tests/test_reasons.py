@@ -6,7 +6,7 @@ import pytest
 
 from active_critic.asking import why_unscored
 from active_critic.errors import BudgetSpent, UnreadableReply
-from active_critic.lm.budget import Account, Budget
+from active_critic.lm.budget import Account, Budget, paying
 from active_critic.meta_evaluation.metering import ForNow, Meter
 from active_critic.reasons import budget_spent, counted, first_spent
 from active_critic.records import Usage
@@ -17,7 +17,7 @@ def test_what_an_account_says_is_known(amount) -> None:
     clock = itertools.count(0, 1000)
     account = Account(Budget.parse(amount), "m", lambda usage: usage.prompt_tokens / 1000, clock=lambda: next(clock))
     account.spent = Usage(calls=5000)
-    with pytest.raises(BudgetSpent) as spent, account.paying(Usage(calls=1, prompt_tokens=10**7)):
+    with pytest.raises(BudgetSpent) as spent, paying([account], Usage(calls=1, prompt_tokens=10**7)):
         pass
     assert budget_spent(str(spent.value))
     assert budget_spent(f"overall: {spent.value}")

@@ -194,7 +194,7 @@ class Evaluator(ABC):
         """
         shared = self.lm if isinstance(self.lm, LanguageModel) else None
         path = self._journal_path
-        if shared is None or path is None or (self.journal == "default" and shared.memory is not None):
+        if shared is None or path is None or (self.journal == "default" and shared.own_memory is not None):
             yield
             return
 
@@ -460,9 +460,9 @@ class Evaluator(ABC):
 
 def _at_once(lm: LanguageModel | None, questions: int) -> int:
     """Of how many items one question is asked before the next: of fewer, the sooner a budget may end."""
-    if lm is None or lm.budget is None:
+    if lm is None or not (budgets := lm.budgets):
         return WINDOW
-    calls = lm.budget.calls
+    calls = min((budget.calls for budget in budgets if budget.calls is not None), default=None)
     return WITHIN_BUDGET if calls is None else max(1, min(WITHIN_BUDGET, calls // (4 * questions)))
 
 

@@ -6,7 +6,7 @@ import math
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
@@ -171,13 +171,14 @@ class Account:
         limit = self.budget.seconds
         return math.inf if limit is None else max(0.0, self._started + limit - self._clock())
 
-    @contextmanager
-    def paying(self, most: Usage) -> Iterator[Callable[[Usage], None]]:
-        """Hold what a call may take at most while it is made; what it takes is told to what this gives.
+    def hold(self, most: Usage) -> Usage:
+        """Hold what a call may take at most, until it is let go or settled; wait where only others are in its way.
 
         Args:
-            most: Tokens and money that it may take at most; it counts as one call whatever comes of it. A
-                ``ModelError`` counts as its ``usage`` where it has one, and as all of this where it may be billed.
+            most: Tokens that it may take at most, and one call.
+
+        Returns:
+            The same, with what it costs where money is limited.
 
         Raises:
             BudgetSpent: The budget does not allow it; nothing may be sent.
@@ -192,35 +193,29 @@ class Account:
                     break
                 self._changed.wait()
             self._under_way.append(most)
-        taken = Usage()
+        return most
 
-        def tell(used: Usage) -> None:
-            nonlocal taken
-            # Some endpoints do not say what a reply took: then it counts as the most that it may have taken.
-            taken = used if used.prompt_tokens else most
-            taken = replace(taken, completion_tokens=taken.completion_tokens or most.completion_tokens)
-            if self.budget.cost is not None and taken.cost is None:
-                cost = self._price(taken)  # figures that do not go together have none
-                taken = replace(taken, cost=most.cost if cost is None else cost)
+    def let_go(self, held: Usage, taken: Usage | None = None) -> None:
+        """Hold something no longer.
 
-        try:
-            yield tell
-        except ModelError as failure:
-            if isinstance(failure.usage, Usage):
-                tell(failure.usage)
-            elif failure.may_be_billed:
-                taken = most
-            raise
-        finally:
-            with self._changed:
-                self._under_way.remove(most)
-                self.spent = self.spent + Usage(
-                    calls=1,
-                    prompt_tokens=taken.prompt_tokens,
-                    completion_tokens=taken.completion_tokens,
-                    cost=taken.cost,
-                )
-                self._changed.notify_all()
+        Args:
+            held: What :meth:`hold` gave.
+            taken: What the call took, which is spent; None: none was made.
+        """
+        with self._changed:
+            self._under_way.remove(held)
+            if taken is not None:
+                self.spent = self.spent + replace(taken, calls=1, replayed=0, cached_tokens=0, seconds=0.0)
+            self._changed.notify_all()
+
+    def counted(self, used: Usage, held: Usage) -> Usage:
+        """What a reply counts as: where the endpoint does not say what it took, the most that it may have taken."""
+        taken = used if used.prompt_tokens else held
+        taken = replace(taken, completion_tokens=taken.completion_tokens or held.completion_tokens)
+        if self.budget.cost is not None and taken.cost is None:
+            cost = self._price(taken)  # figures that do not go together have none
+            taken = replace(taken, cost=held.cost if cost is None else cost)
+        return taken
 
     def _over(self, usage: Usage) -> str | None:
         """Which limit so much would exceed."""
@@ -253,6 +248,47 @@ class Account:
         if not self._keeps():
             kept = "no journal was kept, so all of it is paid for anew"
         raise BudgetSpent(f"the budget of {limit} is spent ({so_far}); run this again with a larger one: {kept}")
+
+
+@contextmanager
+def paying(accounts: Sequence[Account], most: Usage) -> Iterator[Callable[[Usage], None]]:
+    """Hold what a call may take at most in all of these accounts while it is made.
+
+    Args:
+        accounts: Always in one order, so that no two calls wait for each other.
+        most: Tokens that it may take at most; it counts as one call whatever comes of it. A ``ModelError`` counts as
+            its ``usage`` where it has one, and as all of this where it may be billed.
+
+    Yields:
+        What is told the tokens and the money that it took.
+
+    Raises:
+        BudgetSpent: One of the budgets does not allow it; nothing may be sent, and nothing is spent of the others.
+    """
+    held: dict[Account, Usage] = {}
+    try:
+        for account in accounts:
+            held[account] = account.hold(most)
+    except BaseException:
+        for account, holds in held.items():
+            account.let_go(holds)
+        raise
+    used: list[Usage] = []
+    unknown = False
+    try:
+        yield used.append
+    except ModelError as failure:
+        if isinstance(failure.usage, Usage):
+            used.append(failure.usage)
+        else:
+            unknown = failure.may_be_billed
+        raise
+    finally:
+        for account, holds in held.items():
+            if used:
+                account.let_go(holds, account.counted(used[-1], holds))
+            else:
+                account.let_go(holds, holds if unknown else Usage())
 
 
 def at_most(request: Request, context: int | None) -> Usage:

@@ -25,7 +25,7 @@ from active_critic.lm.reply import Reply as Reply
 from active_critic.lm.reply import Token as Token
 from active_critic.lm.reply import as_response, failure_in, reply_from, text_of, usage_of
 from active_critic.lm.retrying import RETRIES, SPREAD
-from active_critic.lm.scope import Scoped
+from active_critic.lm.scope import Blocks, Scoped
 from active_critic.locks import OneAtATime
 from active_critic.records import Usage
 
@@ -100,7 +100,7 @@ class LanguageModel:
         self.context = context
         self.workers = workers
         self._memory: Memory | None = None
-        self._all_in_memory = False
+        self._remembering: Blocks[Memory | None] = Blocks()
         self._own_memory: Scoped[Callable[[], Memory] | None] = Scoped(None)
         self._send = send
         self.extensions = dict(extensions or {})
@@ -116,6 +116,7 @@ class LanguageModel:
         self._wait = wait
         self._usage = Usage()
         self._account: Account | None = None
+        self._limited: Blocks[Account] = Blocks()
         self._lock = threading.Lock()
         self._probing, self._weighing = Probing(), Probing()
         self._repeat = Scoped(0)
@@ -153,12 +154,22 @@ class LanguageModel:
     @property
     def memory(self) -> Memory | None:
         """Where replies are kept here and now, or None."""
-        own = self._own_memory.now
-        return self._memory if own is None or self._all_in_memory else own()
+        if self._remembering.own or self._own_memory.now is not None:
+            return self.own_memory
+        others = self._remembering.here
+        return others[-1] if others else self._memory
 
     @memory.setter
     def memory(self, memory: Memory | None) -> None:
         self._memory = memory
+
+    @property
+    def own_memory(self) -> Memory | None:
+        """Where the replies to this very work are kept, never that of a block that others are in; see ``remembering``."""
+        if within := self._remembering.own:
+            return within[-1]
+        own = self._own_memory.now
+        return self._memory if own is None else own()
 
     @property
     def usage(self) -> Usage:
@@ -178,7 +189,27 @@ class LanguageModel:
     def budget(self, budget: Budget | None) -> None:
         self._account = None
         if budget is not None:
-            self._account = Account(budget, self.name, self.price_of, keeps=lambda: memories.lasts(self.memory))
+            self._account = self._account_of(budget)
+
+    @contextmanager
+    def limited(self, budget: Budget) -> Iterator[None]:
+        """Spend no more than this for the length of a ``with`` block; see ``spending.spending``."""
+        with self._limited.having(self._account_of(budget)):
+            yield
+
+    def _account_of(self, budget: Budget) -> Account:
+        return Account(budget, self.name, self.price_of, keeps=lambda: memories.lasts(self.memory))
+
+    @property
+    def _accounts(self) -> Sequence[Account]:
+        """Those that a call made here is paid from: the model's own, and those of the blocks that it is made in."""
+        within = self._limited.here
+        return within if self._account is None else [self._account, *within]
+
+    @property
+    def budgets(self) -> Sequence[Budget]:
+        """All budgets that hold here and now."""
+        return [account.budget for account in self._accounts]
 
     def price_of(self, usage: Usage) -> float | None:
         """What so many tokens cost in US dollars by the provider's price list, or None where that is not known."""
@@ -239,13 +270,13 @@ class LanguageModel:
 
     @contextmanager
     def remembering(self, memory: Memory | None) -> Iterator[LanguageModel]:
-        """Keep all replies in this memory for the length of a ``with`` block, whatever thread or work asks."""
-        before = self._memory, self._all_in_memory
-        self._memory, self._all_in_memory = memory, True
-        try:
+        """Keep all replies in this memory for the length of a ``with`` block.
+
+        It is so for the work of this block, and of threads that are in none and have no journal of their own
+        (see ``scope.Blocks``).
+        """
+        with self._remembering.having(memory):
             yield self
-        finally:
-            self._memory, self._all_in_memory = before
 
     @contextmanager
     def keeping(self, opened: Callable[[], Memory]) -> Iterator[None]:
@@ -451,7 +482,7 @@ class LanguageModel:
     @property
     def _payer(self) -> Payer:
         spread = SPREAD if self.workers > 1 else 0.0
-        return Payer(self.name, self._secrets, self._account, self._count, self._retries, self._wait, spread)
+        return Payer(self.name, self._secrets, self._accounts, self._count, self._retries, self._wait, spread)
 
     def _count(self, usage: Usage) -> None:
         with self._lock:

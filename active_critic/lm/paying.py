@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from active_critic.errors import ModelError
 from active_critic.lm import stopping
-from active_critic.lm.budget import Account
+from active_critic.lm.budget import Account, paying
 from active_critic.lm.failures import translate
 from active_critic.lm.retrying import again
 from active_critic.records import Usage
@@ -25,7 +24,7 @@ class Payer:
     Attributes:
         name: The model's name.
         secrets: What no message may show.
-        account: What may be spent; None: there is no limit.
+        accounts: What may be spent, of each of them; none: there is no limit.
         count: Told of every attempt, and of what it cost, as it is made.
         retries: See :func:`active_critic.lm.retrying.again`.
         wait: Likewise.
@@ -34,7 +33,7 @@ class Payer:
 
     name: str
     secrets: Sequence[str] = field(repr=False)
-    account: Account | None
+    accounts: Sequence[Account]
     count: Callable[[Usage], None]
     retries: int
     wait: Callable[[float], None]
@@ -58,12 +57,12 @@ class Payer:
             CancelledError: The work that this belongs to has ended (see ``stopping``).
         """
         started, attempts, lost = time.monotonic(), 0, Usage()
-        account = self.account
+        accounts = self.accounts
 
         def once() -> tuple[Sent, Usage]:
             nonlocal attempts, lost
             stopping.check()
-            with nullcontext(_unwatched) if account is None else account.paying(most()) as tell:
+            with paying(accounts, most() if accounts else Usage()) as tell:
                 attempts += 1
                 self.count(Usage(calls=1))
                 try:
@@ -84,7 +83,7 @@ class Payer:
                 raise error  # not where the failure was caught: that may hold the key, and would be its context
 
         try:
-            patience = None if account is None else lambda: account.seconds_left
+            patience = (lambda: min(account.seconds_left for account in accounts)) if accounts else None
             came, usage = again(once, self.retries, self.wait, patience, self.spread)
         except ModelError as error:
             if attempts:
@@ -93,7 +92,3 @@ class Payer:
         usage = replace(usage, calls=attempts, seconds=time.monotonic() - started)
         self.count(replace(usage, calls=0))  # attempts were counted as they were made
         return came, usage
-
-
-def _unwatched(_: Usage) -> None:
-    """Takes note of nothing, where there is no budget."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Generic, TypeVar
@@ -10,6 +11,7 @@ from typing import Any, Generic, TypeVar
 Value = TypeVar("Value")
 
 _HERE: ContextVar[Mapping[Any, Any] | None] = ContextVar("here", default=None)
+_BLOCKS: ContextVar[tuple[object, ...]] = ContextVar("blocks", default=())
 
 
 class Scoped(Generic[Value]):
@@ -39,3 +41,44 @@ class Scoped(Generic[Value]):
             yield
         finally:
             _HERE.reset(before)
+
+
+class Blocks(Generic[Value]):
+    """Values of an object, each for a ``with`` block; blocks of several threads may begin and end in any order."""
+
+    def __init__(self) -> None:
+        self._open: dict[object, Value] = {}  # by block, the oldest first
+        self._lock = threading.Lock()
+
+    @property
+    def own(self) -> Sequence[Value]:
+        """The values of the blocks that this work is in, the outermost first."""
+        if not self._open:
+            return ()
+        with self._lock:
+            return [self._open[block] for block in _BLOCKS.get() if block in self._open]
+
+    @property
+    def here(self) -> Sequence[Value]:
+        """The same; for work that is in none, those of all blocks that are open.
+
+        A thread that took over no context may have been begun in any of them.
+        """
+        if own := self.own:
+            return own
+        with self._lock:
+            return list(self._open.values())
+
+    @contextmanager
+    def having(self, value: Value) -> Iterator[None]:
+        """For the length of a ``with`` block, this is one of them."""
+        block = object()
+        with self._lock:
+            self._open[block] = value
+        _BLOCKS.set((*_BLOCKS.get(), block))
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._open[block]
+            _BLOCKS.set(tuple(other for other in _BLOCKS.get() if other is not block))

@@ -124,7 +124,7 @@ class Shared:
         if self.model is None or self._memory is None:
             self.model = open_lm(self.lm)
             self._spending.enter_context(spending(self.model, self._allowed))
-            self._memory = self.model.memory
+            self._memory = self.model.own_memory
             path = default_journal() if self._journal_path == "default" else self._journal_path
             if self._memory is None and path is not None:
                 self._memory = self._journal = Journal(path)

@@ -23,7 +23,7 @@ from active_critic.errors import (
 )
 from active_critic.journal import Journal
 from active_critic.lm import Budget, Capabilities, LanguageModel, open_lm, scripted_lm
-from active_critic.lm.budget import Account, at_most
+from active_critic.lm.budget import Account, at_most, paying
 from active_critic.lm.likelihood import Likelihood
 from active_critic.records import Usage
 
@@ -197,9 +197,9 @@ def test_no_call_begins_when_the_time_is_over() -> None:
     now = iter(itertools.chain([0.0, 1.0, 59.0], itertools.repeat(60.0)))
     account = Account(Budget(seconds=60), "m", lambda _: None, clock=lambda: next(now))
     for _ in range(2):
-        with account.paying(Usage(calls=1)):
+        with paying([account], Usage(calls=1)):
             pass
-    with pytest.raises(BudgetSpent, match="60 s is spent"), account.paying(Usage(calls=1)):
+    with pytest.raises(BudgetSpent, match="60 s is spent"), paying([account], Usage(calls=1)):
         raise AssertionError("it was sent")
 
 

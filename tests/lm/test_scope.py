@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from active_critic import Example, ZeroShot
+from active_critic import Example, ZeroShot, compare
+from active_critic.journal import Journal
 from active_critic.lm import Turn, scripted_lm
 from active_critic.lm.deadline import within
-from active_critic.lm.scope import Scoped
+from active_critic.lm.filling import form_filling_lm
+from active_critic.lm.scope import Blocks, Scoped
 from active_critic.lm.stopping import threads
 
 
@@ -59,3 +61,63 @@ def test_what_is_asked_while_something_is_asked_repeatedly_is_kept_as_it_is_othe
         repeated.join()
         judge.score("plain")
     assert sorted(asked) == ["again", "again", "plain"]
+
+
+def test_blocks_of_several_threads_end_in_any_order() -> None:
+    blocks, seen = Blocks[str](), dict[str, list[str]]()
+    entered, left = threading.Event(), threading.Event()
+
+    def first() -> None:
+        with blocks.having("a"):
+            entered.wait(20)
+            seen["first"] = list(blocks.here)
+        left.set()
+
+    def second() -> None:
+        with blocks.having("b"), blocks.having("c"):
+            entered.set()
+            left.wait(20)
+            with threads(1) as pool:
+                seen["second"] = pool.submit(lambda: list(blocks.here)).result()
+
+    together = [threading.Thread(target=first), threading.Thread(target=second)]
+    for thread in together:
+        thread.start()
+    for thread in together:
+        thread.join(60)
+    assert seen == {"first": ["a"], "second": ["b", "c"]}
+    assert list(blocks.here) == []
+
+
+def test_two_comparisons_at_once_on_one_model_keep_their_replies_apart(tmp_path: Path) -> None:
+    first_in, second_in, first_out = threading.Event(), threading.Event(), threading.Event()
+
+    def gate(turns: list[Turn]) -> None:
+        text = " ".join(said for _, said in turns)
+        if "alpha" in text:
+            first_in.set()
+            second_in.wait(20)
+        if "beta" in text:
+            second_in.set()
+            first_out.wait(20)
+
+    lm = form_filling_lm(lambda response: 1 + len(response) % 5, before=gate)
+
+    def work(name: str) -> None:
+        rows = [{"source": f"{name} {i}", "response": f"{name} " + "x" * i, "score": 1 + i % 5} for i in range(12)]
+        compare(rows, ["zero-shot"], lm, journal=tmp_path / name, folds=2, resamples=0, scale="1..5")
+
+    first = threading.Thread(target=lambda: (work("alpha"), first_out.set()))
+    second = threading.Thread(target=work, args=("beta",))
+    first.start()
+    assert first_in.wait(20)
+    second.start()
+    first.join(60)
+    second.join(60)
+    for own, other in (("alpha", "beta"), ("beta", "alpha")):
+        with Journal(tmp_path / own) as journal:
+            asked = [request for request, _ in journal.latest(1000)]
+        assert sum(own in request for request in asked) == 12
+        assert not any(other in request for request in asked)
+    assert lm.memory is None
+    assert lm.ask([("user", "And now?")], max_tokens=4).text

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from active_critic.errors import BudgetSpent, DataError, ModelError
 from active_critic.lm import Budget, LanguageModel, scripted_lm
 from active_critic.lm.spending import as_budget, spending
+from active_critic.lm.stopping import threads
 
 
 def asked(lm: LanguageModel, times: int) -> int:
@@ -55,9 +58,11 @@ def test_limits_of_another_kind_hold_together() -> None:
     lm = scripted_lm(lambda turns: "yes")
     lm.budget = Budget(tokens=100_000, seconds=100)
     with spending(lm, Budget(calls=3)):
-        assert lm.budget is not None
-        assert (lm.budget.calls, lm.budget.tokens) == (3, 100_000)
-        assert 0 < (lm.budget.seconds or 0) <= 100
+        assert lm.budgets == [Budget(tokens=100_000, seconds=100), Budget(calls=3)]
+        lm.budget = Budget(tokens=90)
+        assert asked(lm, 5) < 3
+        lm.budget = Budget(tokens=100_000)
+        assert asked(lm, 5) <= 3
 
 
 def test_nothing_is_left_where_the_models_own_is_spent() -> None:
@@ -83,3 +88,62 @@ def test_it_is_put_back_after_an_error_and_where_it_cannot_be() -> None:
         pass
     assert lm.budget == Budget(calls=5)
     assert asked(lm, 9) == 4
+
+
+def test_blocks_of_two_threads_may_overlap_and_each_holds_for_its_own_work() -> None:
+    lm = scripted_lm(lambda turns: "yes", workers=4)
+    second_in, first_out = threading.Event(), threading.Event()
+    allowed: dict[str, int] = {}
+
+    def first() -> None:
+        with spending(lm, Budget(calls=3)):
+            second_in.wait(20)
+            allowed["first"] = asked(lm, 9)
+        first_out.set()
+
+    def second() -> None:
+        with spending(lm, Budget(calls=5)):
+            second_in.set()
+            first_out.wait(20)
+            allowed["second"] = asked(lm, 40)
+
+    together = [threading.Thread(target=first), threading.Thread(target=second)]
+    for thread in together:
+        thread.start()
+    for thread in together:
+        thread.join(60)
+    assert allowed == {"first": 3, "second": 5}
+    assert not lm.budgets
+    assert asked(lm, 40) == 40
+
+
+def test_a_thread_of_the_users_own_counts_in_every_block_that_is_open() -> None:
+    lm = scripted_lm(lambda turns: "yes")
+    with spending(lm, Budget(calls=2)), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(asked, lm, 9).result() == 2
+        assert asked(lm, 9) == 0
+
+
+def test_what_an_inner_budget_refuses_is_not_spent_of_an_outer_one() -> None:
+    lm = scripted_lm(lambda turns: "yes")
+    with spending(lm, Budget(calls=5)):
+        with spending(lm, Budget(calls=2)):
+            assert asked(lm, 9) == 2
+            assert asked(lm, 9) == 0
+        assert asked(lm, 9) == 3
+    assert not any(account._under_way for account in lm._accounts)
+
+
+def test_many_threads_in_blocks_within_each_other_never_spend_more_and_never_wait_for_each_other() -> None:
+    lm = scripted_lm(lambda turns: "yes", workers=8)
+    lm.budget = Budget(calls=60)
+
+    def work(number: int) -> int:
+        with spending(lm, Budget(calls=9)), spending(lm, Budget(calls=7, tokens=100_000)), threads(4) as pool:
+            return sum(pool.map(lambda _: asked(lm, 4), range(4)))
+
+    with ThreadPoolExecutor(6) as pool:
+        allowed = list(pool.map(work, range(6), timeout=60))
+    assert allowed == [7] * 6
+    assert lm.usage.calls == 42
+    assert asked(lm, 40) == 18
