@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from active_critic.errors import ContextOverflow, RequestRefused
+from active_critic.errors import ContextOverflow, ModelError, RequestRefused
 from active_critic.lm.reply import text_of
 from active_critic.locks import OneAtATime
 from active_critic.records import Usage
@@ -46,7 +47,8 @@ class CutPrompts:
         self._name = name
         self._pay = pay
         self._one_finds_out = OneAtATime()
-        self._cuts: bool | None = None
+        self._cuts = False
+        self._whole = 0  # of the prompts that were found to be read as a whole, the longest, by its fewest tokens
 
     def check(self, request: Request, used: Usage) -> None:
         """Make sure that a prompt was read as a whole.
@@ -59,10 +61,17 @@ class CutPrompts:
             ContextOverflow: It was cut, so that the reply is to something else.
             ModelError: The further call that finds out fails.
         """
-        if self._cuts is False or used.prompt_tokens < SMALLEST_WINDOW:
+        if used.prompt_tokens < SMALLEST_WINDOW:
             return
         fewest = fewest_tokens(request)
-        if _short(used, fewest) and self._found_to_cut(request, fewest):
+        if fewest <= self._whole or not _short(used, fewest):
+            return
+        try:
+            cuts = self._found_to_cut(request, fewest)
+        except ModelError as problem:  # the reply, which may be one to something else, was paid for too
+            problem.usage = used + problem.usage if isinstance(problem.usage, Usage) else used
+            raise
+        if cuts:
             cut = ContextOverflow(
                 f"{self._name}: the endpoint read {used.prompt_tokens:,} tokens of a prompt of at least {fewest:,}; it "
                 "cuts what does not fit its context window, and does not say so. Give it a larger window (Ollama: "
@@ -73,14 +82,14 @@ class CutPrompts:
 
     def _found_to_cut(self, request: Request, fewest: int) -> bool:
         with self._one_finds_out(self._name):
-            if self._cuts is None:
+            if not self._cuts and fewest > self._whole:
                 # Nothing that begins with this was read before, so that all that is read is counted.
                 new = f"{secrets.token_hex(8)}\n{request.system or ''}"
                 config = replace(request.config, max_tokens=min(WRITTEN, request.config.max_tokens or WRITTEN))
-                try:
+                with suppress(RequestRefused):  # as the first one was not: it cannot be told
                     self._cuts = _short(self._pay(replace(request, system=new, config=config)), fewest)
-                except RequestRefused:  # as the first one was not: it cannot be told
-                    self._cuts = False
+                if not self._cuts:
+                    self._whole = fewest
             return self._cuts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from loopback import Loopback, Say, refused
+from loopback import Fault, Loopback, Say, refused
 
 from active_critic import errors
 from active_critic.evaluators import from_protocol
@@ -69,6 +69,38 @@ def test_counts_without_what_was_read_before_are_told_apart(loopback: Loopback) 
     for last, calls in (("a", 1), ("b", 3), ("c", 4)):  # the second one is made sure of, once and for all
         assert lm.ask([*LONG_PROMPT, ("assistant", "5"), ("user", last)], max_tokens=4).text == "5"
         assert loopback.calls == calls
+
+
+def test_a_shorter_prompt_that_was_read_whole_says_nothing_of_a_longer_one(loopback: Loopback) -> None:
+    before: list[str] = []
+
+    def cutting_and_counting_what_is_new(body: dict[str, Any]) -> Say:
+        text = " ".join(message["content"] for message in body["messages"])
+        known = any(text[:2000] == other[:2000] for other in before)
+        before.append(text)
+        return Say("5", prompt_tokens=600 if known else min(WINDOW, words(body)))
+
+    lm = opened(loopback, cutting_and_counting_what_is_new)
+    short: list[Turn] = [("user", "One word after the other. " * 300)]
+    for last in ("a", "b", "c"):
+        assert lm.ask([*short, ("assistant", "5"), ("user", last)], max_tokens=4).text == "5"
+    assert loopback.calls == 4  # one made sure
+    with pytest.raises(errors.ContextOverflow):
+        lm.ask(LONG_PROMPT, max_tokens=4)
+    assert lm.ask([*short, ("assistant", "5"), ("user", "d")], max_tokens=4).text == "5"
+
+
+def test_where_making_sure_fails_the_failure_says_what_the_reply_cost_and_it_is_not_kept(
+    loopback: Loopback, tmp_path: Any
+) -> None:
+    replies = iter([Say("5", prompt_tokens=WINDOW), Fault(status=401, message="no such key")])
+    lm = opened(loopback, lambda body: next(replies))
+    with Journal(tmp_path / "j.sqlite") as journal:
+        lm.memory = journal
+        with pytest.raises(errors.ModelError) as caught:
+            lm.ask(LONG_PROMPT, max_tokens=4)
+        assert (caught.value.usage.calls, caught.value.usage.prompt_tokens) == (2, WINDOW)
+        assert len(journal) == 0
 
 
 @pytest.mark.parametrize("said", [0, 7, 511, 5 * 1600 * 2 // 3, 20_000])
