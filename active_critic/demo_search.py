@@ -313,7 +313,9 @@ class Search:
                 best = f"the best candidate by {self._seen} of {len(self.examples)} examples was taken"
                 none = "not even one round was; the program has no demonstrations"
                 self.stopped = f"the demo search was not finished: {best if self._seen else none}; {spent}"
-        self._check_coverage(self._leader, everything)
+        _, scored, asked = self.q(self._leader, everything)
+        if not covers(len(self.examples) - (asked - scored), len(self.examples)):  # whatever became of the others
+            self._check_coverage(self._leader, everything)
         return self._leader
 
     def run(self, indices: Sequence[int]) -> int:
@@ -365,7 +367,7 @@ class Search:
 
     def _check_coverage(self, winner: int, indices: Sequence[int]) -> None:
         _, scored, asked = self.q(winner, indices)
-        if scored < MIN_COVERAGE * asked:
+        if not covers(scored, asked):
             reasons = [v.unscored for (c, _), v in self.verdicts.items() if c == winner and v.unscored]
             raise FitError(
                 f"no candidate could score {MIN_COVERAGE:.0%} of the examples; the best scored {scored} of {asked}. "
@@ -374,7 +376,7 @@ class Search:
 
     def _merit(self, candidate: int, indices: Sequence[int]) -> tuple[bool, float, int, bool]:
         q, scored, asked = self.q(candidate, indices)
-        covered = asked > 0 and (scored >= MIN_COVERAGE * asked or asked - scored == 1)  # a race begins with few
+        covered = asked > 0 and covers(scored, asked)
         # Ties go to the cheaper: reasons that come first are written for every text.
         cheap = (-len(self.sets[candidate]), self.protocol(candidate).reading.order == "rating_first")
         return covered, -math.inf if q is None else q, *cheap
@@ -393,6 +395,11 @@ class Search:
     def _say(self, what: str, done: int, total: int) -> None:
         if self.settings.progress is not None:
             self.settings.progress(what, done, total)
+
+
+def covers(scored: int, asked: int) -> bool:
+    """Whether enough of what was asked about could be scored: 90 %, or all but one, where there are few."""
+    return scored >= min(MIN_COVERAGE * asked, asked - 1)
 
 
 def demo_count(examples: Sequence[Example], asked: int | None) -> int:

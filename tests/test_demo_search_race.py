@@ -7,6 +7,7 @@ from test_demo_search import Model, compiled, examples, good_with, name_of, nois
 
 from active_critic import stats
 from active_critic.demo_search import FIRST_RUNG, DemoSearch, Search
+from active_critic.errors import BudgetSpent, FitError
 from active_critic.records import Example
 
 
@@ -24,6 +25,42 @@ def test_one_unreadable_reply_among_the_first_few_does_not_cost_a_candidate_the_
     best = found.candidate_programs[0]
     assert name in [name_of(demo.response) for demo in best.demos]
     assert (best.scored, best.asked) == (39, 40)
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_one_that_is_lost_among_the_first_few_costs_a_search_that_ends_early_nothing(rounds: int) -> None:
+    data = examples(40)
+    order = Search(student(Model(lambda item, shown: 50.0), data), data, data, DemoSearch(demos=3)).order
+    lost = name_of(data[order[0]].response)
+    tried: set[str] = set()
+
+    def judge(item: str, shown: list[str]) -> float | None:
+        if shown and len(tried | {item}) > FIRST_RUNG * rounds:
+            raise BudgetSpent("the budget of 9 calls is spent")
+        tried.update([item] if shown else [])
+        return None if item == lost else noise(item + "".join(shown))
+
+    search = Search(student(Model(judge), data), data, data, DemoSearch(demos=3))
+    winner = search.best_so_far()
+    _, scored, asked = search.q(winner, range(40))
+    assert asked - scored == 1
+    assert search.stopped is not None
+
+
+def test_many_that_are_lost_among_the_first_few_are_an_error_when_the_search_ends_early() -> None:
+    data = examples(40)
+    order = Search(student(Model(lambda item, shown: 50.0), data), data, data, DemoSearch(demos=3)).order
+    lost = {name_of(data[i].response) for i in order[:5]}
+    tried: set[str] = set()
+
+    def judge(item: str, shown: list[str]) -> float | None:
+        if shown and len(tried | {item}) > FIRST_RUNG:
+            raise BudgetSpent("the budget of 9 calls is spent")
+        tried.update([item] if shown else [])
+        return None if item in lost else noise(item + "".join(shown))
+
+    with pytest.raises(FitError, match="the best scored 3 of 8"):
+        Search(student(Model(judge), data), data, data, DemoSearch(demos=3)).best_so_far()
 
 
 def test_the_seed_decides_the_order_of_equals_and_the_bootstrap_of_the_race(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 from active_critic import stats
 from active_critic.asking import PER_ITEM, why_unscored
 from active_critic.batches import SHORTENED
-from active_critic.demo_search import MIN_COVERAGE
+from active_critic.demo_search import MIN_COVERAGE, covers
 from active_critic.errors import FitError, ModelError, UnreadableReply
 from active_critic.evaluators._auto_calibrate_judge import OVERALL, CriteriaCandidate, rate, rating_turns
 from active_critic.evaluators._auto_calibrate_writing import Shown, Writer, same_text
@@ -177,7 +177,7 @@ class CriteriaSearch:
         found = [tried.candidate for tried in sorted([*drafts, *refined], key=lambda tried: tried.rank, reverse=True)]
         best = found[0]
         where = f" for {self.aspect!r}" if self.aspect is not None else ""
-        if best.scored < MIN_COVERAGE * len(self.examples):
+        if not covers(best.scored, len(self.examples)):
             raise FitError(
                 f"no criteria{where} let {self.lm.name} score {MIN_COVERAGE:.0%} of the examples; the best scored "
                 f"{best.scored} of {len(self.examples)}. One reason: {self._why_unscored}"
@@ -313,7 +313,7 @@ class CriteriaSearch:
     def _ranked(self, candidate: CriteriaCandidate, ratings: list[float | None]) -> _Tried:
         scored = [(rating, human) for rating, human in zip(ratings, self.human, strict=True) if rating is not None]
         varies = stats.pearson([rating for rating, _ in scored], [human for _, human in scored]) is not None
-        trusted = varies and len(scored) >= MIN_COVERAGE * len(ratings)
+        trusted = varies and covers(len(scored), len(ratings))
         correlation = stats.q(ratings, self.human) if trusted else None
         return _Tried(candidate.model_copy(update={"correlation": correlation, "scored": len(scored)}), ratings)
 

@@ -239,6 +239,20 @@ def test_no_candidate_that_can_score_is_a_clear_error() -> None:
         AutoCalibrate(Script(rate=lambda criteria, response: None).lm(), **SMALL).fit(examples(), scale="1..5")
 
 
+@pytest.mark.parametrize(("lost", "fits"), [(1, True), (2, False)])
+def test_one_text_of_a_few_may_be_lost_and_no_more(lost: int, fits: bool) -> None:
+    data = examples(8)
+    unread = {example.response for example in data[:lost]}
+    script = Script(rate=lambda criteria, response: None if response in unread else float(response[-1]))
+    evaluator = AutoCalibrate(script.lm(), **SMALL)
+    if not fits:
+        with pytest.raises(FitError, match="the best scored 6 of 8"):
+            evaluator.fit(data, scale="1..5")
+        return
+    evaluator.fit(data, scale="1..5")
+    assert (evaluator.candidates_[0].scored, evaluator.candidates_[0].correlation) == (7, pytest.approx(3, abs=0.1))
+
+
 # --- unreadable and hostile text ---------------------------------------------------------------------------------
 
 
