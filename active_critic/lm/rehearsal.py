@@ -37,6 +37,8 @@ TEMPLATE = 5
 """Tokens that a chat template puts around a message, where it is not at hand."""
 TURN = re.compile(r"(?=<\|im_start\|>)")
 """What begins a turn in the prompts of the embedded models."""
+OWN = 60
+"""Characters of a text from which a further sample of it has a number of its own."""
 TAKES = 12
 """Times that work is rehearsed whose course depends on the replies, each time with other ones."""
 EXTREMES = {1: False, 2: True}
@@ -213,17 +215,20 @@ def _seconds(usage: Usage, speed: Speed | None, workers: int) -> float | None:
 
 _FORM: ContextVar[Any] = ContextVar("form", default=None)
 """The form that is asked for now, as a request says it to a model that takes schemas."""
+_SAMPLE: ContextVar[int] = ContextVar("sample", default=0)
+"""Which of several samples of one request is asked for now."""
 
 
 class _StandIn(LanguageModel):
     """Asks as the model would be asked, so that the journal knows it; the understudy gets the form whatever is sent."""
 
     def fill(self, turns: Sequence[Turn], schema: Mapping[str, Any], **how: Any) -> Reply:
-        token = _FORM.set({"schema": schema})
+        form, sample = _FORM.set({"schema": schema}), _SAMPLE.set(how.get("sample", 0))
         try:
             return super().fill(turns, schema, **how)
         finally:
-            _FORM.reset(token)
+            _FORM.reset(form)
+            _SAMPLE.reset(sample)
 
     def _check_whole(self, request: Request, used: Usage) -> None:
         """Nothing was read."""
@@ -325,7 +330,8 @@ class _Understudy:
             if rated and list(form["schema"].get("properties", ())) == ["text"]:
                 filled = {"text": self._changed(rated[-1], prompt)}
             else:
-                filled = _Plausible(form["schema"], value, self.own + prompt, self.habits).fill(form["schema"])
+                drawn = f"{sample} " if (sample := _SAMPLE.get()) else ""
+                filled = _Plausible(form["schema"], value, drawn + self.own + prompt, self.habits).fill(form["schema"])
             text = json.dumps(filled)
         elif turns[-1][1].endswith(YES_OR_NO):
             return as_response(self.lm.name, replace(read, completion_tokens=1), *one_word((value - 1) / 4))
@@ -388,9 +394,9 @@ class _Plausible(Filler):
     def text(self, name: str, part: Mapping[str, Any]) -> str:
         number, bound = next(self.count), int(part.get("maxLength", 400))
         length = self.habits.length(name, bound)
-        words = _TEXT.split()
-        start = int(_share(f"{number} {self.prompt}") * len(words))
-        said = " ".join([str(number), *words[start:], *words * 4])  # no two texts of a reply are the same
+        words, share = _TEXT.split(), _share(f"{number} {self.prompt}")
+        own = [f"{share:.6f}"] if _SAMPLE.get() and length > OWN else []  # no two samples are the same
+        said = " ".join([str(number), *own, *words[int(share * len(words)) :], *words * 4])  # nor two texts of a reply
         return said[: length + 1].rpartition(" ")[0][:bound]
 
 

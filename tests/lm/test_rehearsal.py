@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from itertools import count
 from statistics import correlation
 from typing import Any, Literal
 
@@ -11,10 +12,11 @@ from loopback import Loopback, echoing
 from simulated import simulated_lm
 
 from active_critic.errors import RequestRefused
-from active_critic.evaluators import EVALUATORS, ActiveCritic, GEval, ZeroShot
+from active_critic.evaluators import EVALUATORS, ActiveCritic, AutoCalibrate, GEval, ZeroShot
 from active_critic.journal import Journal
 from active_critic.lm import Capabilities, LanguageModel, open_lm, scripted_lm
 from active_critic.lm.client import Turn
+from active_critic.lm.filling import form_filling_lm
 from active_critic.lm.rehearsal import Estimate, estimate, rehearsal
 from active_critic.lm.speed import MEASURED, Speed, fitted, speed_of
 from active_critic.records import Example, Usage
@@ -61,6 +63,20 @@ def test_it_makes_the_calls_of_the_real_thing() -> None:
     assert found.usage.calls == pytest.approx(
         real.usage.calls, abs=2
     )  # whether criteria are refined is the model's say
+
+
+def test_samples_of_one_request_differ_as_they_do_at_a_temperature() -> None:
+    told = count()
+    real = form_filling_lm(
+        lambda text: 1 + len(text) % 5, saying=lambda _: f"In other words each time, as here in number {next(told)}: "
+    )
+
+    def fit(lm: LanguageModel) -> None:
+        AutoCalibrate(lm, task_description="Replies.", trials=3, samples=3, journal=None).fit(examples(), scale="1..5")
+
+    found = estimate(embedded(), fit, [])
+    fit(real)
+    assert found.usage.calls == pytest.approx(real.usage.calls, rel=0.02)
 
 
 @pytest.mark.parametrize("length", [3, 300])
