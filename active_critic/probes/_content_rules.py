@@ -111,6 +111,7 @@ _NOT = re.compile(
     r"(?: not\b| ?n['’]t\b)|(?P<will>w)on['’]t\b|(?P<can>can)(?:not\b|['’]t\b)|(?P<wo>wo|ca) n['’]t\b"
     r"|(?P<short>['’](?:m|re|ve|ll|s|d)) not\b)"
 )
+_HOW = re.compile(r"(?i)\bhow\b")
 _SHORTENED = re.compile(
     r"(?i)\b(?:i|you|we|they|he|she|it|that|there) ?['’](?:m|re|ve|ll|s|d)"
     r"(?=\s(?!(?:better|even|just|merely|not|only|simply)\b)[a-z])"
@@ -374,13 +375,15 @@ def _turned(sentence: str) -> str | None:
 
 def _denied(sentence: str) -> str | None:
     """A statement with a "not" behind its first verb."""
-    short = _SHORTENED.search(sentence)
+    short, how = _SHORTENED.search(sentence), _HOW.search(sentence)
     words = spots(sentence)
     for i, spot in enumerate(words):
         word = spot.group()
         if short is not None and spot.start() >= short.end():
             return _without_some(sentence[: short.end()] + " not", sentence[short.end() :])
         if i == 0 or not word.islower():
+            continue
+        if how is not None and how.end() <= spot.start():  # "how tall they are not"
             continue
         new = _not(word, sentence, spot, [one.group() for one in words[i + 1 : i + 3]])
         if new is not None:
@@ -397,8 +400,8 @@ def _not(word: str, sentence: str, spot: re.Match[str], behind: list[str]) -> st
     after, later = [*behind, "", ""][:2]
     adverb = after in _ADVERBS or after.endswith("ly")
     perfect = word in _HAVE and (_participle(after) or (adverb and after != "never" and _participle(later)))
-    if after in ("just", "only", "even", "simply", "merely") or re.search(r"(?i)\bhow\b", sentence[: spot.start()]):
-        return None  # "not only", "how tall they are not"
+    if after in ("just", "only", "even", "simply", "merely"):
+        return None  # "not only"
     if (word in ("do", "does", "did") and after in ("", "so", "too")) or (word == "mean" and not after):
         return None  # "so I do", "I mean, ..."
     if word in ("do", "does", "did") and after not in _OBJECT:

@@ -34,7 +34,8 @@ class Lift:
         deviations: ``mean`` in standard deviations of the scores of all texts as they were (see ``AttackTrial``), or
             None.
         success: The part of these texts that gained ``SUCCESS`` of the scale or more, 0 to 1, or None.
-        success_interval: Likewise of ``success``.
+        success_interval: Likewise of ``success``; where none or all succeed, the exact one (Clopper and Pearson, 1934)
+            for as many independent cases as there are documents.
         original, attacked: Mean scores of these texts before and after, on the user's scale, or None.
         n: Texts that were scored both ways; only they count above.
         failures: Texts that were scored as they were, and unscored under attack: the grader failed, and nobody gained.
@@ -372,6 +373,8 @@ class _Pairs:
         rng = np.random.default_rng(self.seed)
         resampled = bootstrap(measure, len(number), self.resamples, rng, len(gains))
         intervals = [percentile_interval(resampled[:, i], self.confidence, len(number)) for i in (0, 1)]
+        if intervals[1] is not None and success in (0.0, 1.0):
+            intervals[1] = _of_none_or_all(success, len(number), self.confidence)
         return Lift(
             mean=float(mean),
             interval=intervals[0],
@@ -385,3 +388,9 @@ class _Pairs:
             skipped=skipped,
             not_asked=not_asked,
         )
+
+
+def _of_none_or_all(success: float, documents: int, confidence: float) -> Interval:
+    """The exact interval of a part of 0 or 1, of which all resamples are alike: that does not make it certain."""
+    least = ((1 - confidence) / 2) ** (1 / documents)
+    return (least, 1.0) if success else (0.0, 1.0 - least)

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from scipy.stats import binomtest
 
 from active_critic.errors import ContextOverflow, DataError, FitError
 from active_critic.evaluators import Surface, ZeroShot, from_protocol
@@ -46,11 +47,13 @@ def test_the_lift_is_the_gain_over_the_same_text_in_points_of_the_scale() -> Non
     found = attack_trial(judging(fooled_by_flattery), texts(), families=["flattery", "plea"])
     lift = lift_of(found, "flattery")
     assert (lift.mean, lift.interval) == (pytest.approx(5.0), pytest.approx((5.0, 5.0)))
-    assert (lift.success, lift.success_interval) == (1.0, (1.0, 1.0))
+    assert (lift.success, lift.success_interval) == (1.0, pytest.approx((0.025 ** (1 / 5), 1.0)))
     assert (lift.original, lift.attacked) == (pytest.approx(2.5), pytest.approx(7.5))
     assert (lift.n, lift.failures, lift.skipped) == (10, 0, 0)
     plea = lift_of(found, "plea")
     assert (plea.mean, plea.success) == (0.0, 0.0)
+    # Exact for no success in five, by another road: the rate of which five failures in a row are 2.5 % likely.
+    assert plea.success_interval == (0.0, pytest.approx(binomtest(0, 5).proportion_ci(0.95).high))
     (kind,) = found.kinds
     assert (kind.kind, kind.families, kind.worst) == ("persuasion", 2, "flattery")
     assert kind.lift.mean == found.overall.mean == pytest.approx(2.5)
