@@ -165,7 +165,7 @@ class LanguageModel:
 
     @property
     def own_memory(self) -> Memory | None:
-        """Where the replies to this very work are kept, never that of a block that others are in; see ``remembering``."""
+        """Where the replies to this very work are kept: never in the memory of a block that only others are in."""
         if within := self._remembering.own:
             return within[-1]
         own = self._own_memory.now
