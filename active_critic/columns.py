@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from active_critic.cells import as_number, fits, follow, inside, is_missing, keys_to, tidy_name, ways
+from active_critic.cells import as_number, cell_at, fits, inside, is_missing, keys_to, tidy_name, ways
 from active_critic.errors import DataError
 from active_critic.fields import folded
 from active_critic.files import iter_records
@@ -175,10 +175,9 @@ class Table:
         return names
 
     def _cells(self, name: str) -> list[Any]:
-        keys = self._keys(name)
-        if keys is None:
+        if self._keys(name) is None:
             raise DataError(f"there is no column {name!r}; {self._there(name)}", path=self.path)
-        return [follow(record, keys) for record in self._records]
+        return [cell_at(record, name) for record in self._records]
 
     def _keys(self, name: str) -> tuple[str, ...] | None:
         return next((keys for record in self._records if (keys := keys_to(record, name)) is not None), None)

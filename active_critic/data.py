@@ -29,8 +29,8 @@ from active_critic.examples import (
     repeated_rows,
     split,
 )
-from active_critic.fields import COLUMNS, Given, checked, not_there, resolve
-from active_critic.records import Example, Scale
+from active_critic.fields import COLUMNS, Given, checked, folded, not_there, resolve
+from active_critic.records import VERDICT_COLUMNS, Example, Scale
 from active_critic.rows import BadRow
 from active_critic.scales import USUAL_SCALES, Rated, infer_scale, own_scale, unused_scale
 from active_critic.sources import Item, Source
@@ -169,13 +169,21 @@ class Items(Iterator["Example | BadRow"]):
     """
 
     def __init__(
-        self, rows: Iterator[Item], reader: _Reader, asked: Iterable[str], notes: Iterable[str], source: Source
+        self,
+        rows: Iterator[Item],
+        reader: _Reader,
+        asked: Iterable[str],
+        notes: Iterable[str],
+        source: Source,
+        columns: Iterable[str],
     ) -> None:
         self._rows, self._reader, self._source = rows, reader, source
         self.fields = MappingProxyType(dict(reader.fields))
         self.decimal_comma, self.bom = source.decimal_comma, source.bom
         self.delimited = is_delimited(source.path)
         self._unseen = {name: reader.fields[name] for name in asked}
+        self._columns = set(columns)
+        self._late: dict[str, tuple[str, int]] = {}
         self._ended = False
         self._notes = tuple(notes)
 
@@ -188,9 +196,22 @@ class Items(Iterator["Example | BadRow"]):
         if isinstance(item, BadRow):
             return item
         row, given = item
-        if self._unseen:
-            self._unseen = {} if isinstance(given, Example) else not_there(self._unseen, [given])
+        if not isinstance(given, Example):
+            self._unseen = not_there(self._unseen, [given]) if self._unseen else {}
+            if not self._columns.issuperset(given):
+                self._see(row, given)
+        else:
+            self._unseen = {}
         return self._reader.example(row, given)
+
+    def _see(self, row: int, given: Mapping[str, Any]) -> None:
+        """Take note of columns that come so late that they are not recognised, where they might have been."""
+        for column in [name for name in given if name not in self._columns]:
+            self._columns.add(column)
+            for name, names in COLUMNS.items():
+                free = name not in self._reader.fields and column not in self._reader.fields.values()
+                if free and folded(column) in names:
+                    self._late.setdefault(name, (column, row))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -200,6 +221,17 @@ class Items(Iterator["Example | BadRow"]):
         if self._ended:
             said += self._reader.notes
             said += [f"no row has a column {column!r} to take the {name} from" for name, column in self._unseen.items()]
+        for name, (column, row) in self._late.items():
+            said.append(
+                f"the {name} is not read from {column!r}, which comes with row {row} only, and columns are recognised "
+                f"by the first {_PEEK}; --fields {name}={column} reads it"
+            )
+        if seen.judged:
+            rows = f"{seen.judged:,} rows stand" if seen.judged > 1 else "1 row stands"
+            said.append(
+                f"the column 'score' of {rows} beside a program's verdict and is not taken for people's; "
+                "--fields score=score if it is"
+            )
         if seen.unread:
             rows = f"{seen.unread:,} rows have" if seen.unread > 1 else "1 row has"
             said.append(f"{rows} a score that is not read and counts as none; the first: {seen.first_unread}")
@@ -233,8 +265,10 @@ def iter_examples(
         whole = len(head) < _PEEK
         how: dict[str, Any] = {"path": stream.path, "whole": whole, "fixed": stream.fixed, "as_before": as_before}
         chosen, notes = resolve(readable, chosen, scored=False, **how)
-    reader = _Reader(chosen, False, stream.decimal_comma, is_delimited(stream.path))
-    return Items(itertools.chain(head, stream), reader, checked(fields), notes, stream)
+    own = "score" in checked(fields)
+    reader = _Reader(chosen, False, stream.decimal_comma, is_delimited(stream.path), own)
+    columns = {name for item in readable for name in (item[1] if isinstance(item[1], dict) else ())}
+    return Items(itertools.chain(head, stream), reader, checked(fields), notes, stream, columns)
 
 
 @dataclass(slots=True)
@@ -242,6 +276,7 @@ class _Seen:
     """What a reader came across.
 
     Attributes:
+        judged: How many rows have a program's score in the place of people's.
         unread: How many rows have a score that is no number and was passed over.
         first_unread: What is wrong with the first of them.
         sources: How many rows have a source.
@@ -250,6 +285,7 @@ class _Seen:
         apostrophes: How many cells had one before what would be a formula.
     """
 
+    judged: int = 0
     unread: int = 0
     first_unread: str = ""
     sources: int = 0
@@ -285,12 +321,14 @@ class _Reader:
         seen: What it came across.
         delimited: Whether rows come from CSV or TSV, in which an apostrophe before what would be a formula is no part
             of the text.
+        own_score: Whether the user has said which column the score is.
     """
 
     fields: Mapping[str, str]
     scored: bool
     decimal_comma: bool
     delimited: bool
+    own_score: bool = True
     seen: _Seen = field(default_factory=_Seen)
 
     def example(self, row: int, given: Given) -> Example | BadRow:
@@ -309,6 +347,9 @@ class _Reader:
             except ValueError as problem:
                 return BadRow(row, str(problem), kept, column or name)
         column = self.fields.get("score")
+        if column == "score" and not self.own_score and kept.keys() >= VERDICT_COLUMNS:
+            column = None  # a program gave it, as only the rows behind the first tell
+            self.seen.judged += "score" in kept
         scores = {"score": there(made.score)} if made else {} if column is None else rated(kept, column)
         numbers = list[float]()
         for column, cell in scores.items():

@@ -22,6 +22,8 @@ _POINT = re.compile(r"\s*[+-]?\d*\.\d+\s*", re.ASCII)
 SEPARATORS = {",", ";", "\t", "|"}
 """What cells are separated by in files that pass for CSV."""
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+LONGEST_SHOWN = 200
+"""Characters shown of cells that there are too many of."""
 _QUOTE = "quote cells that contain the separator"
 _PEEK = 200
 """Lines that tell the separator and decimal commas."""
@@ -40,16 +42,22 @@ class Found:
         decimal_comma: Whether ``3,5`` is a number, as where semicolons separate cells, or where neither commas do and
             the first rows have more such numbers than with a point; known from the first row on.
         empty: The first row that was left out because all its cells are blank, and how many were; or None.
+        short: The first row with fewer cells than the header, how many it has, and how many such rows there are.
         said: What the user should know.
     """
 
     decimal_comma: bool = False
     empty: tuple[int, int] | None = None
+    short: tuple[int, int, int] | None = None
     said: list[str] = field(default_factory=list)
 
     def leave_out(self, row: int) -> None:
         """Count a row in which all cells are blank."""
         self.empty = (row, 1) if self.empty is None else (self.empty[0], self.empty[1] + 1)
+
+    def too_short(self, row: int, cells: int) -> None:
+        """Count a row with fewer cells than the header."""
+        self.short = (row, cells, 1) if self.short is None else (*self.short[:2], self.short[2] + 1)
 
     def decimal_commas(self, separator: str) -> None:
         """Read them, and say so."""
@@ -131,6 +139,7 @@ def delimited_rows(text: io.TextIOWrapper, path: Path, delimiter: str, found: Fo
         other_way = "name it .tsv" if other == "\t" else f"write sep={other} in a line above it"
         remedy = f"{other_way}, or save it with {expected} as the separator"
         raise DataError(f"the header is one cell, {header[0]!r}, with {shown} in it; {remedy}", path=str(path))
+    width = max((place for place, name in enumerate(columns, 1) if name is not None), default=0)
     titled = _titled(columns) and (None in columns or delimiter == ";")
     row = 0
     while True:
@@ -163,6 +172,8 @@ def delimited_rows(text: io.TextIOWrapper, path: Path, delimiter: str, found: Fo
             if titled and isinstance(item, BadRow):
                 raise item.error(str(path))
             titled = False
+            if len(cells) < width:
+                found.too_short(row, len(cells))
             yield item
         else:
             found.leave_out(row)
@@ -193,7 +204,9 @@ def _cells(row: int, header: list[str | None], cells: list[str]) -> Row | BadRow
         )
     elif stray is not None:
         title = "remove a title above the header, or " if len(header) == 1 else ""
-        problem = f"has {len(cells)} cells where the header has {len(header)}; {title}{_QUOTE}"
+        over = " | ".join(cells[len(header) :])
+        there = f"{over[:LONGEST_SHOWN]!r}{' ...' if len(over) > LONGEST_SHOWN else ''}"
+        problem = f"has {len(cells)} cells where the header has {len(header)}; {title}{_QUOTE}. Too many: {there}"
     elif "\0" in whole or undecodable(whole):
         column, bad = next((name, cell) for name, cell in record.items() if "\0" in cell or undecodable(cell))
         problem = undecodable(bad) or "contains a NUL byte; the file may be damaged"

@@ -11,7 +11,7 @@ from typing import Any
 
 from active_critic.cells import cell_at, conversation, decoded, inside, keys_to, rated, starred, ways
 from active_critic.errors import DataError
-from active_critic.records import Example, Verdict
+from active_critic.records import VERDICT_COLUMNS, Example, Verdict
 
 Given = dict[str, Any] | Example
 """A row as the user gives it."""
@@ -106,7 +106,8 @@ def resolve(
 ) -> tuple[dict[str, str], list[str]]:
     """The column of every field that has one, and what to tell the user about the choice.
 
-    ``as_before``: columns of an earlier reading, which are taken where they are there and no other is asked for.
+    ``as_before``: columns of an earlier reading, which are taken where they are there, or may come later and there is
+    no other, and no other is asked for.
 
     ``whole``: these are all rows that there are; else a column that is asked for may come later, or, where columns are
     ``fixed``, what it leads to in one of them.
@@ -119,8 +120,7 @@ def resolve(
         name: bare[column][0] if column not in columns and len(bare[column]) == 1 else column
         for name, column in asked.items()
     }
-    columns_of_verdicts = {"unscored", "read_from"}
-    judged = columns_of_verdicts <= set(columns)
+    judged = set(columns) >= VERDICT_COLUMNS
     lacking = not_there(as_before, records)
     for name, column in as_before.items():
         fits = not (judged and column == "score") and (name not in _NAMES or _names_things(rows, column))
@@ -186,9 +186,11 @@ def resolve(
         notes.append(f"no column names the document: {which} are one; --fields group=COLUMN for another")
     notes.extend(_conversation_note(chosen["response"], rows))
     notes.extend(_speaker_note(chosen["response"], rows, whole=whole))
-    chosen = {name: chosen[name] for name in COLUMNS if name in chosen}
-    used = ", ".join(f"{name}={column}" for name, column in chosen.items())
-    return chosen, [f"columns used: {used}", *sorted(notes)]
+    used = ", ".join(f"{name}={chosen[name]}" for name in COLUMNS if name in chosen)
+    if not (whole or fixed):  # what was read before may come later
+        free_fields = {name: column for name, column in lacking.items() if name in COLUMNS and name not in chosen}
+        chosen |= {name: column for name, column in free_fields.items() if column not in chosen.values()}
+    return {name: chosen[name] for name in COLUMNS if name in chosen}, [f"columns used: {used}", *sorted(notes)]
 
 
 def _first_name(column: str) -> str:

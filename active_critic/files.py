@@ -76,14 +76,19 @@ class Records(Iterator[Row | BadRow]):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know of the file, as far as it was read."""
-        said = self._found.said
-        if self._found.empty is None:
-            return tuple(said)
-        first, count = self._found.empty
-        if not self._ended:
-            return *said, f"empty rows are left out; the first is row {first}"
-        rows = f"{count} empty rows are left out; the first is" if count > 1 else "1 empty row is left out:"
-        return *said, f"{rows} row {first}"
+        said = list(self._found.said)
+        if self._found.empty is not None:
+            first, count = self._found.empty
+            rows = f"{count} empty rows are left out; the first is" if count > 1 else "1 empty row is left out:"
+            said.append(f"{rows if self._ended else 'empty rows are left out; the first is'} row {first}")
+        if self._found.short is not None:
+            first, cells, count = self._found.short
+            some = f"{count} rows have" if count > 1 else "1 row has"
+            said.append(
+                f"{some if self._ended else 'some rows have'} fewer cells than the header, and what is missing counts "
+                f"as blank; the first is row {first}, of {cells}: was the file cut off?"
+            )
+        return tuple(said)
 
     def _guarded(self, path: Path, kind: str, gzipped: bool) -> Iterator[Row | BadRow]:
         rows = 0

@@ -14,6 +14,10 @@ from active_critic.errors import DataError
 ReadFrom = Literal["probabilities", "text"]
 ScoredBy = Literal["probabilities", "text", "samples", "likelihood", "surface", "combination"]
 
+VERDICT_COLUMNS = frozenset({"unscored", "read_from"})
+"""Columns of every verdict, and of nothing else: a record that has them was judged by a program."""
+CRITERION_COLUMNS = ("criterion ", "explanation ")
+"""What the names of columns begin with that hold the score of a single criterion, and the words for it."""
 NARROWEST = 0.01
 """A scale spans this at least, so that scores, which are rounded to four decimals, can tell texts apart."""
 LEAST_SPREAD = 1e-9

@@ -22,10 +22,13 @@ from active_critic.errors import DataError, OutputError
 from active_critic.files import file_kind
 from active_critic.locks import try_lock
 from active_critic.paths import behind_links, end_of
+from active_critic.records import CRITERION_COLUMNS, VERDICT_COLUMNS
 from active_critic.rows import NUMBER
 
 WRITABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 
+_FURTHER = {"repeat_sd"}
+"""Columns of a verdict that not every one has, beside those of single criteria."""
 UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """What may drive a terminal: control characters, and those that change the direction of what follows."""
 _FORMULA = frozenset("=+-@\t\r＝＋－＠")
@@ -40,15 +43,27 @@ def merge_record(record: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[
     """An output record: the input's own columns, then the verdict's.
 
     An input column that is named like one of the verdict's is kept as ``input_<name>`` (with ``input_`` once more where
-    that name is taken too).
+    that name is taken too). So is, of a record with an earlier verdict, all that belongs to that one; and as
+    ``input_score`` is what people gave, a program's score is never kept as that.
     """
+    judged = record.keys() >= VERDICT_COLUMNS
     merged: dict[str, Any] = {}
     for name, value in record.items():
         kept = name
+        if judged and name == "score":
+            kept = "input_input_score"
+        elif judged and (name in _FURTHER or _of_criterion(name, record)):
+            kept = f"input_{name}"
         while kept in verdict or (kept != name and kept in record) or kept in merged:
             kept = f"input_{kept}"
         merged[kept] = value
     return {**merged, **verdict}
+
+
+def _of_criterion(name: str, record: Mapping[str, Any]) -> bool:
+    """Whether a column of a record with a verdict is what that says of a criterion."""
+    score, words = CRITERION_COLUMNS
+    return name.startswith(score) or (name.startswith(words) and score + name.removeprefix(words) in record)
 
 
 def unguarded(text: str) -> str:

@@ -17,9 +17,10 @@ from typing import Any
 
 import active_critic as ac
 from active_critic.cli._estimate import shares
-from active_critic.lm import open_lm
+from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.rehearsal import TAKES, estimate
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, resolve
+from active_critic.records import Usage
 from active_critic.scales import Scale
 
 RESULTS = Path(__file__).parent / "results"
@@ -63,25 +64,28 @@ def fits(document: dict[str, Any], path: str) -> list[dict[str, Any]]:
                 continue
             own = dict(document["settings"]["evaluators"][name])
             (factory,) = resolve([name], {name: own}, seed=own.pop("seed", 0)).values()
-            said = estimate(
-                lm,
-                lambda model, factory=factory: factory(model).fit(train, scale=scale),
-                [],
-                takes=TAKES,
-                scores=shares(train),
-            ).to_dict()
+            probing: list[Usage] = []
+
+            def fit(model: LanguageModel, factory: Any = factory, probing: list[Usage] = probing) -> None:
+                _ = model.capabilities, model.gives_likelihood  # in a comparison no part of a fit
+                probing.append(model.usage)
+                factory(model).fit(train, scale=scale)
+
+            said = estimate(lm, fit, [], takes=TAKES, scores=shares(train)).to_dict()
             about = {"set": document["name"], "seed": document["settings"]["seed"], "model": lm.name, "evaluator": name}
             figures = {
-                figure: {
-                    "estimate": said[figure],
-                    "range": said["ranges"].get(figure),
-                    "real": real[figure],
-                    "ratio": round(said[figure] / real[figure], 3),
-                }
+                figure: _beside(said[figure], said["ranges"].get(figure), getattr(probing[0], figure), real[figure])
                 for figure in FIGURES
             }
             found.append({**about, "train": len(train), **figures})
     return found
+
+
+def _beside(said: int, ends: list[int] | None, probing: int, real: int) -> dict[str, Any]:
+    """What was said of a fit alone, beside what it took."""
+    alone = said - probing
+    between = ends and [end - probing for end in ends]
+    return {"estimate": alone, "range": between, "real": real, "ratio": round(alone / real, 3)}
 
 
 def page(found: list[dict[str, Any]]) -> str:

@@ -156,3 +156,9 @@ def test_blanks_that_nobody_sees_make_no_other_name(tmp_path) -> None:
     path = tmp_path / "names.csv"
     path.write_text("doc\nd1\nd1 \n d1\n d  2\nd 2\n NaN \n", encoding="utf-8")
     assert Table(path, ["doc"]).names("doc") == ("d1", "d1", "d1", "d 2", "d 2", None)
+
+
+def test_a_dotted_name_is_found_in_every_row_as_examples_find_it(tmp_path) -> None:
+    path = tmp_path / "n.jsonl"
+    path.write_text('{"s.f": 3.2}\n{"s": {"f": 3.4}}\n{"t": 1}\n')
+    assert Table(path, ["s.f"]).predictions("s.f").values == (3.2, 3.4, None)

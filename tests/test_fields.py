@@ -12,6 +12,7 @@ from active_critic.cli._options import parse_fields
 from active_critic.data import BadRow, RecordWriter, iter_examples, read_examples, unread_score
 from active_critic.errors import DataError
 from active_critic.fields import resolve
+from active_critic.records import Example
 
 MEAN = {"score": "rater_*"}
 
@@ -299,3 +300,35 @@ def test_columns_of_an_earlier_reading_are_taken_where_they_fit_and_are_free() -
     before["score"] = "score"
     assert columns({})["score"] == "score"
     assert "score" not in columns({}, **verdict)  # that is a program's word
+
+
+def test_columns_of_an_earlier_reading_are_taken_also_where_they_come_late() -> None:
+    late = [{"response": f"r{i}", **({"source": f"s{i}", "score": 2} if i >= 105 else {})} for i in range(130)]
+    before = {"response": "response", "source": "source", "score": "score"}
+    items = iter_examples(late, as_before=before)
+    found = [item for item in items if isinstance(item, Example)]
+    assert [item.source for item in found] == [""] * 105 + [f"s{i}" for i in range(105, 130)]
+    assert [item.score for item in found] == [None] * 105 + [2.0] * 25
+    assert not any("comes with row" in note for note in items.notes)
+
+
+def test_an_earlier_column_that_may_come_late_gives_way_to_one_that_is_there() -> None:
+    rows = [{"output": f"r{i}", "prompt": f"p{i}"} for i in range(130)]
+    (first, *_) = iter_examples(rows, as_before={"response": "output", "source": "source", "group": "prompt"})
+    assert isinstance(first, Example)
+    assert (first.source, first.group) == ("", "p0")
+    (first, *_) = iter_examples(rows, as_before={"response": "output", "source": "source"})
+    assert isinstance(first, Example)
+    assert first.source == "p0"
+
+
+def test_a_column_that_comes_too_late_to_be_recognised_is_told() -> None:
+    late = [{"response": f"r{i}", **({"Source": "s", "doc_id": i} if i >= 105 else {})} for i in range(130)]
+    items = iter_examples(late)
+    assert {item.source for item in items if isinstance(item, Example)} == {""}
+    said = [note for note in items.notes if "comes with row 106 only" in note]
+    assert [note.split(",")[0] for note in said] == [
+        "the source is not read from 'Source'",
+        "the group is not read from 'doc_id'",
+    ]
+    assert "--fields source=Source reads it" in said[0]

@@ -324,6 +324,26 @@ def test_merging_keeps_every_column_of_the_input() -> None:
     assert merge_record(record, {"score": 2.5, "criteria": []}) == {**kept, "score": 2.5, "criteria": []}
 
 
+def test_a_programs_score_never_becomes_what_people_gave_however_often_a_file_is_scored() -> None:
+    verdict = {"score": 2.5, "unscored": None, "read_from": "text"}
+    labelled = merge_record(merge_record({"response": "a", "score": 4}, verdict), {**verdict, "score": 3.5})
+    plain = merge_record(merge_record({"response": "b"}, verdict), {**verdict, "score": 3.5})
+    assert (labelled["input_score"], labelled["input_input_score"], labelled["score"]) == (4, 2.5, 3.5)
+    assert "input_score" not in plain
+    assert (plain["input_input_score"], plain["score"]) == (2.5, 3.5)
+
+
+def test_all_of_an_earlier_verdict_is_kept_as_that_of_the_input() -> None:
+    earlier = {"criterion Tone": 3, "explanation Tone": "kind", "repeat_sd": 0.1, "unscored": None, "read_from": "text"}
+    verdict = {"score": 2.5, "unscored": None, "read_from": "text"}
+    merged = merge_record({"response": "a", "explanation mine": "why", "score": 4, **earlier}, verdict)
+    assert {f"input_{name}" for name in earlier} <= merged.keys()
+    assert not {"criterion Tone", "explanation Tone", "repeat_sd"} & merged.keys()
+    assert merged["explanation mine"] == "why"
+    own = {"response": "a", "criterion Tone": "mine", "repeat_sd": 2}
+    assert merge_record(own, verdict) == {**own, **verdict}
+
+
 @given(
     st.dictionaries(st.sampled_from(["a", "input_a", "input_input_a", "input_input_input_a", "b"]), st.integers()),
     st.dictionaries(st.sampled_from(["a", "input_a", "b"]), st.none()),

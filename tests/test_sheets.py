@@ -407,3 +407,23 @@ def test_whether_a_file_began_with_a_byte_order_mark_is_known(tmp_path: Path, ma
     with RecordWriter(tmp_path / "y.jsonl", bom=True) as writer:
         writer.write({"a": 1})
     assert (tmp_path / "y.jsonl").read_text() == '{"a": 1}\n'
+
+
+def test_rows_with_fewer_cells_than_the_header_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("id,source,response,score,,\n1,s,whole,3\n2,s,short\n3,s,cut off in the mid\n")
+    items = iter_examples(path)
+    assert [item.response for item in items if isinstance(item, Example)] == ["whole", "short", "cut off in the mid"]
+    (said,) = [note for note in items.notes if "fewer cells" in note]
+    assert said.startswith("2 rows have fewer cells than the header")
+    assert "the first is row 2, of 3: was the file cut off?" in said
+    path.write_text("id,response\n1,whole\n2,whole\n")
+    assert not any("fewer cells" in note for note in read_examples(path, scored=False).notes)
+
+
+def test_cells_that_there_are_too_many_of_are_not_lost(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("response,score\na,3,more,and more\n")
+    (bad,) = iter_examples(path)
+    assert isinstance(bad, BadRow)
+    assert "Too many: 'more | and more'" in bad.reason

@@ -159,8 +159,9 @@ def score(
             common.say(line)
     if summary["unscored"]:
         raise typer.Exit(common.UNSCORED)
-    if fail_under is not None and (summary["mean_score"] is None or summary["mean_score"] < fail_under):
-        mean = "nothing was scored" if summary["mean_score"] is None else f"the mean is {summary['mean_score']:.4g}"
+    # A sum of scores may be off in its last digit.
+    if fail_under is not None and (summary["mean_score"] is None or summary["mean_score"] < fail_under - 1e-9):
+        mean = "nothing was scored" if summary["mean_score"] is None else f"the mean is {summary['mean_score']:.10g}"
         common.say(f"{mean}, and --fail-under asks for {fail_under:g}")
         raise typer.Exit(common.BELOW)
 
@@ -309,16 +310,17 @@ class _File(_Sink):
         self._writer.__exit__(kind, error, trace)
 
     def by_criterion(self, verdict: Verdict) -> dict[str, Any]:
-        from active_critic.calibration import CRITERION
+        from active_critic.records import CRITERION_COLUMNS
 
         if not self.needs_header:
             return {}
         found = {criterion.name: criterion for criterion in verdict.criteria}
         columns: dict[str, Any] = {}
+        score, words = CRITERION_COLUMNS
         for name in self._rated:
-            columns[f"{CRITERION}{name}"] = found[name].score if name in found else None
+            columns[f"{score}{name}"] = found[name].score if name in found else None
             if self._explain:
-                columns[f"explanation {name}"] = found[name].explanation if name in found else None
+                columns[f"{words}{name}"] = found[name].explanation if name in found else None
         return columns
 
     def put(self, entry: Example | BadRow, verdict: Verdict, record: dict[str, Any]) -> None:

@@ -118,6 +118,36 @@ def test_a_human_score_that_verdicts_displaced_is_found_again(run: Any, surface:
         assert again["agreement"]["column"] == "input_score"
 
 
+@pytest.mark.parametrize("suffix", ["jsonl", "json", "csv"])
+def test_scored_twice_only_what_people_scored_counts_as_theirs(
+    run: Any, surface: Path, tmp_path: Path, suffix: str
+) -> None:
+    made = [{"score": row.pop("rating"), **row} for row in rows(12)]
+    given = [row if i % 2 else {name: row[name] for name in row if name != "score"} for i, row in enumerate(made)]
+    items = write(tmp_path / "i.jsonl", given)
+    said = []
+    for name in ("a", "b", "c"):
+        done = run("score", surface, items, "-o", f"{name}.{suffix}", "--json")
+        assert done.code == 0, done.err
+        said.append(done.document["agreement"]["words"][0])
+        items = Path(f"{name}.{suffix}")
+    assert all("(6 of 12 items)" in words for words in said), said
+
+
+def test_a_row_that_a_program_has_scored_is_none_of_peoples_where_only_late_rows_are_such(
+    run: Any, surface: Path, tmp_path: Path
+) -> None:
+    made = [{"score": row.pop("rating"), **row} for row in rows(140)]
+    judged = [{**row, "unscored": None, "read_from": "surface"} for row in made[120:]]
+    items = write(tmp_path / "i.jsonl", [*made[:120], *judged])
+    done = run("score", surface, items, "-o", "a.jsonl", "--json")
+    assert done.code == 0, done.err
+    assert "(120 of 140 items)" in done.document["agreement"]["words"][0]
+    assert "'score' of 20 rows stand beside a program's verdict" in " ".join(done.err.split())
+    done = run("score", surface, items, "-o", "b.jsonl", "--json", "--fields", "score=score")
+    assert "(140 of 140 items)" in done.document["agreement"]["words"][0]
+
+
 def test_texts_without_the_source_that_every_example_had_are_told_of(run: Any, surface: Path, tmp_path: Path) -> None:
     bare = write(tmp_path / "b.jsonl", [{k: v for k, v in row.items() if k != "source"} for row in rows(12)])
     said = (
