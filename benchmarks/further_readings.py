@@ -5,10 +5,11 @@
 The approval asked with four demonstrations before it (two that people liked, answered "yes", and two that they did
 not); several questions of that kind, each about one thing, and the mean of their answers; the comparison with
 demonstrations, one at a time: how sure the model is that the response is the better of the two, asked in both orders;
-the likelihood of a response on its own, and by how much the source raises it; and, with ``--criteria``, the approval
-with criteria in view, in their order and reversed. Each alone, and in the product's combination in the place of the
-reading that is nearest to it, over random splits of the documents (as in ``readings.py``). The documents are halved,
-and demonstrations for one half come from the other: no response is judged beside another one to its source.
+the likelihood of a response on its own, by how much the source raises it, and by how much it raises the 15 tokens
+that it raises most (a reading beside the others, less believed in); and, with ``--criteria``, the approval with
+criteria in view, in their order and reversed. Each alone, and in the product's combination in the place of the reading
+that is nearest to it, over random splits of the documents (as in ``readings.py``). The documents are halved, and
+demonstrations for one half come from the other: no response is judged beside another one to its source.
 """
 
 from __future__ import annotations
@@ -24,10 +25,13 @@ from typing import Any
 import numpy as np
 
 from active_critic.approval import QUESTION, Approval, approval, approval_turns, read_approval
+from active_critic.evaluators._readings import weighed_part
+from active_critic.evaluators.gpt_score import weighing_turns
 from active_critic.examples import group_of, human_score
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.lm.filling import YES_OR_NO
+from active_critic.lm.likelihood import LEAST_LIKELY
 from active_critic.records import Criterion, Example
 from active_critic.stats import q
 
@@ -48,6 +52,8 @@ QUESTIONS = (
 )
 """Asked one at a time after the same texts, each answered with yes or no."""
 BETTER = f"Of these two texts and what they were made from, is the second the better response? {YES_OR_NO}"
+RAISED, IN_RAISED = "what the source raises most", 0.1
+"""A reading that stands beside the others, and the correlation with people that is believed of it."""
 ALONE: list[Turn] = [("user", "Write a text.")]
 """What a response follows where no source is given."""
 
@@ -106,6 +112,7 @@ def take(examples: Sequence[Example], lm: LanguageModel, args: argparse.Namespac
         columns["likelihood on its own"] = each(
             "likelihood on its own", lambda i: lm.likelihood(ALONE, examples[i].response).weakest
         )
+        columns[RAISED] = each(RAISED, lambda i: raised(lm, examples[i]))
     if args.criteria:
         criteria = [
             Criterion(name=name, definition=text) for name, text in json.loads(Path(args.criteria).read_text()).items()
@@ -124,6 +131,13 @@ def answered(lm: LanguageModel, example: Example, question: str) -> float:
     """The log-odds of yes for one question about a response."""
     system, (role, text) = approval_turns((), example.source, example.response)
     return read_approval(lm, [system, (role, text.removesuffix(QUESTION) + f"{question} {YES_OR_NO}")]).log_odds
+
+
+def raised(lm: LanguageModel, example: Example) -> float:
+    """By how much the source raises the log-probability of the tokens that it raises most, on average."""
+    response = weighed_part(example.response)
+    given, alone = (np.array(lm.likelihood(turns, response).logprobs) for turns in (weighing_turns(example), ALONE))
+    return float(np.sort(given - alone)[-LEAST_LIKELY:].mean())
 
 
 def preferred(lm: LanguageModel, example: Example, others: Sequence[Example]) -> float:
@@ -184,7 +198,9 @@ def combined(known: combining.Readings, further: Mapping[str, Column], args: arg
         if label.removeprefix("approval, ") in QUESTIONS:
             continue  # their mean tells
         values = np.array(column)
-        if label.startswith("approval") or label == COMPARED:
+        if label == RAISED:
+            places[f"{label}, beside the others"] = {label: values}
+        elif label.startswith("approval") or label == COMPARED:
             places[f"{label}, for the approval"] = {"approval": values}
             places[f"the approval and {label}, their mean"] = {"approval": _standard(approval) + _standard(values)}
         else:
@@ -192,7 +208,8 @@ def combined(known: combining.Readings, further: Mapping[str, Column], args: arg
     found = {}
     for label, change in places.items():
         changed = combining.Readings(known.examples, {**known.values, **change}, known.human, known.scale)
-        found[label] = combining.product_over_splits(changed, args.sizes, args.splits, args.seed)["product"]
+        with combining.believing(**{RAISED: IN_RAISED}):
+            found[label] = combining.product_over_splits(changed, args.sizes, args.splits, args.seed)["product"]
     return found
 
 
