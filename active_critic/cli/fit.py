@@ -178,6 +178,7 @@ def fit(
     common.show_notes(notes, quiet=quiet)
 
     from active_critic.demo_search import demo_count
+    from active_critic.errors import FitError
     from active_critic.records import Usage
 
     if evaluator == OURS:
@@ -203,6 +204,11 @@ def fit(
         "use_surface": use_surface,
         "report": not no_report,
     }
+    given = {**shared, **(own if evaluator == OURS else {})}
+    try:
+        make("not opened", given).check()
+    except FitError as problem:
+        raise typer.BadParameter(str(problem)) from None
     replaced = common.check_writable(out)
     if rest is not None and held_back is not None and not estimate:
         _write_rest(rest, held_back)
@@ -222,7 +228,6 @@ def fit(
         common.say(
             f"fitting on {len(data)} examples, scale {scale_of(data)}, {common.beside(model, ctx.obj)}", quiet=quiet
         )
-        given = {**shared, **(own if evaluator == OURS else {})}
         if estimate and model is not None:
             from active_critic.cli._estimate import tell
 

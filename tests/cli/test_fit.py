@@ -289,6 +289,22 @@ def test_a_broken_line_of_a_long_file_is_named(run, tmp_path) -> None:
     assert "row 7312: line 7312 is broken JSON" in failed.err
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (("--levels", "5-1"), "levels must be such as 1-9"),
+        (("--evaluator", "surface", "--set", "alpha=-1"), "alpha must be a number above 0, not -1"),
+        (("--evaluator", "ice", "--set", "shots=0"), "shots must be"),
+        (("--mode", "coarse", "--use-criteria", "always"), "use mode='fine'"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_2_before_a_model_is_opened(run, examples, settings, said) -> None:
+    done = run("fit", examples, "-o", "p.json", *settings, opener=refuse)
+    assert done.code == 2
+    assert said in " ".join(done.err.split())
+    assert "fitting on" not in done.err
+
+
 def test_an_impossible_number_of_demonstrations_is_6_before_anything_is_paid_for(run, examples) -> None:
     failed = run("fit", examples, "-o", "p.json", "--demos", 12, opener=refuse)
     assert failed.code == 6
