@@ -164,6 +164,7 @@ class Items(Iterator["Example | BadRow"]):
 
     Attributes:
         fields: The column of every field that has one.
+        at_first: Those of them that the first rows have, or that were asked for.
         decimal_comma, bom: As for ``Examples``.
         delimited: Whether they come from CSV or TSV.
     """
@@ -176,9 +177,11 @@ class Items(Iterator["Example | BadRow"]):
         notes: Iterable[str],
         source: Source,
         columns: Iterable[str],
+        at_first: Iterable[str],
     ) -> None:
         self._rows, self._reader, self._source = rows, reader, source
         self.fields = MappingProxyType(dict(reader.fields))
+        self.at_first = MappingProxyType({name: self.fields[name] for name in at_first})
         self.decimal_comma, self.bom = source.decimal_comma, source.bom
         self.delimited = is_delimited(source.path)
         self._unseen = {name: reader.fields[name] for name in asked}
@@ -267,8 +270,11 @@ def iter_examples(
         chosen, notes = resolve(readable, chosen, scored=False, **how)
     own = "score" in checked(fields)
     reader = _Reader(chosen, False, stream.decimal_comma, is_delimited(stream.path), own)
-    columns = {name for item in readable for name in (item[1] if isinstance(item[1], dict) else ())}
-    return Items(itertools.chain(head, stream), reader, checked(fields), notes, stream, columns)
+    records = [given for _, given in readable if isinstance(given, dict)]
+    columns = {name for record in records for name in record}
+    late = not_there({name: chosen[name] for name in chosen if name not in checked(fields)}, records) if records else {}
+    at_first = [name for name in chosen if name not in late]
+    return Items(itertools.chain(head, stream), reader, checked(fields), notes, stream, columns, at_first)
 
 
 @dataclass(slots=True)

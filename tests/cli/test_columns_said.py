@@ -156,6 +156,8 @@ def test_texts_without_the_source_that_every_example_had_are_told_of(run: Any, s
     for command in (("score", "-o", "judged.jsonl"), ("suggest", "-n", 2), ("probe", "--limit", 2)):
         assert said in run(command[0], surface, bare, *command[1:], opener=refuse).err
         assert said not in run(command[0], surface, write(tmp_path / "i.jsonl", rows(24)), *command[1:]).err
+    many = write(tmp_path / "m.jsonl", [{k: v for k, v in row.items() if k != "source"} for row in rows(130)])
+    assert said in run("score", surface, many, "-o", "judged.jsonl").err
     assert run("fit", bare, "--evaluator", "surface", "-o", "bare.json", opener=refuse).code == 0
     told = run("score", "bare.json", write(tmp_path / "i.jsonl", rows(12)), "-o", "judged.jsonl").err
     assert "texts are scored with a source, and no example" in told
