@@ -14,7 +14,7 @@ import pytest
 from loopback import Loopback, echoing
 
 from active_critic.journal import Journal
-from active_critic.lm import LanguageModel, open_lm
+from active_critic.lm import Budget, LanguageModel, open_lm, scripted_lm
 from active_critic.locks import OneAtATime
 
 pytestmark = [
@@ -158,3 +158,33 @@ def test_a_forked_process_waits_for_no_thread_of_its_parent(tmp_path: Path) -> N
     finally:
         over.set()
         thread.join()
+
+
+def test_a_forked_process_has_none_of_its_parents_calls_under_way_nor_the_blocks_of_its_other_threads() -> None:
+    under_way, over = threading.Event(), threading.Event()
+
+    def answer(turns: object) -> str:
+        if "wait" in str(turns):
+            under_way.set()
+            assert over.wait(20)
+        return "yes"
+
+    lm = scripted_lm(answer)
+    lm.budget = Budget(calls=3)
+
+    def in_a_block() -> None:
+        with lm.limited(Budget(calls=1)):
+            lm.ask([("user", "wait")], max_tokens=5)
+
+    def ask_twice() -> None:
+        assert len(lm.budgets) == 1
+        for word in ("one", "two"):
+            assert lm.ask([("user", word)], max_tokens=5).text == "yes"
+
+    thread = threading.Thread(target=in_a_block)
+    thread.start()
+    assert under_way.wait(20)
+    done = forked(ask_twice)
+    over.set()
+    thread.join()
+    assert done()

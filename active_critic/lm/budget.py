@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import threading
 import time
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from active_critic.cells import plain_value
 from active_critic.errors import BudgetSpent, DataError, ModelError
@@ -164,6 +166,7 @@ class Account:
         self._started = clock()
         self._under_way: list[Usage] = []
         self._changed = threading.Condition()
+        _ACCOUNTS.add(self)
 
     @property
     def seconds_left(self) -> float:
@@ -250,6 +253,20 @@ class Account:
         raise BudgetSpent(f"the budget of {limit} is spent ({so_far}); run this again with a larger one: {kept}")
 
 
+_ACCOUNTS: WeakSet[Account] = WeakSet()
+
+
+def _forked() -> None:
+    """In a child no call of its parent is under way, and nobody holds a lock."""
+    for account in list(_ACCOUNTS):
+        account._under_way.clear()
+        account._changed = threading.Condition()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
 @contextmanager
 def paying(accounts: Sequence[Account], most: Usage) -> Iterator[Callable[[Usage], None]]:
     """Hold what a call may take at most in all of these accounts while it is made.
@@ -282,6 +299,9 @@ def paying(accounts: Sequence[Account], most: Usage) -> Iterator[Callable[[Usage
             used.append(failure.usage)
         else:
             unknown = failure.may_be_billed
+        raise
+    except BaseException:  # such as Ctrl-C: it may be answered all the same
+        unknown = True
         raise
     finally:
         for account, holds in held.items():

@@ -156,7 +156,7 @@ class LanguageModel:
         """Where replies are kept here and now, or None."""
         if self._remembering.own or self._own_memory.now is not None:
             return self.own_memory
-        others = self._remembering.here
+        others = [memory for memory in self._remembering.here if memory is not None]
         return others[-1] if others else self._memory
 
     @memory.setter

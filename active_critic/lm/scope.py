@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import threading
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 Value = TypeVar("Value")
 
 _HERE: ContextVar[Mapping[Any, Any] | None] = ContextVar("here", default=None)
-_BLOCKS: ContextVar[tuple[object, ...]] = ContextVar("blocks", default=())
+_BLOCKS: ContextVar[tuple[_Block, ...]] = ContextVar("blocks", default=())
 
 
 class Scoped(Generic[Value]):
@@ -43,20 +44,32 @@ class Scoped(Generic[Value]):
             _HERE.reset(before)
 
 
-class Blocks(Generic[Value]):
-    """Values of an object, each for a ``with`` block; blocks of several threads may begin and end in any order."""
+class _Block:
+    """A ``with`` block, which is open until it ends, in whatever thread it does."""
+
+    __slots__ = ("open",)
 
     def __init__(self) -> None:
-        self._open: dict[object, Value] = {}  # by block, the oldest first
-        self._lock = threading.Lock()
+        self.open = True
+
+
+class Blocks(Generic[Value]):
+    """Values of an object, each for a ``with`` block; blocks of several threads may begin and end in any order.
+
+    There is no lock: an abandoned stream ends its block whenever garbage is collected, maybe in a thread that holds it.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[_Block, Value] = {}  # the oldest first
+        _EVERY.add(self)
 
     @property
     def own(self) -> Sequence[Value]:
         """The values of the blocks that this work is in, the outermost first."""
         if not self._open:
             return ()
-        with self._lock:
-            return [self._open[block] for block in _BLOCKS.get() if block in self._open]
+        now = self._open.copy()
+        return [now[block] for block in _BLOCKS.get() if block in now]
 
     @property
     def here(self) -> Sequence[Value]:
@@ -64,21 +77,33 @@ class Blocks(Generic[Value]):
 
         A thread that took over no context may have been begun in any of them.
         """
-        if own := self.own:
-            return own
-        with self._lock:
-            return list(self._open.values())
+        return self.own or list(self._open.copy().values())
 
     @contextmanager
     def having(self, value: Value) -> Iterator[None]:
         """For the length of a ``with`` block, this is one of them."""
-        block = object()
-        with self._lock:
-            self._open[block] = value
-        _BLOCKS.set((*_BLOCKS.get(), block))
+        block = _Block()
         try:
+            self._open[block] = value
+            _BLOCKS.set((*(other for other in _BLOCKS.get() if other.open), block))
             yield
         finally:
-            with self._lock:
-                del self._open[block]
-            _BLOCKS.set(tuple(other for other in _BLOCKS.get() if other is not block))
+            block.open = False
+            self._open.pop(block, None)
+            _BLOCKS.set(tuple(other for other in _BLOCKS.get() if other.open))
+
+    def _forked(self) -> None:
+        """Go on, in a child, with the blocks of the thread that forked: no other came with it."""
+        self._open = {block: value for block, value in self._open.items() if block in _BLOCKS.get()}
+
+
+_EVERY: WeakSet[Blocks[Any]] = WeakSet()
+
+
+def _all_forked() -> None:
+    for blocks in list(_EVERY):
+        blocks._forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_all_forked)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ from active_critic.journal import Journal
 from active_critic.lm import Turn, scripted_lm
 from active_critic.lm.deadline import within
 from active_critic.lm.filling import form_filling_lm
-from active_critic.lm.scope import Blocks, Scoped
+from active_critic.lm.scope import _BLOCKS, Blocks, Scoped
 from active_critic.lm.stopping import threads
 
 
@@ -121,3 +124,54 @@ def test_two_comparisons_at_once_on_one_model_keep_their_replies_apart(tmp_path:
         assert not any(other in request for request in asked)
     assert lm.memory is None
     assert lm.ask([("user", "And now?")], max_tokens=4).text
+
+
+HANGS = """
+import faulthandler, gc
+faulthandler.dump_traceback_later(20, exit=True)
+from active_critic.lm import Budget, scripted_lm
+lm = scripted_lm(lambda turns: "yes")
+
+class Stream:
+    def __init__(self):
+        self.replies = self.read()
+        next(self.replies)
+
+    def read(self):
+        with lm.limited(Budget(calls=9)):
+            while True:
+                yield "text"
+
+for left in range(1, 9):
+    with lm.limited(Budget(calls=9)):
+        gc.collect()
+        Stream()
+        gc.set_threshold(gc.get_count()[0] + left)  # the collector comes after so many more objects
+        kept = [lm._limited.own for _ in range(left + 5)]
+        gc.set_threshold(700)
+gc.collect()
+assert not lm.budgets
+"""
+
+
+def test_a_stream_that_is_abandoned_ends_its_block_whenever_garbage_is_collected() -> None:
+    done = subprocess.run([sys.executable, "-c", HANGS], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_block_that_ends_in_another_thread_leaves_nothing_behind() -> None:
+    blocks = Blocks[int]()
+
+    def stream() -> Iterator[int]:
+        with blocks.having(1):
+            yield 1
+
+    for _ in range(50):
+        one = stream()
+        next(one)
+        ender = threading.Thread(target=one.close)
+        ender.start()
+        ender.join()
+    with blocks.having(2):
+        assert list(blocks.own) == [2]
+        assert len(_BLOCKS.get()) == 1
