@@ -313,9 +313,7 @@ class Search:
                 best = f"the best candidate by {self._seen} of {len(self.examples)} examples was taken"
                 none = "not even one round was; the program has no demonstrations"
                 self.stopped = f"the demo search was not finished: {best if self._seen else none}; {spent}"
-        _, scored, asked = self.q(self._leader, everything)
-        if not covers(len(self.examples) - (asked - scored), len(self.examples)):  # whatever became of the others
-            self._check_coverage(self._leader, everything)
+        self._check_coverage(self._leader, everything)
         return self._leader
 
     def run(self, indices: Sequence[int]) -> int:
@@ -399,7 +397,7 @@ class Search:
 
 def covers(scored: int, asked: int) -> bool:
     """Whether enough of what was asked about could be scored: 90 %, or all but one, where there are few."""
-    return scored >= min(MIN_COVERAGE * asked, asked - 1)
+    return scored >= min(MIN_COVERAGE * asked, max(1, asked - 1))
 
 
 def demo_count(examples: Sequence[Example], asked: int | None) -> int:
