@@ -29,7 +29,7 @@ from active_critic.examples import (
     repeated_rows,
     split,
 )
-from active_critic.fields import COLUMNS, Given, checked, folded, not_there, resolve
+from active_critic.fields import COLUMNS, Given, checked, folded, holds_no_name, not_there, resolve
 from active_critic.records import VERDICT_COLUMNS, Example, Scale
 from active_critic.rows import BadRow
 from active_critic.scales import USUAL_SCALES, Rated, infer_scale, own_scale, unused_scale
@@ -57,6 +57,8 @@ __all__ = [
 ]
 
 _PEEK = 100
+_MANY = 1000
+"""Columns after which no further ones are looked for behind the first rows."""
 _TEXTS = tuple(name for name in COLUMNS if name != "score")
 _READERS = {"group": name_in, "system": name_in}
 _EMPTY = "the text to be judged is empty; fill it in or drop the row"
@@ -164,7 +166,6 @@ class Items(Iterator["Example | BadRow"]):
 
     Attributes:
         fields: The column of every field that has one.
-        at_first: Those of them that the first rows have, or that were asked for.
         decimal_comma, bom: As for ``Examples``.
         delimited: Whether they come from CSV or TSV.
     """
@@ -177,15 +178,15 @@ class Items(Iterator["Example | BadRow"]):
         notes: Iterable[str],
         source: Source,
         columns: Iterable[str],
-        at_first: Iterable[str],
+        awaited: Mapping[str, str],
     ) -> None:
         self._rows, self._reader, self._source = rows, reader, source
-        self.fields = MappingProxyType(dict(reader.fields))
-        self.at_first = MappingProxyType({name: self.fields[name] for name in at_first})
+        self.fields = MappingProxyType(reader.fields)
         self.decimal_comma, self.bom = source.decimal_comma, source.bom
         self.delimited = is_delimited(source.path)
         self._unseen = {name: reader.fields[name] for name in asked}
         self._columns = set(columns)
+        self._awaited = dict(awaited)
         self._late: dict[str, tuple[str, int]] = {}
         self._ended = False
         self._notes = tuple(notes)
@@ -201,19 +202,26 @@ class Items(Iterator["Example | BadRow"]):
         row, given = item
         if not isinstance(given, Example):
             self._unseen = not_there(self._unseen, [given]) if self._unseen else {}
-            if not self._columns.issuperset(given):
+            if not self._columns.issuperset(given) and len(self._columns) < _MANY:
                 self._see(row, given)
         else:
             self._unseen = {}
         return self._reader.example(row, given)
 
-    def _see(self, row: int, given: Mapping[str, Any]) -> None:
-        """Take note of columns that come so late that they are not recognised, where they might have been."""
+    def _see(self, row: int, given: dict[str, Any]) -> None:
+        """Read columns from here on that were read before; take note of others that come too late to be recognised."""
+        fields = self._reader.fields
+        for name in [name for name in self._awaited if not not_there({name: self._awaited[name]}, [given])]:
+            column = self._awaited.pop(name)
+            if column not in fields.values() and not holds_no_name(name, cell_at(given, column)):
+                fields[name] = column
         for column in [name for name in given if name not in self._columns]:
             self._columns.add(column)
+            # A program's score is none of people's, which stands in a column of its own then.
+            people = "input_score" if given.keys() >= VERDICT_COLUMNS else "score"
+            usual = "score" if column == people else None if column == "score" else folded(column)
             for name, names in COLUMNS.items():
-                free = name not in self._reader.fields and column not in self._reader.fields.values()
-                if free and folded(column) in names:
+                if name not in fields and column not in fields.values() and usual in names:
                     self._late.setdefault(name, (column, row))
 
     @property
@@ -272,9 +280,9 @@ def iter_examples(
     reader = _Reader(chosen, False, stream.decimal_comma, is_delimited(stream.path), own)
     records = [given for _, given in readable if isinstance(given, dict)]
     columns = {name for record in records for name in record}
-    late = not_there({name: chosen[name] for name in chosen if name not in checked(fields)}, records) if records else {}
-    at_first = [name for name in chosen if name not in late]
-    return Items(itertools.chain(head, stream), reader, checked(fields), notes, stream, columns, at_first)
+    lacking = not_there(as_before, records)
+    awaited = {name: column for name, column in lacking.items() if name in COLUMNS and name not in chosen}
+    return Items(itertools.chain(head, stream), reader, checked(fields), notes, stream, columns, awaited)
 
 
 @dataclass(slots=True)
@@ -330,7 +338,7 @@ class _Reader:
         own_score: Whether the user has said which column the score is.
     """
 
-    fields: Mapping[str, str]
+    fields: dict[str, str]
     scored: bool
     decimal_comma: bool
     delimited: bool

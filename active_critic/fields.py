@@ -83,6 +83,11 @@ def _holds_text(rows: Sequence[tuple[int, Given]], column: str) -> bool:
     )
 
 
+def holds_no_name(name: str, cell: Any) -> bool:
+    """Whether a cell cannot be what a field of this name is read from: a name is no list and no object."""
+    return name in _NAMES and isinstance(cell, list | Mapping)
+
+
 def _names_things(rows: Sequence[tuple[int, Given]], column: str) -> bool:
     """Whether a column may hold names: no lists and no objects."""
     return not any(isinstance(record.get(column), list | Mapping) for _, record in rows if isinstance(record, dict))
@@ -106,8 +111,7 @@ def resolve(
 ) -> tuple[dict[str, str], list[str]]:
     """The column of every field that has one, and what to tell the user about the choice.
 
-    ``as_before``: columns of an earlier reading, which are taken where they are there, or may come later and there is
-    no other, and no other is asked for.
+    ``as_before``: columns of an earlier reading, which are taken where they are there and no other is asked for.
 
     ``whole``: these are all rows that there are; else a column that is asked for may come later, or, where columns are
     ``fixed``, what it leads to in one of them.
@@ -186,11 +190,9 @@ def resolve(
         notes.append(f"no column names the document: {which} are one; --fields group=COLUMN for another")
     notes.extend(_conversation_note(chosen["response"], rows))
     notes.extend(_speaker_note(chosen["response"], rows, whole=whole))
-    used = ", ".join(f"{name}={chosen[name]}" for name in COLUMNS if name in chosen)
-    if not (whole or fixed):  # what was read before may come later
-        free_fields = {name: column for name, column in lacking.items() if name in COLUMNS and name not in chosen}
-        chosen |= {name: column for name, column in free_fields.items() if column not in chosen.values()}
-    return {name: chosen[name] for name in COLUMNS if name in chosen}, [f"columns used: {used}", *sorted(notes)]
+    chosen = {name: chosen[name] for name in COLUMNS if name in chosen}
+    used = ", ".join(f"{name}={column}" for name, column in chosen.items())
+    return chosen, [f"columns used: {used}", *sorted(notes)]
 
 
 def _first_name(column: str) -> str:

@@ -332,3 +332,29 @@ def test_a_column_that_comes_too_late_to_be_recognised_is_told() -> None:
         "the group is not read from 'doc_id'",
     ]
     assert "--fields source=Source reads it" in said[0]
+
+
+def test_a_remembered_name_that_comes_late_as_a_list_costs_no_text() -> None:
+    late = [{"response": f"r{i}", **({"group": ["a", "b"], "id": {"n": i}} if i >= 120 else {})} for i in range(130)]
+    items = list(iter_examples(late, as_before={"response": "response", "group": "group", "id": "id"}))
+    assert all(isinstance(item, Example) and item.group is None and item.id is None for item in items)
+
+
+def test_another_column_than_the_remembered_one_that_comes_late_is_told() -> None:
+    late = [{"response": f"r{i}", **({"article": "s"} if i >= 120 else {})} for i in range(130)]
+    items = iter_examples(late, as_before={"response": "response", "source": "doc"})
+    assert {item.source for item in items if isinstance(item, Example)} == {""}
+    assert any("the source is not read from 'article', which comes with row 121 only" in note for note in items.notes)
+    assert "source" not in items.fields
+
+
+def test_verdicts_that_come_late_are_not_recommended_as_peoples_scores() -> None:
+    verdict = {"score": 2, "unscored": None, "read_from": "text"}
+    late = [{"response": f"r{i}", **(verdict if i >= 120 else {})} for i in range(130)]
+    items = iter_examples(late)
+    assert {item.score for item in items if isinstance(item, Example)} == {None}
+    assert not any("--fields score=score reads it" in note for note in items.notes)
+    scored = [{**row, "input_score": 3} if "score" in row else row for row in late]
+    items = iter_examples(scored)
+    assert {item.score for item in items if isinstance(item, Example)} == {None}
+    assert any("the score is not read from 'input_score'" in note for note in items.notes)

@@ -62,7 +62,7 @@ class Tally:
         self._reasons: dict[str, dict[str, Any]] = {}
         self._again: dict[str, dict[str, Any]] = {}
         self._demos = protocol.shown
-        self._column = fields.get("score", "score")
+        self._fields = fields  # of which some may be found later
         self._random = Random(0)  # noqa: S311
         self._shown = self._with_human = 0
         self._fitted_on = frozenset(protocol.provenance.fitted_on)
@@ -72,6 +72,10 @@ class Tally:
         self._new, self._related, self._known = _Drawn(), _Drawn(), _Drawn()
         self._drawn = {None: self._new, RELATED: self._related, FITTED: self._known}
         self._movement: Movement | None = None
+
+    @property
+    def _column(self) -> str:
+        return self._fields.get("score", "score")
 
     def add(self, entry: Example | BadRow, verdict: Verdict) -> None:
         """Count one more."""

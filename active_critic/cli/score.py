@@ -116,7 +116,7 @@ def score(
         kept = _Kept(PAGE_ROWS) if html else None
         how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
         model = stack.enter_context(common.opened_for(ctx.obj, protocol.provenance, lm, **how))
-        notes = [*found.notes, *common.source_note(protocol.provenance, found.at_first)]
+        notes = [*found.notes, *common.source_note(protocol.provenance, found.fields)]
         if model is not None and (other := protocol.provenance.unlike(model.name, model.weights)):
             notes.append(
                 f"{other}: the agreement in its report does not hold for this model, and there are no intervals"
