@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from active_critic.bootstrap import Interval, bootstrap, percentile_interval
+from active_critic.bootstrap import Interval, bootstrap, over_documents, percentile_interval
 from active_critic.correlation import Floats, numbered, tied
 from active_critic.errors import DataError
 from active_critic.levels import Level, Measure, averaged, documents_of
@@ -198,6 +198,13 @@ def human_ceiling(
     intervals = [
         None if points[i] is None else percentile_interval(drawn[:, i], confidence, documents) for i in range(4)
     ]
+    if level == "document":
+        for i, value in enumerate(points):
+
+            def one(weights: Floats, i: int = i) -> Floats:
+                return np.asarray(average(weights)[:, i])
+
+            intervals[i] = over_documents(one, n_groups, value or 0.0, intervals[i], confidence)
     return Ceiling(
         *(points[0], points[1], points[2], points[3]),
         *(intervals[0], intervals[1], intervals[2], intervals[3]),

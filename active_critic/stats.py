@@ -6,14 +6,15 @@ objective ``q`` counts it as 0. Everything random is drawn from the seed that st
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from operator import index
 from typing import Any
 
 import numpy as np
 
-from active_critic.bootstrap import FOLDED, Interval, bootstrap, in_blocks, percentile_interval
+from active_critic.bootstrap import FOLDED, Interval, bootstrap, in_blocks, over_documents, percentile_interval
 from active_critic.cells import is_absent
 from active_critic.correlation import (
     TOLERANCE,
@@ -73,7 +74,8 @@ class Agreement:
         mean: The mean of the three.
         pearson_interval, spearman_interval, kendall_interval, mean_interval: Percentile bootstrap intervals over
             documents, widened for few of them, or None with fewer than five (see ``bootstrap.percentile_interval``) or
-            where most resamples leave nothing to correlate.
+            where most resamples leave nothing to correlate; at document level also where all documents have the same
+            figure (see ``bootstrap.over_documents``).
         n: Examples with a prediction; only they count. One that is in several parts counts in each.
         total: All examples, likewise.
         level: ``"dataset"``: over all examples; ``"document"``: within each document, averaged over the documents where
@@ -206,6 +208,10 @@ def agreement(
     intervals = [
         None if points[i] is None else percentile_interval(drawn[:, i], confidence, documents, spread) for i in range(4)
     ]
+    if level == "document":
+        for i in range(4):
+            one = partial(_column, measure, i)
+            intervals[i] = over_documents(one, n_groups, points[i] or 0.0, intervals[i], confidence, spread)
     return Agreement(
         *(points[0], points[1], points[2], points[3]),
         *(intervals[0], intervals[1], intervals[2], intervals[3]),
@@ -222,6 +228,11 @@ def agreement(
         units_total=sum(part.units_total for part in measures),
         spread=spread,
     )
+
+
+def _column(measure: Callable[[Floats], Floats], i: int, weights: Floats) -> Floats:
+    """One of the coefficients of a measure."""
+    return np.asarray(measure(weights)[:, i])
 
 
 def paired_difference(
@@ -265,6 +276,8 @@ def paired_difference(
             rng = np.random.default_rng(seed)
             drawn = bootstrap(difference, n_groups, resamples, rng, len(kept))
             interval = percentile_interval(drawn, confidence, compared, spread)
+            if level == "document":
+                interval = over_documents(difference, n_groups, delta, interval, confidence, spread, most=2.0)
             swapped = averaged([pair.swapped for pair in defined])
 
             def chance(count: int) -> Floats:

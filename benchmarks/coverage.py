@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -29,10 +29,12 @@ from active_critic.evaluators import ridge
 from active_critic.levels import Measure
 from active_critic.meta_evaluation.estimates import estimate
 from active_critic.records import Scale
-from active_critic.stats import q
+from active_critic.stats import agreement, q
 
 SIZES = ((3, 20), (4, 20), (5, 10), (6, 6), (8, 8), (12, 6), (20, 4), (50, 2))
 """Documents, and texts of each."""
+WITHIN_SIZES = tuple((documents, each) for each in (2, 3, 6) for documents in (5, 8, 12, 20))
+"""The same for agreement within documents."""
 CORRELATION, WITHIN = 0.5, 0.3
 """Of a prediction with people; and of two texts of a document."""
 SEARCHES = ((10, 0.2), (20, 0.2), (20, 0.6), (50, 0.6))
@@ -65,16 +67,21 @@ def main() -> None:
     parser.add_argument("--tries", type=int, default=400)
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", help="make this part of the results anew, by its name in the JSON")
     parser.add_argument("--out", default="benchmarks/results/coverage")
     args = parser.parse_args()
-    document = {
-        "settings": {name: getattr(args, name) for name in ("tries", "resamples", "seed")},
-        "intervals": [covered(args, *size) for size in SIZES],
-        "ceilings": [ceiling(args.seed, *raters) for raters in RATERS],
-        "searches": [searched(args.seed, *search) for search in SEARCHES],
-        "folds": [held_out(args, correlation, way) for correlation in LEARNABLE for way in WAYS],
-        "curves": [grown(args, correlation, repeats) for correlation in LEARNABLE for repeats in GROWN],
+    parts: dict[str, Callable[[], list[dict[str, Any]]]] = {
+        "intervals": lambda: [covered(args, *size) for size in SIZES],
+        "within": lambda: [covered_within(args, *size) for size in WITHIN_SIZES],
+        "ceilings": lambda: [ceiling(args.seed, *raters) for raters in RATERS],
+        "searches": lambda: [searched(args.seed, *search) for search in SEARCHES],
+        "folds": lambda: [held_out(args, correlation, way) for correlation in LEARNABLE for way in WAYS],
+        "curves": lambda: [grown(args, correlation, repeats) for correlation in LEARNABLE for repeats in GROWN],
     }
+    document = {"settings": {name: getattr(args, name) for name in ("tries", "resamples", "seed")}}
+    if args.only:
+        document = json.loads(Path(args.out).with_suffix(".json").read_text())
+    document |= {name: part() for name, part in parts.items() if args.only in (None, name)}
     Path(args.out).with_suffix(".json").write_text(json.dumps(document, indent=1) + "\n")
     Path(args.out).with_suffix(".md").write_text(table(document))
     print(table(document))
@@ -115,6 +122,35 @@ def covered(args: argparse.Namespace, documents: int, each: int) -> dict[str, An
     shares = {name: [count / args.tries for count in both] for name, both in counts.items()}
     none = percentile_interval(np.zeros(9), 0.95, documents) is None
     return {"documents": documents, "each": each, **shares, **({"widened": None} if none else {})}
+
+
+def covered_within(args: argparse.Namespace, documents: int, each: int) -> dict[str, Any]:
+    """At document level: how often 95 % intervals by percentiles, and those that are given, hold the truth."""
+    rng = np.random.default_rng([args.seed, documents, each])
+
+    def drawn(count: int) -> tuple[Floats, Floats]:
+        people = rng.normal(size=count * each)
+        return CORRELATION * people + np.sqrt(1 - CORRELATION**2) * rng.normal(size=count * each), people
+
+    many = 20_000
+    whole = Measure("document", *drawn(many), np.repeat(np.arange(many), each), np.zeros(many * each, dtype=np.intp))
+    truth = float(whole(np.ones((1, many)))[0, 3])
+    group = np.repeat(np.arange(documents), each)
+    held, given, had = 0, 0, 0
+    for number in range(args.tries):
+        pred, people = drawn(documents)
+        groups = [str(one) for one in group]
+        found = agreement(
+            pred.tolist(), people.tolist(), groups, level="document", resamples=args.resamples, seed=number
+        ).mean_interval
+        measure = Measure("document", pred, people, group, group * 0, documents)
+        resampled = bootstrap(measure, documents, args.resamples, np.random.default_rng(number), len(group))
+        plain = percentile_interval(resampled[:, 3], 0.95, documents)
+        held += plain is not None and plain[0] - 1e-9 <= truth <= plain[1] + 1e-9
+        had += found is not None
+        given += found is not None and found[0] <= truth <= found[1]
+    shares = {"percentiles": held / args.tries, "given": given / had if had else None, "had": had / args.tries}
+    return {"documents": documents, "each": each, "true": truth, **shares}
 
 
 def ceiling(seed: int, raters: int, correlation: float, texts: int = 200_000) -> dict[str, Any]:
@@ -259,6 +295,18 @@ def table(document: dict[str, Any]) -> str:
         cells = [f"{share:.0%}" for share in row["plain"]]
         cells += [f"{share:.0%}" for share in row["widened"]] if row["widened"] else ["none is given", ""]
         lines.append(f"| {row['documents']} | {row['each']} | {' | '.join(cells)} |")
+    lines += [
+        "",
+        "Intervals of 95 % of agreement within documents, averaged over them (texts vary by themselves alone). Those",
+        "that are given join percentiles with Student's t interval of the documents' figures, and there is none where",
+        "all documents have the same one:",
+        "",
+        "| documents | texts of each | true | percentiles hold it | those given hold it | sets that have one |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in document["within"]:
+        shares = " | ".join(f"{row[name]:.0%}" for name in ("percentiles", "given", "had"))
+        lines.append(f"| {row['documents']} | {row['each']} | {row['true']:.2f} | {shares} |")
     lines += [
         "",
         "Raters (Pearson):",

@@ -448,3 +448,21 @@ def test_within_documents_both_are_compared_where_both_are_defined() -> None:
     assert (found.n, found.groups) == (120, 20)
     better = stats.paired_difference(np.where(hard, human, one), other, human, groups, level="document")
     assert better.delta == 0
+
+
+def test_within_documents_that_agree_alike_there_is_no_interval_and_else_it_is_no_narrower_than_students() -> None:
+    groups = [str(i // 2) for i in range(12)]
+    human = [1.0, 2.0] * 6
+    alike = stats.agreement(human, human, groups, level="document")
+    assert (alike.mean, alike.mean_interval) == (pytest.approx(1.0), None)
+    pred = [1.0, 2.0] * 5 + [2.0, 1.0]
+    found = stats.agreement(pred, human, groups, level="document")
+    each = [1.0] * 5 + [-1.0]
+    half = scipy_stats.t.ppf(0.975, 5) * np.std(each, ddof=1) / 6**0.5
+    assert found.mean == pytest.approx(2 / 3)
+    assert found.mean_interval is not None
+    assert found.mean_interval[0] <= 2 / 3 - half + 1e-9
+    assert found.mean_interval[1] == 1.0
+    apart = stats.paired_difference(pred, human, human, groups, level="document")
+    assert apart.interval is not None
+    assert apart.interval[0] <= -1 / 3 - half + 1e-9
