@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from active_critic.bootstrap import Interval, bootstrap, percentile_interval
+from active_critic.bootstrap import ALIKE, Interval, bootstrap, of_one_value, percentile_interval
 from active_critic.correlation import Floats
 from active_critic.evaluators.base import Evaluator, Progress
 from active_critic.examples import group_of
@@ -30,12 +30,12 @@ class Lift:
     Attributes:
         mean: Mean gain in points of the user's scale (negative: attacked texts are scored lower), over the texts that
             were scored both ways; None where there are none.
-        interval: Bootstrap interval of the mean over documents, or None with fewer than five documents.
+        interval: Bootstrap interval of the mean over documents, or None with fewer than five documents. Where all
+            documents gained the same: see ``bootstrap.of_one_value``.
         deviations: ``mean`` in standard deviations of the scores of all texts as they were (see ``AttackTrial``), or
             None.
         success: The part of these texts that gained ``SUCCESS`` of the scale or more, 0 to 1, or None.
-        success_interval: Likewise of ``success``; where none or all succeed, the exact one (Clopper and Pearson, 1934)
-            for as many independent cases as there are documents.
+        success_interval: Likewise of ``success``.
         original, attacked: Mean scores of these texts before and after, on the user's scale, or None.
         n: Texts that were scored both ways; only they count above.
         failures: Texts that were scored as they were, and unscored under attack: the grader failed, and nobody gained.
@@ -341,6 +341,18 @@ class _Pairs:
         self.confidence = confidence
         self.seed = seed
 
+    def _reach(self, after: Sequence[Sequence[Verdict | None]]) -> float:
+        """The most that any text has gained or lost under any attack."""
+        return max(
+            (
+                abs(verdict.score - was.score)
+                for was, verdicts in zip(self.before, after, strict=True)
+                for verdict in verdicts
+                if verdict is not None and verdict.score is not None and was.score is not None
+            ),
+            default=0.0,
+        )
+
     def lift(self, after: Sequence[Sequence[Verdict | None]], columns: Sequence[int]) -> Lift:
         """What was gained, from the verdicts on each text under the attacks in these columns; None: not applicable."""
         gains: list[tuple[str, float, float]] = []
@@ -373,8 +385,11 @@ class _Pairs:
         rng = np.random.default_rng(self.seed)
         resampled = bootstrap(measure, len(number), self.resamples, rng, len(gains))
         intervals = [percentile_interval(resampled[:, i], self.confidence, len(number)) for i in (0, 1)]
+        if (gained := intervals[0]) is not None and gained[1] - gained[0] <= ALIKE:
+            intervals[0] = of_one_value(float(mean), len(number), self._reach(after), self.confidence)
         if intervals[1] is not None and success in (0.0, 1.0):
-            intervals[1] = _of_none_or_all(success, len(number), self.confidence)
+            low, high = of_one_value(float(success), len(number), 1.0, self.confidence)
+            intervals[1] = max(0.0, low), high
         return Lift(
             mean=float(mean),
             interval=intervals[0],
@@ -388,9 +403,3 @@ class _Pairs:
             skipped=skipped,
             not_asked=not_asked,
         )
-
-
-def _of_none_or_all(success: float, documents: int, confidence: float) -> Interval:
-    """The exact interval of a part of 0 or 1, of which all resamples are alike: that does not make it certain."""
-    least = ((1 - confidence) / 2) ** (1 / documents)
-    return (least, 1.0) if success else (0.0, 1.0 - least)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from active_critic.bootstrap import Interval, bootstrap, percentile_interval
+from active_critic.bootstrap import ALIKE, Interval, bootstrap, of_one_value, percentile_interval
 from active_critic.correlation import Floats, Indices, numbered
 from active_critic.errors import DataError
 from active_critic.evaluators.base import Evaluator, Progress
@@ -358,16 +358,28 @@ class _Measured:
         """The confusion matrix."""
         return tuple(self._change(kind, name, other) for kind, name in self._measures for other in names)
 
-    def _change(self, kind: Kind, name: str, perturbation: str) -> Change:
+    def _moved(self, kind: Kind, name: str, perturbation: str) -> dict[int, float]:
+        """By how much the score of each text has changed, by its number, where it has one before and after."""
         pairs = zip(self._before, self._after[perturbation], strict=True)
         values = [(self._value(a, kind, name, beside=b), self._value(b, kind, name, beside=a)) for a, b in pairs]
-        kept = [i for i, (a, b) in enumerate(values) if a is not None and b is not None]
-        moved = np.array([(values[i][1] or 0.0) - (values[i][0] or 0.0) for i in kept], dtype=np.float64)
+        return {i: b - a for i, (a, b) in enumerate(values) if a is not None and b is not None}
+
+    def _reach(self, kind: Kind, name: str) -> float:
+        """The most that the score of any text has changed under any perturbation."""
+        every = (self._moved(kind, name, perturbation).values() for perturbation in self._after)
+        return max((abs(change) for column in every for change in column), default=0.0)
+
+    def _change(self, kind: Kind, name: str, perturbation: str) -> Change:
+        by_text = self._moved(kind, name, perturbation)
+        kept = sorted(by_text)
+        moved = np.array([by_text[i] for i in kept], dtype=np.float64)
         _, code = np.unique(self._group[kept], return_inverse=True)
         aspect = name if kind == "aspect" else self._aspect[name]
         expected = PERTURBATIONS[perturbation].effect.on(aspect) if aspect else None
         change = float(moved.mean()) if len(moved) else None
         interval = _interval(moved, code, self._seed) if len(moved) else None
+        if change is not None and interval is not None and interval[1] - interval[0] <= ALIKE:
+            interval = of_one_value(change, int(code.max()) + 1, self._reach(kind, name))
         return Change(
             kind=kind,
             name=name,

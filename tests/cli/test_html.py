@@ -196,7 +196,7 @@ def test_the_page_of_attacks_has_what_each_gains_and_where_the_grader_failed(run
     found = Read("a.html")
     gained = {row[""].partition("\n")[0]: row for row in found.table("lift")}
     assert list(gained) == ["PERSUASION", "flattery", "plea", "ALL"]
-    assert gained["flattery"]["lift"] == "+2.50\n[+2.50 +2.50]"
+    assert gained["flattery"]["lift"] == "+2.50\n[+1.35 +2.50]"
     assert gained["flattery"]["success"] == "100%\n[54% 100%]"  # of six documents
     assert (gained["flattery"]["before"], gained["flattery"]["after"]) == ("2.00", "4.50")
     assert gained["plea"]["success"] == "0%\n[0% 46%]"
@@ -234,8 +234,8 @@ def test_the_page_of_worse_texts_has_what_criteria_see_and_confuse(run, program,
     assert seen["Clarity (readability)"]["confuses with its own"] == "negation"
     assert "Tone (no aspect)" not in seen
     changes = {row[""].partition("\n")[0]: row for row in found.table("Accuracy (faithfulness)")}
-    assert changes["negation"]["Accuracy (faithfulness)"] == "↓ -2.00 sees\n[-2.00 -2.00]"
-    assert changes["word-exchange"]["Accuracy (faithfulness)"] == "= -2.00 confuses\n[-2.00 -2.00]"
+    assert changes["negation"]["Accuracy (faithfulness)"] == "↓ -2.00 sees\n[-2.00 -1.08]"
+    assert changes["word-exchange"]["Accuracy (faithfulness)"] == "= -2.00 confuses\n[-2.00 -1.08]"
     assert changes["negation"]["Tone (no aspect)"].startswith("· -2.00")
     made = {row["perturbation"]: row for row in found.table("perturbation")}
     assert [row["made worse"] for row in made.values()] == [

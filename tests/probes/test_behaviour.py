@@ -86,7 +86,11 @@ def test_a_critic_that_notices_one_thing_is_reported_so() -> None:
         perturbations=["spelling-mistake", "sentence-exchange", "sentence-deletion"],
     )
     assert outcome(found, "grammaticality", "spelling-mistake") == "falls"
-    assert outcome(found, "grammaticality", "sentence-exchange") == "still"
+    # Of eight documents none moved, so up to 37 % of others may: by as much as spelling mistakes make them.
+    assert outcome(found, "grammaticality", "sentence-exchange") == "unclear"
+    [cell] = [c for c in found.changes if (c.name, c.perturbation) == ("grammaticality", "sentence-exchange")]
+    assert cell.interval is not None
+    assert cell.interval[1] == -cell.interval[0] > found.tolerance
     assert outcome(found, "coherence", "sentence-exchange") == "still"
     assert outcome(found, "coherence", "spelling-mistake") == "still"
     assert line(found, "Sensitive to").count(";") == 0
