@@ -440,7 +440,10 @@ def test_a_database_of_something_else_is_left_alone(tmp_path: Path, made: str) -
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("value", ["not json", "[]", "{}", '{"text": "x"}'])
+NO_TEXT = '{"text": null, "finish_reason": "stop", "tokens": [], "usage": {}, "model": "x"}'
+
+
+@pytest.mark.parametrize("value", ["not json", "[]", "{}", '{"text": "x"}', NO_TEXT])
 def test_a_damaged_reply_is_a_clear_error(tmp_path: Path, value: str) -> None:
     with Journal(tmp_path / "j.sqlite") as journal:
         lm = scripted_lm(lambda _: "4")

@@ -82,10 +82,10 @@ class HDEvalProtocol(Protocol):
     def _a_tree(cls, criteria: tuple[TreeCriterion, ...]) -> tuple[TreeCriterion, ...]:
         check_names(criteria)
         layer_of = {c.name: c.layer for c in criteria}
-        if set(layer_of.values()) != set(range(1, max(layer_of.values()) + 1)):
-            raise ValueError("the layers must be numbered from 1 without gaps")
         if max(layer_of.values()) > LAYERS:
             raise ValueError(f"there are more than {LAYERS} layers")
+        if set(layer_of.values()) != set(range(1, max(layer_of.values()) + 1)):
+            raise ValueError("the layers must be numbered from 1 without gaps")
         for criterion in criteria:
             above = 0 if criterion.parent is None else layer_of.get(criterion.parent)
             if above != criterion.layer - 1:

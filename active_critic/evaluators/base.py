@@ -428,9 +428,10 @@ class Evaluator(ABC):
     ) -> Iterator[tuple[Verdict, ...]]:
         run = Run(judge, explain, self._model)
         made = self.fitted.provenance
-        other = "" if made.model == NO_MODEL else made.unlike(self.model.name, self.model.weights)
+        model = None if made.model == NO_MODEL else self.model
+        other = "" if model is None else made.unlike(model.name, model.weights)
         done = 0
-        with threads(max(1, self._workers)) as pool:
+        with threads(1 if model is None else max(1, model.workers)) as pool:
             while window := list(itertools.islice(stream, WINDOW)):
                 order = sorted(range(len(window)), key=lambda i: (_source(window[i]), i))
                 at_once = _at_once(self._model, len(run.questions))
@@ -439,7 +440,8 @@ class Evaluator(ABC):
                 rounds: list[list[Verdict]] = []
                 for repeat in range(times):
                     answers: dict[int, dict[str, Any]] = {index: {} for index in order}
-                    with self.remembering(), self.model.repeating(repeat) if times > 1 else nullcontext():
+                    anew = model.repeating(repeat) if model is not None and times > 1 else nullcontext()
+                    with self.remembering(), anew:
                         numbered = zip(jobs, run.numbers, strict=False)
                         each = [(q, window[i], answers[i], number) for (q, i), number in numbered]
                         asked = pool.map(lambda job: run.ask(*job), each)
@@ -452,10 +454,6 @@ class Evaluator(ABC):
                     rounds.append([_noted(_noted(v, other), own) for v, own in zip(verdicts, unlike, strict=True)])
                 done += len(window)
                 yield from zip(*rounds, strict=True)
-
-    @property
-    def _workers(self) -> int:
-        return self.model.workers
 
 
 def _at_once(lm: LanguageModel | None, questions: int) -> int:

@@ -342,10 +342,6 @@ class Surface(Evaluator):
         """Nothing."""
         return Usage()
 
-    @property
-    def _workers(self) -> int:
-        return 1
-
     def check(self) -> None:
         """Whether the strength is one. See :meth:`Evaluator.check`."""
         usable = isinstance(self.alpha, int | float) and math.isfinite(self.alpha) and self.alpha > 0

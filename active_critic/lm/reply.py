@@ -87,8 +87,14 @@ class Reply:
 
     @classmethod
     def from_json(cls, text: str) -> Reply:
-        """The inverse of :meth:`to_json`."""
+        """The inverse of :meth:`to_json`.
+
+        Raises:
+            ValueError, KeyError, TypeError: It is none.
+        """
         document = orjson.loads(text)
+        if not all(isinstance(document[name], str) for name in ("text", "finish_reason", "model")):
+            raise TypeError("a reply is made of texts")
         return cls(
             text=document["text"],
             finish_reason=document["finish_reason"],

@@ -144,7 +144,8 @@ class Curve:
     def _reached(self) -> list[str]:
         last = self.points[-1]
         if last.mean.value is None:
-            return [f"With {last.labels} labels, {self.evaluator} has no coefficient: {last.result.undefined}."]
+            why = str(last.result.undefined).rstrip(".")
+            return [f"With {last.labels} labels, {self.evaluator} has no coefficient: {why}."]
         figure = _figure(last.mean, "z.2f")
         said = [f"With {last.labels} labels, {self.evaluator} reaches a mean of three correlations of {figure}."]
         for over, what in ((self.over_zero_shot, "zero-shot"), (self.over_floor, "the surface floor")):

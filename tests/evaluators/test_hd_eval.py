@@ -495,3 +495,10 @@ def test_progress_is_told() -> None:
     assert ("rating layer 1", 24, 24) in told
     assert ("decomposing criteria", 2, 2) in told
     assert told[-1] == ("rating layer 2", 24, 24)
+
+
+def test_a_program_with_a_huge_layer_is_refused_at_once() -> None:
+    document = fitted().fitted.model_dump(mode="json")
+    document["criteria"][0]["layer"] = 10**12
+    with pytest.raises(ValidationError, match="more than 100 layers"):
+        HDEvalProtocol.model_validate(document)

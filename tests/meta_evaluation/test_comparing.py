@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import json
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +12,13 @@ from simulated import simulated_lm
 
 from active_critic import errors
 from active_critic.data import RecordWriter, read_examples
+from active_critic.evaluators.base import Evaluator
+from active_critic.evaluators.judging import Judge
 from active_critic.examples import example_key, group_of
 from active_critic.lm import scripted_lm
 from active_critic.meta_evaluation import compare
-from active_critic.protocols import Reading
+from active_critic.protocols import Protocol, Reading
+from active_critic.records import Example, Verdict
 from active_critic.stats import agreement, holm, paired_difference
 
 
@@ -299,3 +303,41 @@ def test_a_factory_of_ones_own_sets_what_it_likes() -> None:
     assert not found["bare"].failures
     assert found["bare"].parameters["criteria"] == {"Tone": "It is kind."}
     assert Reading().words in found["bare"].signatures[0]
+
+
+class LengthProtocol(Protocol):
+    """The program of ``Length``, which is the scale."""
+
+    evaluator: str = "length"
+
+
+class LengthJudge(Judge):
+    """Scores by the length."""
+
+    def answer(self, question: str, example: Example, *, explain: bool) -> int:
+        del question, explain
+        return len(example.response)
+
+    def verdict(self, example: Example, answers: Any) -> Verdict:
+        del example
+        return Verdict(score=1.0 + answers["overall"] % 5)
+
+
+class Length(Evaluator):
+    """An evaluator of one's own that asks no model."""
+
+    kind, document, needs_model = "length", LengthProtocol, False
+
+    def learn(self, data: Any, notes: list[str], progress: Any) -> LengthProtocol:
+        del progress
+        return LengthProtocol(scale=data.scale, provenance=self.provenance(data, notes, model=False))
+
+    def judge(self) -> Judge:
+        return LengthJudge()
+
+
+def test_an_evaluator_of_ones_own_without_a_model_opens_none_to_score() -> None:
+    found = compare(examples(), {"length": Length}, "no such model", **QUICK)
+    assert found["length"].agreement.n == 24
+    critic = Length(None, journal=None).fit(examples(), scale="1..5")
+    assert [again.score for _, again in critic.score_repeatedly([Example("abc"), Example("abcd")], 2)] == [4.0, 5.0]
