@@ -104,8 +104,8 @@ def over_documents(
 ) -> Interval | None:
     """The interval of a mean of figures of single documents, which may be few and far apart, such as -1 and 1.
 
-    Percentiles alone hold too seldom then: 88 % of the time, where 95 % are meant, with five documents of two texts
-    each, and less where agreement is higher (``benchmarks/coverage.py``). So it ends no nearer than Student's t interval of the documents' own figures; and
+    Percentiles alone hold too seldom then: with five documents 86 to 91 % of the time, where 95 % are meant
+    (``benchmarks/coverage.py``). So it ends no nearer than Student's t interval of the documents' own figures; and
     there is none where these are all alike, which does not make it certain that others are.
 
     Args:
