@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from active_critic.cli import _common as common
+from active_critic.cli import _outputs as outputs
 
 
 def check_scale(scale: str | None) -> str | None:
@@ -37,7 +37,7 @@ def check_html(path: Path | None) -> Path | None:
     """
     if path is not None and path.suffix.lower() not in {".html", ".htm"}:
         raise typer.BadParameter(f"{path} is no .html file; name it FILE.html")
-    return common.at_home(path)
+    return outputs.at_home(path)
 
 
 def check_timeout(seconds: float | None) -> float | None:

@@ -12,6 +12,7 @@ import typer
 
 from active_critic.cli import _common as common
 from active_critic.cli import _options as opts
+from active_critic.cli import _outputs as outputs
 from active_critic.cli._agreement_notes import NOTES, SPLIT, of_few_documents, of_known_texts, of_splits, why_undefined
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def agreement(
     from active_critic.data import COLUMNS
     from active_critic.records import Scale
 
-    common.refuse_clashes(outputs=(html,), inputs=(scored,))
+    outputs.refuse_clashes(outputs=(html,), inputs=(scored,))
     if human is None and not raters:
         raise typer.BadParameter("name what people said with --human COLUMN, or single raters with --raters COLUMN")
     if predicted is None and (other or not raters):
@@ -148,7 +149,7 @@ def agreement(
         from active_critic.page import page
         from active_critic.report import plain
 
-        with common.text_file(html) as shown:
+        with outputs.text_file(html) as shown:
             notes = (Text(plain(f"Note: {note}"), style="dim") for note in job.notes)
             shown.append(page(f"Agreement in {scored.name}", agreement_account(document), *notes))
     if as_json:

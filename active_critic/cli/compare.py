@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from active_critic.cli import _common as common
+from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
+from active_critic.cli import _outputs as outputs
 
 if TYPE_CHECKING:
     from active_critic.writing import RecordWriter
@@ -80,13 +82,13 @@ def compare(
             "-o",
             metavar="FILE",
             help="Everything as .json, or a row a method as .csv.",
-            callback=common.at_home,
+            callback=outputs.at_home,
         ),
     ] = None,
     predictions: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Every method's score of every example: .csv, .jsonl, ...", callback=common.at_home
+            metavar="FILE", help="Every method's score of every example: .csv, .jsonl, ...", callback=outputs.at_home
         ),
     ] = None,
     journal: opts.JournalPath = None,
@@ -103,7 +105,7 @@ def compare(
     from active_critic.meta_evaluation.methods import needs_model, resolve
     from active_critic.meta_evaluation.splits import plan
 
-    common.refuse_clashes(outputs=(out, predictions, html), inputs=(labels,), journal=journal)
+    outputs.refuse_clashes(outputs=(out, predictions, html), inputs=(labels,), journal=journal)
     if folds is not None and train is not None:
         raise typer.BadParameter("--folds and --train are two ways to split; give one of them")
     opts.check_train(train)
@@ -117,12 +119,12 @@ def compare(
         raise typer.BadParameter(str(problem)) from None
     if against is not None and against not in methods:
         raise typer.BadParameter(f"--against {against!r} is none of the evaluators compared: {', '.join(methods)}")
-    options = common.model_options(api_base, api_key_env, context, strict, workers, timeout)
+    options = opening.model_options(api_base, api_key_env, context, strict, workers, timeout)
     requests, spend = opts.limits(budget)
     asking = any(map(needs_model, methods.values()))
     if not asking:
         named = lm if opts.typed(ctx, "lm") else None
-        common.refuse_model(", ".join(methods), named, options=options, journal=journal, budget=budget, quiet=quiet)
+        opening.refuse_model(", ".join(methods), named, options=options, journal=journal, budget=budget, quiet=quiet)
     data = read_examples(labels, fields=opts.parse_fields(fields), scale=scale)
     how: dict[str, Any] = {
         "folds": folds,
@@ -142,16 +144,16 @@ def compare(
 
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
-        table = stack.enter_context(result_file(out, **common.as_read(data))) if out else None
-        score_file = stack.enter_context(RecordWriter(predictions, **common.as_read(data))) if predictions else None
-        shown = stack.enter_context(common.text_file(html)) if html else None
+        table = stack.enter_context(result_file(out, **outputs.as_read(data))) if out else None
+        score_file = stack.enter_context(RecordWriter(predictions, **outputs.as_read(data))) if predictions else None
+        shown = stack.enter_context(outputs.text_file(html)) if html else None
         model = None
         if asking:
-            opened = common.opened(ctx.obj, lm, options=options, journal=journal, budget=spend, quiet=quiet)
+            opened = opening.opened(ctx.obj, lm, options=options, journal=journal, budget=spend, quiet=quiet)
             model = stack.enter_context(opened)
         parts = "1 split" if len(splits) == 1 else f"{len(splits)} splits"
         common.say(
-            f"comparing {', '.join(methods)} on {len(data)} examples in {parts} {common.beside(model, ctx.obj)}",
+            f"comparing {', '.join(methods)} on {len(data)} examples in {parts} {opening.beside(model, ctx.obj)}",
             quiet=quiet,
         )
         with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:

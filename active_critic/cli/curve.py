@@ -9,7 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from active_critic.cli import _common as common
+from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
+from active_critic.cli import _outputs as outputs
 from active_critic.cli.compare import is_whole, parse_settings, result_file
 
 
@@ -48,11 +50,15 @@ def curve(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", metavar="FILE", help="Everything as .json, or a row a size as .csv.", callback=common.at_home
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Everything as .json, or a row a size as .csv.",
+            callback=outputs.at_home,
         ),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.svg", help="A picture of the curve.", callback=common.at_home)
+        Path | None, typer.Option(metavar="FILE.svg", help="A picture of the curve.", callback=outputs.at_home)
     ] = None,
     journal: opts.JournalPath = None,
     as_json: opts.AsJson = False,
@@ -67,7 +73,7 @@ def curve(
     from active_critic.errors import FitError
     from active_critic.meta_evaluation.methods import needs_model, resolve
 
-    common.refuse_clashes(outputs=(out, plot, html), inputs=(labels,), journal=journal)
+    outputs.refuse_clashes(outputs=(out, plot, html), inputs=(labels,), journal=journal)
     if plot is not None and plot.suffix.lower() != ".svg":
         raise typer.BadParameter(f"--plot {plot} is no .svg file; the picture is SVG, so name it FILE.svg")
     given = parse_settings(settings, of=evaluator)
@@ -75,11 +81,11 @@ def curve(
         factory = resolve([evaluator], given, seed=seed)[evaluator]
     except FitError as problem:
         raise typer.BadParameter(str(problem)) from None
-    options = common.model_options(api_base, api_key_env, context, strict, workers, timeout)
+    options = opening.model_options(api_base, api_key_env, context, strict, workers, timeout)
     requests, spend = opts.limits(budget)
     if not needs_model(factory):
         named = lm if opts.typed(ctx, "lm") else None
-        common.refuse_model(evaluator, named, options=options, journal=journal, budget=budget, quiet=quiet)
+        opening.refuse_model(evaluator, named, options=options, journal=journal, budget=budget, quiet=quiet)
     how: dict[str, Any] = {
         "sizes": _sizes(sizes),
         "test": test,
@@ -101,16 +107,16 @@ def curve(
     common.show_notes([*data.notes, *notes], quiet=quiet)
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
-        table = stack.enter_context(result_file(out, **common.as_read(data))) if out else None
-        picture = stack.enter_context(common.text_file(plot)) if plot else None
-        shown = stack.enter_context(common.text_file(html)) if html else None
+        table = stack.enter_context(result_file(out, **outputs.as_read(data))) if out else None
+        picture = stack.enter_context(outputs.text_file(plot)) if plot else None
+        shown = stack.enter_context(outputs.text_file(html)) if html else None
         model = None
         if needs_model(factory):
-            opened = common.opened(ctx.obj, lm, options=options, journal=journal, budget=spend, quiet=quiet)
+            opened = opening.opened(ctx.obj, lm, options=options, journal=journal, budget=spend, quiet=quiet)
             model = stack.enter_context(opened)
         said = f"{evaluator} fitted on {', '.join(map(str, possible))} of {len(data)} labels"
         common.say(
-            f"{said}, {repeats} {'time' if repeats == 1 else 'times'}, {common.beside(model, ctx.obj)}", quiet=quiet
+            f"{said}, {repeats} {'time' if repeats == 1 else 'times'}, {opening.beside(model, ctx.obj)}", quiet=quiet
         )
         with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
             found = curve_of(

@@ -9,6 +9,7 @@ import typer
 
 from active_critic.cli import _common as common
 from active_critic.cli import _options as opts
+from active_critic.cli import _outputs as outputs
 
 if TYPE_CHECKING:
     from active_critic.public_data import Card, Loaded
@@ -110,7 +111,7 @@ def get(
             "--out",
             metavar="FILE",
             help="Where the records go; default: NAME.jsonl in this folder.",
-            callback=common.at_home,
+            callback=outputs.at_home,
         ),
     ] = None,
     source: Annotated[
@@ -119,7 +120,7 @@ def get(
             "--from",
             metavar="PATH",
             help="The publisher's file, or a folder with it; nothing is fetched.",
-            callback=common.at_home,
+            callback=outputs.at_home,
         ),
     ] = None,
     cache: Cache = None,
@@ -135,14 +136,14 @@ def get(
 
     card = card_of(name)
     target = out or Path(f"{card.name}.jsonl")
-    common.refuse_same(target, source)
+    outputs.refuse_same(target, source)
     writer = RecordWriter(target, guarded=())  # an apostrophe would make a text another one for other readers
     if target.is_dir():
         raise OutputError(f"{target} is a folder; name a file in it with --out")
     if target.exists() and not force:
         raise OutputError(f"{target} is there already; name another file with --out, or write over it with --force")
     loaded = _load(card, source, cache, quiet=quiet)
-    common.refuse_same(target, loaded.path)
+    outputs.refuse_same(target, loaded.path)
     common.show_notes(loaded.notes, quiet=quiet)
     with writer:
         for record in loaded.records:

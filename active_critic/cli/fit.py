@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from active_critic.cli import _common as common
+from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
+from active_critic.cli import _outputs as outputs
 
 if TYPE_CHECKING:
     from active_critic.data import Examples
@@ -48,7 +50,7 @@ def fit(
     ],
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", metavar="PROGRAM.json", help="Where the program goes.", callback=common.at_home),
+        typer.Option("--out", "-o", metavar="PROGRAM.json", help="Where the program goes.", callback=outputs.at_home),
     ],
     fields: opts.Fields = None,
     scale: opts.Scale = None,
@@ -101,7 +103,7 @@ def fit(
     rest: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="With --train: where the rows that were held back go.", callback=common.at_home
+            metavar="FILE", help="With --train: where the rows that were held back go.", callback=outputs.at_home
         ),
     ] = None,
     seed: Annotated[
@@ -158,16 +160,16 @@ def fit(
     from active_critic.evaluators.base import scale_of
     from active_critic.records import Scale
 
-    common.refuse_same(out, examples, common.journal_file(journal))  # over a program it may be written
-    common.refuse_clashes(outputs=(rest, html), inputs=(examples, out, *files_given(task, criteria)), journal=journal)
+    outputs.refuse_same(out, examples, outputs.journal_file(journal))  # over a program it may be written
+    outputs.refuse_clashes(outputs=(rest, html), inputs=(examples, out, *files_given(task, criteria)), journal=journal)
     if rest is not None and train is None:
         raise typer.BadParameter("--rest needs --train, which says how much is held back")
     opts.check_train(train)
     make = _maker(ctx, evaluator, settings)
-    options = common.model_options(api_base, api_key_env, context, strict, workers, timeout)
+    options = opening.model_options(api_base, api_key_env, context, strict, workers, timeout)
     if not make.needs_model:
         named = lm if opts.typed(ctx, "lm") else None
-        common.refuse_model(evaluator, named, options=options, journal=journal, budget=budget, quiet=quiet)
+        opening.refuse_model(evaluator, named, options=options, journal=journal, budget=budget, quiet=quiet)
         if estimate:
             raise typer.BadParameter(f"--estimate has no meaning for {evaluator}, which asks no model")
     given_scale = Scale.parse(scale) if scale is not None else None
@@ -209,7 +211,7 @@ def fit(
         make("not opened", given).check()
     except FitError as problem:
         raise typer.BadParameter(str(problem)) from None
-    replaced = common.check_writable(out)
+    replaced = outputs.check_writable(out)
     if rest is not None and held_back is not None and not estimate:
         _write_rest(rest, held_back)
         common.say(f"{len(held_back)} rows that were held back are in {rest}", quiet=quiet)
@@ -220,13 +222,13 @@ def fit(
     started = time.monotonic()
     with ExitStack() as stack:
         # A page that cannot be written is found before anything is paid for.
-        shown = stack.enter_context(common.text_file(html)) if html and not estimate else None
+        shown = stack.enter_context(outputs.text_file(html)) if html and not estimate else None
         model = None
         if make.needs_model:
-            opened = common.opened(ctx.obj, lm, options=options, journal=journal, budget=budget, quiet=quiet)
+            opened = opening.opened(ctx.obj, lm, options=options, journal=journal, budget=budget, quiet=quiet)
             model = stack.enter_context(opened)
         common.say(
-            f"fitting on {len(data)} examples, scale {scale_of(data)}, {common.beside(model, ctx.obj)}", quiet=quiet
+            f"fitting on {len(data)} examples, scale {scale_of(data)}, {opening.beside(model, ctx.obj)}", quiet=quiet
         )
         if estimate and model is not None:
             from active_critic.cli._estimate import tell
@@ -242,7 +244,7 @@ def fit(
         critic.save(out)
         program: Any = critic.fitted
         asked = (lm, api_base, api_key_env) if model else (None, None, None)
-        score_with = common.scoring(out, *asked)
+        score_with = opening.scoring(out, *asked)
         if shown is not None:
             cost = f"{usage_words(usage)}; {duration(time.monotonic() - started)} in all" if model else ""
             last = f"{critic.signature}\nsaved in {out}; score with: {score_with}"
@@ -433,7 +435,7 @@ def _write_rows(path: Path, held_back: Examples) -> None:
 
     # Rows of JSON Lines may differ in their columns; a header holds them all.
     columns = dict.fromkeys(name for example in held_back for name in example.record)
-    with RecordWriter(path, guarded=(), **common.as_read(held_back)) as writer:
+    with RecordWriter(path, guarded=(), **outputs.as_read(held_back)) as writer:
         fill = dict.fromkeys(columns) if writer.kind in {".csv", ".tsv"} else {}
         for example in held_back:
             writer.write({**fill, **example.record})

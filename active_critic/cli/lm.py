@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from active_critic.cli import _common as common
+from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def check(
     from active_critic.lm.check import check as ask
 
     options = {"api_base": api_base, "api_key_env": api_key_env, "timeout": timeout}
-    with common.opened(ctx.obj or common.Session(), name, options=options, journal="none", quiet=as_json) as model:
+    with opening.opened(ctx.obj or common.Session(), name, options=options, journal="none", quiet=as_json) as model:
         found = ask(model)
     if as_json:
         import json

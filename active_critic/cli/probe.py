@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 import typer
 
 from active_critic.cli import _common as common
+from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
+from active_critic.cli import _outputs as outputs
 
 if TYPE_CHECKING:
     from active_critic.evaluators import Evaluator
@@ -76,7 +78,7 @@ def probe(
             "--csv",
             metavar="FILE",
             help="A row a family of attacks, or for each aspect or criterion under each perturbation.",
-            callback=common.at_home,
+            callback=outputs.at_home,
         ),
     ] = None,
     journal: opts.JournalPath = None,
@@ -99,7 +101,7 @@ def probe(
     if ctx.args:
         remedy = "; --json takes no file, it prints: write --json > FILE.json" if as_json else ""
         raise typer.BadParameter(f"{ctx.args[0]!r} is one argument too many{remedy}")
-    common.refuse_clashes(outputs=(csv_file, html), inputs=(program, items), journal=journal)
+    outputs.refuse_clashes(outputs=(csv_file, html), inputs=(program, items), journal=journal)
     if csv_file is not None and not csv_file.name.lower().endswith((".csv", ".csv.gz")):
         raise typer.BadParameter(f"--csv writes a file whose name ends in .csv, not {csv_file.name!r}")
     _check_names(names, attacks=attacks, by=by)
@@ -120,12 +122,12 @@ def probe(
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
         table = (
-            stack.enter_context(RecordWriter(csv_file, **common.as_read(data))) if csv_file and not estimate else None
+            stack.enter_context(RecordWriter(csv_file, **outputs.as_read(data))) if csv_file and not estimate else None
         )
-        shown = stack.enter_context(common.text_file(html)) if html and not estimate else None
-        options = common.model_options(api_base, api_key_env, context, strict, workers, timeout)
+        shown = stack.enter_context(outputs.text_file(html)) if html and not estimate else None
+        options = opening.model_options(api_base, api_key_env, context, strict, workers, timeout)
         how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
-        model = stack.enter_context(common.opened_for(ctx.obj, protocol.provenance, lm, **how))
+        model = stack.enter_context(opening.opened_for(ctx.obj, protocol.provenance, lm, **how))
         if estimate and model is not None:
             from active_critic.cli._estimate import tell
 
@@ -138,7 +140,7 @@ def probe(
             return
         evaluator = from_protocol(protocol, model, journal=None)
         what = "attacking" if attacks else "perturbing"
-        common.say(f"{what} {len(data):,} texts {common.beside(model, ctx.obj)}", quiet=quiet)
+        common.say(f"{what} {len(data):,} texts {opening.beside(model, ctx.obj)}", quiet=quiet)
         with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
             found = run(evaluator, data, names, seed, progress)
         document = {

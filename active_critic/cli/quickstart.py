@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from active_critic.cli import _common as common
+from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
+from active_critic.cli import _outputs as outputs
 
 if TYPE_CHECKING:
     from active_critic.data import Examples
@@ -46,7 +48,7 @@ def quickstart(
     api_key_env: opts.ApiKeyEnv = None,
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", metavar="PROGRAM.json", help="Where the program goes.", callback=common.at_home),
+        typer.Option("--out", "-o", metavar="PROGRAM.json", help="Where the program goes.", callback=outputs.at_home),
     ] = Path("quickstart.json"),
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Another seed, another split and search.")] = 0,
     journal: opts.JournalPath = None,
@@ -65,10 +67,10 @@ def quickstart(
     data = read_examples(shipped(DATA), scale="1..5")
     train, rest = split(data, TRAIN_FRACTION, seed)
     train = _some(train, seed)
-    common.refuse_same(out, common.journal_file(journal))
-    replaced = common.check_writable(out)
+    outputs.refuse_same(out, outputs.journal_file(journal))
+    replaced = outputs.check_writable(out)
     options: dict[str, Any] = {"api_base": api_base, "api_key_env": api_key_env}
-    with common.opened(ctx.obj, lm, options=options, journal=journal, quiet=quiet) as model:
+    with opening.opened(ctx.obj, lm, options=options, journal=journal, quiet=quiet) as model:
         from active_critic.evaluators import ActiveCritic
 
         common.say(

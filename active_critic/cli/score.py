@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from active_critic.cli import _common as common
+from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
+from active_critic.cli import _outputs as outputs
 
 if TYPE_CHECKING:
     from active_critic.cli._tally import Tally
@@ -44,7 +46,7 @@ def score(
             "-o",
             metavar="FILE",
             help="Where verdicts go: .jsonl, .csv, .tsv or .json (or .gz).",
-            callback=common.at_home,
+            callback=outputs.at_home,
         ),
     ] = None,
     fields: opts.Fields = None,
@@ -90,7 +92,7 @@ def score(
         raise typer.BadParameter("--json prints the summary where the verdicts go; name a file for these with --out")
     if str(out) == "-":
         raise typer.BadParameter("without --out, verdicts go to standard output as JSON Lines; leave it out")
-    common.refuse_clashes(outputs=(out, html), inputs=(items, program), journal=journal)
+    outputs.refuse_clashes(outputs=(out, html), inputs=(items, program), journal=journal)
     columns = opts.parse_fields(fields)
     protocol = load_protocol(program)
     if protocol.provenance.model == NO_MODEL and (repeat > 1 or estimate):
@@ -107,15 +109,15 @@ def score(
     watched = not quiet and sys.stderr.isatty() and items.is_file()
     header, total = _survey(items, limit) if watched or sink.needs_header else ((), 0)
     tally = Tally(protocol, found.fields)
-    options = common.model_options(api_base, api_key_env, context, strict, workers, timeout)
+    options = opening.model_options(api_base, api_key_env, context, strict, workers, timeout)
     started = time.monotonic()
     with ExitStack() as stack:
         if not estimate:
             stack.enter_context(sink)  # an output that cannot be written is found before anything is paid for
-            shown = stack.enter_context(common.text_file(html)) if html else None
+            shown = stack.enter_context(outputs.text_file(html)) if html else None
         kept = _Kept(PAGE_ROWS) if html else None
         how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
-        model = stack.enter_context(common.opened_for(ctx.obj, protocol.provenance, lm, **how))
+        model = stack.enter_context(opening.opened_for(ctx.obj, protocol.provenance, lm, **how))
         notes = [*found.notes, *common.source_note(protocol.provenance, found.fields)]
         if model is not None and (other := protocol.provenance.unlike(model.name, model.weights)):
             notes.append(

@@ -9,6 +9,7 @@ import typer
 
 from active_critic.cli import _common as common
 from active_critic.cli import _options as opts
+from active_critic.cli import _outputs as outputs
 
 
 def show(
@@ -33,7 +34,7 @@ def show(
         raise typer.BadParameter("name a program, or ask for --schema")
     if sum((as_json, prompt, html is not None)) > 1:
         raise typer.BadParameter("give one of --json, --prompt and --html")
-    common.refuse_clashes(outputs=(html,), inputs=(program,))
+    outputs.refuse_clashes(outputs=(html,), inputs=(program,))
     protocol = load_protocol(program)
     if as_json:
         typer.echo(json.dumps(protocol.model_dump(mode="json"), indent=2))
@@ -47,7 +48,7 @@ def show(
         if html is not None:
             from active_critic.page import page
 
-            with common.text_file(html) as shown:
+            with outputs.text_file(html) as shown:
                 shown.append(page(f"The program {program.name}", account))
         out.print(account)
         return

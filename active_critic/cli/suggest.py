@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from active_critic.cli import _common as common
+from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
+from active_critic.cli import _outputs as outputs
 
 if TYPE_CHECKING:
     from active_critic.lm import LanguageModel
@@ -31,7 +33,7 @@ def suggest(
             "--labelled",
             metavar="FILE",
             help="What is scored already; its rows without a score do not count.",
-            callback=common.at_home,
+            callback=outputs.at_home,
         ),
     ] = None,
     out: Annotated[
@@ -41,7 +43,7 @@ def suggest(
             "-o",
             metavar="FILE",
             help="The chosen rows: .jsonl, .csv, .tsv or .json (or .gz).",
-            callback=common.at_home,
+            callback=outputs.at_home,
         ),
     ] = None,
     fields: opts.Fields = None,
@@ -78,7 +80,7 @@ def suggest(
     from active_critic.suggesting import Pool
     from active_critic.writing import RecordWriter
 
-    common.refuse_clashes(outputs=(out,), inputs=(pool, program, labelled), journal=journal)
+    outputs.refuse_clashes(outputs=(out,), inputs=(pool, program, labelled), journal=journal)
     if labelled_fields and labelled is None:
         raise typer.BadParameter("--labelled-fields names columns of the file that --labelled names; give that, too")
     columns = opts.parse_fields(fields)
@@ -102,11 +104,11 @@ def suggest(
     started = time.monotonic()
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
-        how_written: dict[str, Any] = {"guarded": set(ADDED), **common.as_read(data)}
+        how_written: dict[str, Any] = {"guarded": set(ADDED), **outputs.as_read(data)}
         writer = stack.enter_context(RecordWriter(out, **how_written)) if out and not estimate else None
-        options = common.model_options(api_base, api_key_env, context, strict, workers, timeout)
+        options = opening.model_options(api_base, api_key_env, context, strict, workers, timeout)
         how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
-        model = stack.enter_context(common.opened_for(ctx.obj, protocol.provenance, lm, **how))
+        model = stack.enter_context(opening.opened_for(ctx.obj, protocol.provenance, lm, **how))
         if estimate and model is not None:
             from active_critic.cli._estimate import tell
 

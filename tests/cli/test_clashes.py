@@ -9,7 +9,7 @@ import pytest
 import typer
 from conftest_cli import refuse
 
-from active_critic.cli._common import refuse_clashes
+from active_critic.cli._outputs import refuse_clashes
 
 # What is read, what is written, and what must be named beside it.
 VERBS = {

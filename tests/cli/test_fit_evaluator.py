@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest_cli import refuse
 
-from active_critic.cli._common import scoring
+from active_critic.cli._opening import scoring
 from active_critic.evaluators import load
 from active_critic.lm.filling import form_filling_lm
 

@@ -1,0 +1,161 @@
+"""Files that verbs write: what may be written over, what can be written, and the journal beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from active_critic.examples import Examples
+
+
+def as_read(data: Examples) -> dict[str, Any]:
+    """How tables are to be written for whoever wrote the examples, as arguments of ``RecordWriter``."""
+    from active_critic.delimited import is_delimited
+
+    return {"decimal_comma": data.decimal_comma, "bom": data.bom, "heads": not is_delimited(data.path)}
+
+
+def journal_file(journal: str | None) -> Path | None:
+    """The file that ``--journal`` names, or that is the default without it; None where nothing is kept."""
+    from active_critic.paths import default_journal
+
+    if not journal:
+        return default_journal()
+    return None if journal.strip().lower() == "none" else at_home(Path(journal))
+
+
+def at_home(path: Path | None) -> Path | None:
+    """A path with the user's folder in place of ``~``, which shells leave as it is in ``--out=~/judge.json``."""
+    from active_critic.paths import at_home as expanded
+
+    return None if path is None else expanded(path)
+
+
+def refuse_same(output: Path | None, *others: Path | None) -> None:
+    """Refuse to write over what is read, or over another output.
+
+    Raises:
+        typer.BadParameter: Two paths are the same file.
+    """
+    from active_critic.paths import behind_links
+
+    for other in others:
+        there = at_home(other)  # as it is read
+        if output is not None and there is not None and behind_links(output) == behind_links(there):
+            raise typer.BadParameter(f"{output} would be written over; name another file for the output")
+
+
+def refuse_program(*outputs: Path | None) -> None:
+    """Refuse to write something else over a program, which may have cost a night.
+
+    Raises:
+        typer.BadParameter: One of these files is a program.
+    """
+    for output in outputs:
+        if output is not None and output.is_file() and _is_program(output):
+            raise typer.BadParameter(f"{output} is a program and would be lost; name another file for the output")
+
+
+def refuse_clashes(
+    *, outputs: Iterable[Path | None], inputs: Iterable[Path | None] = (), journal: str | None = None
+) -> None:
+    """Refuse outputs that would be written over what is read, over the journal, over each other or over a program.
+
+    Args:
+        outputs: Files to write, programs aside; None for one that is not asked for.
+        inputs: Files that are read, and programs that are written.
+        journal: The ``--journal``.
+
+    Raises:
+        typer.BadParameter: One of the outputs would be.
+    """
+    written, read = [*outputs], [*inputs, journal_file(journal)]
+    for place, output in enumerate(written):
+        refuse_same(output, *read, *written[place + 1 :])
+    refuse_program(*written)
+
+
+def _is_program(path: Path) -> bool:
+    """Whether a file is a program, of this format version or another.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    import json
+
+    from active_critic.store import LARGEST
+
+    try:
+        document = json.loads(path.read_bytes()) if path.stat().st_size <= LARGEST else None
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(document, dict) and "format_version" in document
+
+
+def check_writable(out: Path) -> bool:
+    """Make sure that the program can be written before anything is paid for; whether one is there already.
+
+    Raises:
+        OutputError: The folder cannot be written, or the file is there and no program.
+    """
+    from active_critic.errors import OutputError
+
+    if out.is_dir():
+        raise OutputError(f"{out} is a folder; name a file in it")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        _try_folder(out)
+        if not out.exists() or not out.stat().st_size:
+            return False
+        there = _is_program(out)
+    except OSError as problem:
+        raise OutputError(f"{out}: the program cannot be written there ({problem.strerror or problem})") from None
+    if not there:
+        raise OutputError(f"{out} is there and is no program; name another file, or remove it")
+    return True
+
+
+def _try_folder(path: Path) -> None:
+    """Make sure that a file can be written where a path leads.
+
+    Raises:
+        OSError: It cannot.
+    """
+    import tempfile
+
+    from active_critic.paths import end_of
+
+    with tempfile.TemporaryFile(dir=end_of(path).parent):
+        pass
+
+
+@contextmanager
+def text_file(path: Path) -> Iterator[list[str]]:
+    """A list whose texts are in this file when the block ends well; that they can be is found when it begins.
+
+    Raises:
+        OutputError: The file cannot be written.
+    """
+    from active_critic.paths import write_whole
+
+    with _writing(path):
+        _try_folder(path)
+    texts: list[str] = []
+    yield texts
+    with _writing(path):
+        write_whole(path, "".join(texts).encode())
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    from active_critic.errors import OutputError
+
+    try:
+        yield
+    except OSError as problem:
+        raise OutputError(f"cannot write {path}: {problem.strerror or problem}") from problem
