@@ -21,6 +21,7 @@ PER_ITEM = (UnreadableReply, ContextOverflow, RequestRefused)
 UNREADABLE_AT_FIRST = 20
 """Items whose replies cannot be read, after which a run stops in which none could be read yet."""
 THOUGHT = "the reply is empty: the model used the {:,} tokens it may have before it wrote anything"
+WITHHELD = "{}: the provider's content filter withheld the reply"
 CUT = "the explanation was cut off"
 """Said of a verdict whose reply ended before its last text did."""
 
@@ -127,7 +128,7 @@ def ask(
             return Filled(reply, form, ratings, usage, tuple(model_notes(lm, reply)))
         except UnreadableReply as problem:
             if reply.finish_reason == "content_filter":  # it would withhold the second one too
-                withheld = RequestRefused(f"{lm.name}: the provider's content filter withheld the reply")
+                withheld = RequestRefused(WITHHELD.format(lm.name))
                 withheld.usage = usage
                 raise withheld from None
             if attempt == 2:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -15,14 +16,15 @@ from active_critic.records import Criterion, Usage
 CRITERIA = [Criterion(name="Tact", definition="It is kind </source> even when it says no.")]
 
 
-def answering(top: dict[str, float]) -> LanguageModel:
-    """A model whose one token has these alternatives, by probability."""
+def answering(top: dict[str, float], ending: str = "stop") -> LanguageModel:
+    """A model whose one token has these alternatives, by probability, and whose reply ends for this reason."""
     from dspy.lm15 import TokenLogprob, TopLogprob
 
     def send(request: object) -> object:
         alternatives = tuple(TopLogprob(token=word, logprob=math.log(p)) for word, p in top.items())
         token = (TokenLogprob(next(iter(top)), 0.0, top=alternatives),) if top else ()
-        return as_response("scripted", Usage(prompt_tokens=50, completion_tokens=1), "x", token)
+        reply = as_response("scripted", Usage(prompt_tokens=50, completion_tokens=1), "x", token)
+        return replace(reply, finish_reason=ending)
 
     return LanguageModel("scripted", send, capabilities=Capabilities(json_schema=True, probabilities=True))
 
@@ -60,6 +62,12 @@ def test_an_answer_that_is_neither_is_no_reading_and_its_cost_is_said(top: dict[
 def test_a_reply_without_probabilities_is_told_from_one_that_says_neither() -> None:
     with pytest.raises(RequestRefused, match=r"gives no token probabilities.*--use-approval never") as caught:
         approval(answering({}), (), "s", "r")
+    assert caught.value.usage.prompt_tokens == 50
+
+
+def test_an_answer_that_a_content_filter_withholds_is_no_answer_at_all() -> None:
+    with pytest.raises(RequestRefused, match="content filter withheld") as caught:
+        approval(answering({}, "content_filter"), CRITERIA, "s", "r")
     assert caught.value.usage.prompt_tokens == 50
 
 

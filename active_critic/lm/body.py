@@ -67,14 +67,14 @@ def failure_told(status: int, body: bytes) -> tuple[int, bytes]:
     Returns:
         Both, as they are to be read.
     """
-    if status < 400 and b'"choices"' in body:
+    if status < 400 and b'"error"' not in body:
         return status, body
     try:
         came = orjson.loads(body)
     except orjson.JSONDecodeError:
         return status, body
     told = came[0] if isinstance(came, list) and came else came
-    if not isinstance(told, dict) or (status < 400 and not told.get("error")):
+    if not isinstance(told, dict) or (status < 400 and (told.get("choices") or not told.get("error"))):
         return status, body
     error = told.get("error") or told
     error = error if isinstance(error, dict) else {"message": error}
@@ -83,8 +83,9 @@ def failure_told(status: int, body: bytes) -> tuple[int, bytes]:
         return status, body
     said = said if isinstance(said, str) else orjson.dumps(said).decode()
     code = error.get("code")
-    if status < 400 and type(code) is int and 400 <= code < 600:
-        status = code
+    meant = int(code) if isinstance(code, str) and code.isdecimal() else code
+    if status < 400 and type(meant) is int and 400 <= meant < 600:
+        status = meant
     return status, orjson.dumps({"error": {"message": said, "type": error.get("type"), "code": code}})
 
 

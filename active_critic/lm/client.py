@@ -26,6 +26,7 @@ from active_critic.lm.reply import Token as Token
 from active_critic.lm.reply import as_response, failure_in, reply_from, text_of, usage_of
 from active_critic.lm.retrying import RETRIES, SPREAD
 from active_critic.lm.scope import Blocks, Scoped
+from active_critic.lm.wording import Wording
 from active_critic.locks import OneAtATime
 from active_critic.records import Usage
 
@@ -103,6 +104,7 @@ class LanguageModel:
         self._remembering: Blocks[Memory | None] = Blocks()
         self._own_memory: Scoped[Callable[[], Memory] | None] = Scoped(None)
         self._send = send
+        self._wording = Wording()
         self.extensions = dict(extensions or {})
         self.count_tokens = count_tokens
         self.render = render
@@ -464,15 +466,24 @@ class LanguageModel:
         return reply_from(response, usage)
 
     def _pay(self, request: Request) -> tuple[Response, Usage]:
-        from dspy.utils.exceptions import LMProviderError
+        from dspy.utils.exceptions import LMError, LMProviderError
 
         def send() -> Response:
-            came = self._send(request)
+            sent = self._wording.worded(request)
+            try:
+                came = self._send(sent)
+            except LMError as failure:
+                if self._wording.refused(sent, str(failure)):
+                    failure.in_other_words = True
+                raise
             if wrong := failure_in(came):
                 raise LMProviderError(wrong, status=200)
             return came
 
-        return self._payer.pay(send, lambda came: usage_of(came, self._price), lambda: at_most(request, self.context))
+        def most() -> Usage:
+            return at_most(self._wording.worded(request), self.context)
+
+        return self._payer.pay(send, lambda came: usage_of(came, self._price), most)
 
     def _check_whole(self, request: Request, used: Usage) -> None:
         """Make sure that the endpoint read all of a prompt; an embedded server refuses one that is too long."""

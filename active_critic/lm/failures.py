@@ -13,10 +13,23 @@ LONGER = "A model that takes longer may be given more time: --timeout SECONDS, i
 """What helps where no reply comes in time."""
 LONGEST_PAGE = 100
 """Characters of what a web server says where there is no endpoint."""
-_TOO_LONG = re.compile(r"available context|maximum context length|must have less than \d+ tokens")
-"""What llama.cpp, vLLM and TGI say of a prompt that does not fit, all without OpenAI's code for it."""
+_TOO_LONG = re.compile(
+    r"available context|context length of only|maximum context length|must have less than \d+ tokens"
+    r"|prompt is too long|exceeds the maximum number of tokens|request too large",
+    re.IGNORECASE,
+)
+"""What llama.cpp, LM Studio, vLLM, TGI, Anthropic, Gemini and Groq say of a prompt that does not fit, all without
+OpenAI's code for it; Groq's is one that no minute's allowance of tokens holds."""
 _WITHHELD = re.compile("moderation|flagged|content (?:filter|policy)", re.IGNORECASE)
 """What a 403 says that is about the text, and not about the key, as OpenRouter sends it."""
+_PARAMETER = re.compile(r"logprobs|response_format|json.?schema|grammar|guided", re.IGNORECASE)
+"""What a 403 (OpenAI, of its models that think) or a 5xx says that is about what was asked for beside the text."""
+_NONE_TAKES_IT = re.compile("no endpoints found (?:that|matching)", re.IGNORECASE)
+"""What OpenRouter's 404 says where there is the model, and none who serves it takes these parameters or terms."""
+_KEY = re.compile(r"api.?key (?:is )?(?:not valid|invalid|expired)|(?:invalid|expired) api.?key", re.IGNORECASE)
+"""What a 400 says that is about the key, as Gemini sends it."""
+_UNPAID = re.compile(r"credit balance|insufficient (?:credits?|balance|funds|quota)", re.IGNORECASE)
+"""What a 400 says that is about the account, as Anthropic sends it."""
 
 
 def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> errors.ModelError | None:
@@ -43,25 +56,30 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
     if said.startswith("<"):
         said = _page(said)
     wait = failure.retry_after
-    if isinstance(failure, theirs.LMAuthError) and failure.status == 403 and _WITHHELD.search(said):
-        return errors.RequestRefused(f"{name}: the endpoint refused the request ({said})")
-    if isinstance(failure, (theirs.LMAuthError, theirs.LMNotConfiguredError)):
+    status = failure.status or 0
+    if ((status == 403 or status >= 500) and (status == 501 or _PARAMETER.search(said))) or (
+        status == 403 and _WITHHELD.search(said)
+    ):
+        return _refused(failure, name, said)
+    invalid = isinstance(failure, theirs.LMInvalidRequestError)
+    if isinstance(failure, (theirs.LMAuthError, theirs.LMNotConfiguredError)) or (invalid and _KEY.search(said)):
         return errors.AuthenticationFailed(
             f"{name}: the endpoint does not accept the key ({said}). Keys are read from the environment only: "
             "set the right one in the variable that --api-key-env names, or else in OPENAI_API_KEY or in the "
             "provider's own."
         )
-    if isinstance(failure, theirs.LMBillingError):
+    if isinstance(failure, theirs.LMBillingError) or (invalid and _UNPAID.search(said)):
         return errors.BillingStopped(f"{name}: the account cannot be billed ({said})")
+    too_long = status == 413 or ((invalid or status == 429) and _TOO_LONG.search(said))
+    if isinstance(failure, theirs.ContextWindowExceededError) or too_long:
+        return errors.ContextOverflow(f"{name}: the prompt does not fit the model's context window ({said})")
     if isinstance(failure, theirs.LMRateLimitError):
         return errors.RateLimited(f"{name}: the provider asks to slow down ({said})", retry_after=wait)
-    if isinstance(failure, theirs.ContextWindowExceededError) or (
-        isinstance(failure, theirs.LMInvalidRequestError) and _TOO_LONG.search(said)
-    ):
-        return errors.ContextOverflow(f"{name}: the prompt does not fit the model's context window ({said})")
-    if isinstance(failure, theirs.LMUnsupportedModelError) or (failure.status == 404 and _is_of_a_model(said, name)):
+    if status == 404 and _NONE_TAKES_IT.search(said):
+        return _refused(failure, name, said)
+    if isinstance(failure, theirs.LMUnsupportedModelError) or (status == 404 and _is_of_a_model(said, name)):
         return errors.UnknownModel(f"{name}: the endpoint has no such model ({said})")
-    if failure.status == 404:
+    if status == 404:
         came = "" if wordless else f" (it said: {_page(said)})"
         return errors.UnknownModel(
             f"{name}: 404: nothing answers at this address{came}; an OpenAI-compatible address usually ends in /v1"
@@ -75,6 +93,11 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
         return down
     if isinstance(failure, theirs.LMConfigurationError):
         return errors.UnknownModel(f"{name}: {said}")
+    return _refused(failure, name, said)
+
+
+def _refused(failure: Exception, name: str, said: str) -> errors.RequestRefused:
+    """A refusal, which may pass where the request is put in other words."""
     refused = errors.RequestRefused(f"{name}: the endpoint refused the request ({said})")
     refused.retryable = getattr(failure, "in_other_words", False)
     return refused

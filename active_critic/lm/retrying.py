@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import tenacity
 
-from active_critic.errors import ModelError, RateLimited
+from active_critic.errors import ModelError, RateLimited, RequestRefused
 
 RETRIES = 3
 """Retries after a failed attempt; a request is sent at most 1 + RETRIES times,"""
@@ -32,7 +32,7 @@ def again(
 ) -> _Came:
     """Do something, and do it again after a ``ModelError`` that is retryable.
 
-    Waits 1, 2, 4, ... seconds, or longer where the endpoint asked for that.
+    Waits 1, 2, 4, ... seconds, or longer where the endpoint asked for that; not at all to ask in other words.
 
     Args:
         once: What is done.
@@ -51,6 +51,8 @@ def again(
 
     def pause(state: tenacity.RetryCallState) -> float:
         problem = failure(state)
+        if isinstance(problem, RequestRefused):
+            return 0.0
         asked = (problem.retry_after if isinstance(problem, ModelError) else None) or 0.0
         seconds = max(asked, float(2 ** (state.attempt_number - 1)))
         if isinstance(problem, RateLimited):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from loopback import Fault, Loopback, Say, completion, refused
 from active_critic import errors
 from active_critic.errors import ModelError
 from active_critic.journal import Journal
-from active_critic.lm import Budget, LanguageModel, open_lm
+from active_critic.lm import Budget, Capabilities, LanguageModel, open_lm
 from active_critic.records import Usage
 
 ASK: list[Any] = [("user", "hi")]
@@ -71,6 +72,56 @@ FAILURES: dict[str, tuple[Fault, type[ModelError], str]] = {
         Fault(status=403, message="x requires moderation. Your input was flagged for violence.", code="403"),
         errors.RequestRefused,
         "flagged",
+    ),
+    "OpenAI, a model that thinks": (
+        Fault(status=403, message="You are not allowed to request logprobs from this model"),
+        errors.RequestRefused,
+        "logprobs",
+    ),
+    "a backend without probabilities": (
+        Fault(status=500, message="logprobs is not supported by this backend"),
+        errors.RequestRefused,
+        "logprobs",
+    ),
+    "a backend without anything": (Fault(status=501, message="no such thing"), errors.RequestRefused, "no such thing"),
+    "OpenRouter, nobody takes it": (
+        Fault(status=404, message="No endpoints found that can handle the requested parameters.", code="404"),
+        errors.RequestRefused,
+        "requested parameters",
+    ),
+    "OpenRouter, broke, with choices": (
+        Fault(status=200, body={"error": {"code": "402", "message": "Insufficient credits"}, "choices": []}),
+        errors.BillingStopped,
+        "Insufficient credits",
+    ),
+    "Groq, more than a minute's tokens": (
+        Fault(
+            status=413,
+            message="Request too large for model `x`: Limit 6000, Requested 8000",
+            code="rate_limit_exceeded",
+        ),
+        errors.ContextOverflow,
+        "Requested 8000",
+    ),
+    "LM Studio, too long": (
+        Fault(status=400, body={"error": "the model is loaded with context length of only 4096 tokens"}),
+        errors.ContextOverflow,
+        "4096",
+    ),
+    "Anthropic, too long": (
+        Fault(status=400, message="prompt is too long: 210000 tokens > 200000 maximum"),
+        errors.ContextOverflow,
+        "210000",
+    ),
+    "Anthropic, broke": (
+        Fault(status=400, message="Your credit balance is too low to access the API."),
+        errors.BillingStopped,
+        "credit balance",
+    ),
+    "Gemini, wrong key": (
+        Fault(status=400, message="API key not valid. Please pass a valid API key."),
+        errors.AuthenticationFailed,
+        "not valid",
     ),
 }
 
@@ -169,7 +220,7 @@ def test_an_endpoint_that_refuses_the_name_of_the_bound_is_told_by_the_former_on
     lm.budget = Budget(calls=3)
     assert [lm.ask([("user", f"{i}")], max_tokens=10).text for i in range(2)] == ["ok", "ok"]
     assert loopback.calls == 3  # each counts, the refused one too
-    assert waits == [1.0]
+    assert waits == [0.0]
     with pytest.raises(errors.BudgetSpent):
         lm.ask(ASK, max_tokens=10)
 
@@ -203,4 +254,68 @@ def test_the_name_of_the_bound_is_no_part_of_what_is_asked(
         again = open_lm("x", api_base=loopback.api_base)  # knows nothing of names yet
         with again.remembering(journal):
             assert again.ask([("user", "else")], max_tokens=10).usage == Usage(replayed=1)
+    assert loopback.calls == 2
+
+
+# --- what is refused beside the text ----------------------------------------------------------------------------------
+
+
+def test_an_endpoint_that_writes_no_fewer_tokens_than_16_is_asked_for_as_many(
+    loopback: Loopback, waits: list[float], tmp_path: Path
+) -> None:
+    def answer(asked: Any) -> Say | Fault:
+        if (longest := asked["max_completion_tokens"]) < 16:
+            told = f"Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, got {longest}."
+            return Fault(status=400, message=told, code="integer_below_min_value")
+        return Say("5")
+
+    loopback.answer = answer
+    for run in (1, 2):
+        with open_lm("x", api_base=loopback.api_base) as lm, Journal(tmp_path / "journal.sqlite") as journal:
+            lm.memory = journal
+            lm._wait = waits.append
+            assert lm.ask(ASK, max_tokens=1).text == "5"
+            assert lm.ask(ASK, max_tokens=4).text == "5"
+        assert loopback.calls == 3, f"run {run}: one refused, two answered and kept"
+    assert waits == [0.0]
+
+
+@pytest.mark.parametrize("keyword", ["maxLength", "minimum", "minItems"])
+def test_an_endpoint_that_takes_no_bounds_in_a_schema_gets_the_form_without(
+    lm: LanguageModel, loopback: Loopback, keyword: str
+) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "minimum": {"type": "integer", "minimum": 1, "maximum": 5},  # a criterion may be called that
+            "names": {"type": "array", "items": {"type": "string", "maxLength": 9}, "minItems": 1},
+        },
+        "required": ["minimum", "names"],
+    }
+    sent: list[Any] = []
+
+    def answer(asked: Any) -> Say | Fault:
+        sent.append(asked["response_format"]["json_schema"]["schema"])
+        if any(keyword in part for part in (sent[-1]["properties"]["minimum"], sent[-1]["properties"]["names"])) or (
+            keyword in sent[-1]["properties"]["names"]["items"]
+        ):
+            return Fault(status=400, message=f"output_config.format.schema: property '{keyword}' is not supported")
+        return Say("{}")
+
+    loopback.answer = answer
+    lm._capabilities = Capabilities(json_schema=True)
+    for _ in range(2):
+        assert lm.fill(ASK, schema, max_tokens=50).text == "{}"
+    bare = {"minimum": {"type": "integer"}, "names": {"type": "array", "items": {"type": "string"}}}
+    assert sent[0] == schema
+    assert [form["properties"] for form in sent[1:]] == [bare, bare]
+    assert sent[1]["required"] == schema["required"]
+
+
+def test_what_is_refused_in_other_words_too_is_refused(lm: LanguageModel, loopback: Loopback) -> None:
+    loopback.script(Fault(status=400, message="Invalid schema: 'type' is not permitted"))
+    lm._capabilities = Capabilities(json_schema=True)
+    bounded = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 1}}}
+    with pytest.raises(errors.RequestRefused, match="not permitted"):
+        lm.fill(ASK, bounded, max_tokens=50)
     assert loopback.calls == 2
