@@ -119,12 +119,14 @@ def over_documents(
     """
     if interval is None or interval[1] - interval[0] <= ALIKE:
         return None
-    if n_groups > MANY:
-        return interval
     from scipy.special import stdtrit
 
-    each = measure(np.eye(n_groups))
-    each = each[~np.isnan(each)]
+    each = np.empty(0)  # of the documents that have a figure
+    for start in range(0, n_groups, MANY):
+        some = measure(np.eye(min(MANY, n_groups - start), n_groups, start))
+        each = np.concatenate([each, some[~np.isnan(some)]])
+        if len(each) > MANY:
+            return interval
     half = spread * float(stdtrit(len(each) - 1, (1 + confidence) / 2)) * float(each.std(ddof=1)) / math.sqrt(len(each))
     return max(-most, min(interval[0], value - half)), min(most, max(interval[1], value + half))
 

@@ -6,21 +6,27 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from active_critic.errors import DataError
 from active_critic.rows import NUMBER, Unreadable
 
 NO_NAME = frozenset({"nan", "n/a", "<na>", "null", "none"})
 """What programs write where there is no name."""
-MISSING = frozenset({"", "nan", "na", "n/a", "null", "none"})
+MISSING = frozenset({"", "nan", "na", "n/a", "n.a.", "n. a.", "#n/a", "null", "none", "-", "–", "—"})
 """What stands where there is no number."""
 _YES_OR_NO = frozenset({"true", "false", "yes", "no", "y", "n", "pass", "passed", "fail", "failed"})
 _PLACE = re.compile(r"0|-?[1-9][0-9]{0,8}", re.ASCII)
 """A place in a list: the first is 0, the last -1."""
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:[.,][0-9]{3})+")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_LARGE = 100
+"""Beside a whole number of this size or more, ``1.266`` may mean 1266; the mean of three ratings, 3.667, stands beside
+smaller ones."""
 _DECIMAL_COMMA = re.compile(r"\s*([+-]?\d+),(\d+)\s*", re.ASCII)
 _NUMBER_AND_MORE = re.compile(r"\s*([+-]?[0-9]+(?:[.,][0-9]+)?)(?:\s*[%★⭐/(:]|\s+[^\W\d_]).*", re.DOTALL)
 """``4/5``, ``80%``, ``4 stars``."""
@@ -169,8 +175,38 @@ def number_in(cell: Any, *, decimal_comma: bool = False, needed: bool = True) ->
     return number
 
 
+def check_thousands(column: str, cells: Iterable[tuple[int, Any]], path: str | None) -> None:
+    """Refuse a column that may have separators of thousands, which would be read as decimals: 987, then 1.266.
+
+    Args:
+        column: Its name.
+        cells: Row and cell.
+        path: The file.
+
+    Raises:
+        DataError: Naming the first such cell.
+    """
+    suspect: tuple[int, str] | None = None
+    large = ""
+    for row, cell in cells:
+        said = cell.strip() if isinstance(cell, str) else ""
+        if _WHOLE.fullmatch(said):
+            large = large or (said if abs(int(said)) >= _LARGE else "")
+        elif _THOUSANDS.fullmatch(said):
+            suspect = suspect or (row, said)
+        elif NUMBER.fullmatch(said.replace(",", ".")):
+            return  # a decimal that can be nothing else
+    if suspect is not None and large:
+        row, said = suspect
+        whole = re.sub("[.,]", "", said)
+        remedy = f"write {whole} if it separates thousands, else all numbers of the column with decimals ({large}.0)"
+        reason = f"{said!r} stands among whole numbers such as {large}: it could be {whole} as well; {remedy}"
+        raise DataError(reason, path=path, row=row, column=column)
+
+
 def as_number(cell: str) -> str:
     """What to do about a score that is no number."""
+    cell = cell.strip()  # also of blanks that nobody sees
     if cell.strip().casefold() in _YES_OR_NO:
         return "write 1 for yes (true, pass) and 0 for no (false, fail)"
     if decimal := _DECIMAL_COMMA.fullmatch(cell):

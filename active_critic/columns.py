@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from active_critic.cells import as_number, cell_at, fits, inside, is_missing, keys_to, tidy_name, ways
+from active_critic.cells import as_number, cell_at, check_thousands, fits, inside, is_missing, keys_to, tidy_name, ways
 from active_critic.errors import DataError
 from active_critic.fields import folded
 from active_critic.files import iter_records
@@ -88,10 +88,13 @@ class Table:
         """A column in which every row must hold a number.
 
         Raises:
-            DataError: There is no such column, or a row holds no finite number; naming both.
+            DataError: There is no such column, or a row holds no finite number, or one that may have separators of
+                thousands; naming both.
         """
         numbers = []
-        for row, cell in zip(self.rows, self._cells(name), strict=True):
+        cells = self._cells(name)
+        check_thousands(name, zip(self.rows, cells, strict=True), self.path)
+        for row, cell in zip(self.rows, cells, strict=True):
             number = self._number(cell)
             if number is None:
                 wrong, remedy = "the human score is missing", "fill it in, or leave out the row"
@@ -105,9 +108,10 @@ class Table:
         """A column in which rows may hold no number: they are counted, and are never 0.
 
         Raises:
-            DataError: There is no such column.
+            DataError: There is no such column, or numbers in it may have separators of thousands.
         """
         cells = self._cells(name)
+        check_thousands(name, zip(self.rows, cells, strict=True), self.path)
         values = tuple(map(self._number, cells))
         blank = sum(map(is_missing, cells))
         odd = next(

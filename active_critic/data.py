@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from active_critic.cells import aspects_in, cell_at, name_in, number_in, rated, text_in, there
+from active_critic.cells import aspects_in, cell_at, check_thousands, name_in, number_in, rated, text_in, there
 from active_critic.delimited import is_delimited
 from active_critic.errors import DataError
 from active_critic.examples import (
@@ -108,6 +109,8 @@ def read_examples(
         raise DataError("there are no examples", path=path)
     chosen, notes = resolve(rows, checked(fields), scored=scored, path=path, as_before=as_before)
     notes.extend(stream.notes)
+    if scored:
+        _check_thousands(rows, chosen.get("score", "score"), path)
     reader = _Reader(chosen, scored, stream.decimal_comma, is_delimited(stream.path))
     examples: list[Example] = []
     empty: list[BadRow] = []
@@ -404,6 +407,17 @@ class _Reader:
                 number = number_in(cell, decimal_comma=self.decimal_comma)
                 found += [] if number is None else [(example.row, number, name)]
         return found
+
+
+def _check_thousands(rows: Iterable[tuple[int, Given]], column: str, path: str | None) -> None:
+    """Refuse scores that may have separators of thousands, see :func:`active_critic.cells.check_thousands`."""
+    cells: dict[str, list[tuple[int, Any]]] = defaultdict(list)
+    for row, given in rows:
+        if not isinstance(given, Example):
+            for name, cell in rated(given, column).items():
+                cells[name].append((row, cell))
+    for name, its in cells.items():
+        check_thousands(name, its, path)
 
 
 def unread_score(examples: Examples) -> DataError | None:

@@ -111,6 +111,9 @@ class Records(Iterator[Row | BadRow]):
             start = cast("io.BufferedReader", raw).peek(4)[:4]
             if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
                 raise DataError("this is UTF-16 text; save it as UTF-8", path=str(path))
+            if start == b"PK\x03\x04":
+                remedy = "save the sheet as CSV (in Excel: CSV UTF-8)"
+                raise DataError(f"this is an Excel workbook, or another zip file; {remedy}", path=str(path))
             if start[:2] == b"\x1f\x8b":
                 raise DataError("this is gzip data; let its name end in .gz", path=str(path))
             if kind not in DELIMITERS and b"\0" in start:

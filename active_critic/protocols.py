@@ -104,7 +104,7 @@ class Provenance(Record):
         versions: Package versions by name.
         settings: The evaluator's parameters.
         notes: What the fit had to tell its user.
-        report: The fit's honest report (see ``report.FitReport``).
+        report: The fit's honest report (see ``evaluators.fit_report.FitReport``).
     """
 
     model: str

@@ -162,3 +162,29 @@ def test_a_dotted_name_is_found_in_every_row_as_examples_find_it(tmp_path) -> No
     path = tmp_path / "n.jsonl"
     path.write_text('{"s.f": 3.2}\n{"s": {"f": 3.4}}\n{"t": 1}\n')
     assert Table(path, ["s.f"]).predictions("s.f").values == (3.2, 3.4, None)
+
+
+@pytest.mark.parametrize(
+    "rows", ["3;987\n4;1.266\n", "3;987\n4;1,266\n", "3;150\n4;12.345.678\n4;2.000\n"], ids=["point", "comma", "both"]
+)
+def test_what_may_separate_thousands_is_not_read_as_a_decimal(tmp_path, rows) -> None:
+    (tmp_path / "t.csv").write_text(f"human;length\n{rows}")
+    table = Table(tmp_path / "t.csv", ["human", "length"])
+    with pytest.raises(DataError, match=r"row 2, column 'length'.*could be (1266|12345678) as well"):
+        table.predictions("length")
+    with pytest.raises(DataError, match="separates thousands"):
+        table.human("length")
+
+
+@pytest.mark.parametrize("cells", [["4", "3,667", "5"], ["987", "1,266", "3,5"], ["987", "0,266"], ["1,266", "1,5"]])
+def test_decimals_that_can_be_nothing_else_are_read(tmp_path, cells) -> None:
+    (tmp_path / "t.csv").write_text("human;length\n" + "".join(f"3;{cell}\n" for cell in cells))
+    found = Table(tmp_path / "t.csv", ["human", "length"]).predictions("length")
+    assert found.values == tuple(float(cell.replace(",", ".")) for cell in cells)
+
+
+@pytest.mark.parametrize("cell", ["n.a.", "-", "–", "#N/A"])
+def test_the_usual_words_for_nothing_are_missing(tmp_path, cell) -> None:
+    (tmp_path / "t.csv").write_text(f"human,length\n3,4\n4,{cell}\n", encoding="utf-8")
+    found = Table(tmp_path / "t.csv", ["human", "length"]).predictions("length")
+    assert (found.values, found.missing, found.not_numeric) == ((4.0, None), 1, 0)

@@ -641,3 +641,11 @@ def test_a_missing_source_is_not_sought_in_the_columns_of_verdicts() -> None:
     (note,) = [note for note in read_examples(rows).notes if "the source" in note]
     assert "'story'" in note
     assert "explanation" not in note
+
+
+def test_scores_that_may_have_separators_of_thousands_are_refused(tmp_path) -> None:
+    (tmp_path / "x.csv").write_text("response;score\na;850\nb;1.000\n")
+    with pytest.raises(DataError, match=r"row 2, column 'score'.*could be 1000 as well"):
+        read_examples(tmp_path / "x.csv", scale="0..1000")
+    (tmp_path / "x.csv").write_text("response;score\na;4\nb;3,667\n")
+    assert [example.score for example in read_examples(tmp_path / "x.csv")] == [4.0, 3.667]

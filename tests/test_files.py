@@ -137,6 +137,7 @@ def test_short_rows_are_filled_up_and_blank_lines_are_no_rows(tmp_path: Path) ->
         ("x.json", b'[{"a": 1}, {"a": ]', "broken JSON.*character"),
         ("x.csv", "a,b\n1,2\n".encode("utf-16"), "UTF-16"),
         ("x.csv", "a,b\n1,2\n".encode("utf-16-le"), "NUL"),
+        ("x.csv", b"PK\x03\x04\x14\x00\x06\x00", "Excel workbook.*save the sheet as CSV"),
         ("x.jsonl", '{"a": 1}\n'.encode("utf-16-le"), "is the file UTF-16"),
         ("x.ndjson.gz", gzip.compress('{"a": 1}\n'.encode("utf-16-be"), mtime=0), "is the file UTF-16"),
         ("x.json", '[{"a": 1}]'.encode("utf-16-le"), "is the file UTF-16"),

@@ -466,3 +466,26 @@ def test_within_documents_that_agree_alike_there_is_no_interval_and_else_it_is_n
     apart = stats.paired_difference(pred, human, human, groups, level="document")
     assert apart.interval is not None
     assert apart.interval[0] <= -1 / 3 - half + 1e-9
+
+
+def test_documents_in_which_nothing_correlates_do_not_narrow_the_interval_of_those_that_have_a_figure() -> None:
+    rng = np.random.default_rng(1)
+    human = [float(i % 3) for i in range(18)]
+    pred = [float(x) for x in rng.normal(size=18)]
+    groups = [str(i // 3) for i in range(18)]
+    alone = stats.agreement(pred, human, groups, level="document", resamples=400)
+    single = [str(i) for i in range(100, 400)]
+    among = stats.agreement(
+        [*pred, *rng.normal(size=300)], [*human, *[1.0] * 300], [*groups, *single], level="document", resamples=400
+    )
+    assert (among.units, among.groups) == (6, 306)
+    half = scipy_stats.t.ppf(0.975, 5) * np.std(_each(pred, human), ddof=1) / np.sqrt(6)
+    for found in (alone, among):
+        assert found.pearson is not None
+        assert found.pearson_interval is not None
+        assert found.pearson_interval[0] <= max(-1.0, found.pearson - half) + 1e-9
+        assert found.pearson_interval[1] >= min(1.0, found.pearson + half) - 1e-9
+
+
+def _each(pred: list[float], human: list[float]) -> list[float]:
+    return [float(np.corrcoef(pred[i : i + 3], human[i : i + 3])[0, 1]) for i in range(0, len(pred), 3)]

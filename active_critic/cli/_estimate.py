@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from active_critic.cli import _common as common
@@ -23,6 +24,7 @@ def tell(
     as_json: bool,
     quiet: bool,
     data: Examples | None = None,
+    files: Mapping[str, object] = MappingProxyType({}),
 ) -> None:
     """Rehearse some work and print what it would take, on standard output.
 
@@ -32,6 +34,7 @@ def tell(
         as_json: Print one JSON document.
         quiet: Leave out what the figures rest on.
         data: The scored examples, where it is a fit: what that asks depends on the replies, so there are several takes.
+        files: What would be written, by option; an estimate writes none, and says so.
     """
     from active_critic.lm.rehearsal import TAKES, estimate
 
@@ -43,12 +46,14 @@ def tell(
         found = estimate(model, work, kept, takes=TAKES, scores=shares(data))
     if as_json:
         common.print_json({"model": model.name, **found.to_dict()})
-        return
-    from active_critic.report import plain
+    else:
+        from active_critic.report import plain
 
-    for line in words(found, model.name):
-        common.console(stderr=False).print(plain(line), soft_wrap=True)
-    common.show_notes(found.notes, quiet=quiet)
+        for line in words(found, model.name):
+            common.console(stderr=False).print(plain(line), soft_wrap=True)
+        common.show_notes(found.notes, quiet=quiet)
+    if unwritten := [option for option, path in files.items() if path]:
+        common.show_notes([f"{' and '.join(unwritten)}: an estimate writes no file"], quiet=quiet)
 
 
 def shares(data: Examples) -> dict[str, float]:

@@ -74,7 +74,8 @@ class Tally:
         self._movement: Movement | None = None
 
     @property
-    def _column(self) -> str:
+    def score_column(self) -> str:
+        """The column of people's score."""
         return self._fields.get("score", "score")
 
     def add(self, entry: Example | BadRow, verdict: Verdict) -> None:
@@ -158,8 +159,9 @@ class Tally:
         human, critic, groups = (list(column) for column in zip(*drawn.pairs, strict=True))
         found = agreement(critic, human, groups, resamples=RESAMPLES)
         scale = self.protocol.scale
+        column, of = self.score_column, f"{self._with_human:,} of {self.items:,} items"
         words = [
-            f"Human scores were taken from the column {self._column!r} ({self._with_human:,} of {self.items:,} items)."
+            f"Human scores were taken from the column {column!r} ({of}).",
         ]
         if self._shown:
             words.append(f"{self._shown:,} items are demonstrations of this program and are left out.")
@@ -193,7 +195,7 @@ class Tally:
             error = sum(distances) / len(distances)
             words.append(f"On the scale {scale}, scores are {error:.2f} from the human ones on average.")
         return {
-            "column": self._column,
+            "column": self.score_column,
             "figures": found.to_dict(),
             "mean_absolute_error": error,
             "demonstrations_left_out": self._shown,

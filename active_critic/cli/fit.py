@@ -233,9 +233,8 @@ def fit(
         if estimate and model is not None:
             from active_critic.cli._estimate import tell
 
-            tell(model, lambda twin: make(twin, given).fit(data), as_json=as_json, quiet=quiet, data=data)
-            if html is not None:
-                common.show_notes(["--html: an estimate writes no file"], quiet=quiet)
+            more: dict[str, Any] = {"data": data, "files": {"--html": html}}
+            tell(model, lambda twin: make(twin, given).fit(data), as_json=as_json, quiet=quiet, **more)
             return
         critic = make(model, given)
         with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:

@@ -134,9 +134,7 @@ def probe(
             def rehearse(stand_in: LanguageModel) -> object:
                 return run(from_protocol(protocol, stand_in, journal=None), data, names, seed, None)
 
-            tell(model, rehearse, as_json=as_json, quiet=quiet)
-            if unwritten := [option for option, path in (("--csv", csv_file), ("--html", html)) if path]:
-                common.show_notes([f"{' and '.join(unwritten)}: an estimate writes no file"], quiet=quiet)
+            tell(model, rehearse, as_json=as_json, quiet=quiet, files={"--csv": csv_file, "--html": html})
             return
         evaluator = from_protocol(protocol, model, journal=None)
         what = "attacking" if attacks else "perturbing"

@@ -7,7 +7,7 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -130,11 +130,10 @@ def score(
         if estimate and model is not None:
             from active_critic.cli._estimate import tell
 
-            tell(
-                model, lambda stand_in: deque(again.score(protocol, stand_in, stream), 0), as_json=as_json, quiet=quiet
-            )
-            if unwritten := [option for option, path in (("--out", out), ("--html", html)) if path]:
-                common.show_notes([f"{' and '.join(unwritten)}: an estimate writes no file"], quiet=quiet)
+            def rehearse(stand_in: LanguageModel) -> None:
+                deque(again.score(protocol, stand_in, stream), 0)
+
+            tell(model, rehearse, as_json=as_json, quiet=quiet, files={"--out": out, "--html": html})
             return
         fill = dict.fromkeys(header if sink.needs_header else ())
         sinks = [sink, kept] if kept else [sink]
@@ -199,10 +198,19 @@ def _score_all(
             columns = verdict.to_dict() | sinks[0].by_criterion(verdict)
             if again.times > 1:
                 columns["repeat_sd"] = tally.repeated(entry, [verdict, *others])
-            record = merge_record({**fill, **entry.record}, columns)
+            own = entry.record if sinks[0].needs_header else _comma_read(entry, tally.score_column)
+            record = merge_record({**fill, **own}, columns)
             for sink in sinks:
                 sink.put(entry, verdict, record)
             tally.add(entry, verdict)
+
+
+def _comma_read(entry: Example | BadRow, column: str) -> Mapping[str, Any]:
+    """An item's own columns, with people's score as a number where it has a decimal comma, which JSON has not."""
+    score = getattr(entry, "score", None)
+    if score is None or "," not in str(entry.record.get(column)):
+        return entry.record
+    return {**entry.record, column: score}
 
 
 @dataclass(frozen=True)

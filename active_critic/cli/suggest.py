@@ -115,7 +115,7 @@ def suggest(
             def rehearse(stand_in: LanguageModel) -> object:
                 return texts.choose(from_protocol(protocol, stand_in, journal=None))
 
-            tell(model, rehearse, as_json=as_json, quiet=quiet)
+            tell(model, rehearse, as_json=as_json, quiet=quiet, files={"--out": out})
             return
         critic = from_protocol(protocol, model, journal=None)
         with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:

@@ -54,7 +54,7 @@ class AutoCalibrate(Evaluator):
             proportion, at least one draft is left, and a note says from what to what. With n examples, a candidate
             costs 1 + n calls (summed over the aspects), and inferring the task description one more than the
             mini-batches it reads; the budget buys ``(budget - inference) // cost`` candidates. Not counted: finding
-            out what an endpoint can do (at most five calls), and asking again after a failed or unreadable reply.
+            out what an endpoint can do (at most seven calls), and asking again after a failed or unreadable reply.
         max_batches: Mini-batches of five examples read at most to infer the task description.
         seed: Of batches and of every draw of examples.
         journal: Where replies are kept; see ``Evaluator``.

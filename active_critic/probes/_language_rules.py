@@ -29,6 +29,8 @@ from active_critic.probes._words import (
 
 WORDS_A_SWAP, WORDS_A_SLIP = 12, 6
 """Words for each exchange of words, and for each spelling mistake: about as many as in the paper's examples."""
+LONGEST_WORD = 50
+"""Letters; of a longer string, such as encoded data, only so many are looked at for a slip."""
 MOST_EXCHANGES = 100
 """Pairs of sentences that change places in a very long text."""
 
@@ -207,6 +209,8 @@ def _can_be_misspelt(word: str) -> bool:
 
 
 def _misspelt(word: str, rng: random.Random) -> str:
+    if len(word) > LONGEST_WORD:  # of what is no word, its beginning
+        return _misspelt(word[:LONGEST_WORD], rng) + word[LONGEST_WORD:]
     ways = [word[:i] + word[i + 1 :] for i in range(1, len(word) - 1)]  # without its end it is often another form
     ways += [word[:i] + word[i] + word[i:] for i in range(1, len(word))]
     ways += [word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(1, len(word) - 1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -94,3 +95,15 @@ def test_a_file_with_commas_and_no_mark_stays_one(run: Any, surface: Path, tmp_p
     first, record, *_ = Path("judged.csv").read_text(encoding="utf-8").splitlines()
     assert first.startswith("answer,input_score,score,")
     assert re.match(r"Good\.,3\.5,\d\.\d+,", record)
+
+
+@pytest.mark.parametrize("column", ["rating", "score"])
+def test_in_json_peoples_scores_are_numbers_too(run: Any, surface: Path, tmp_path: Path, column: str) -> None:
+    given = sheet(tmp_path / "a.csv").read_text(encoding="utf-8").replace("rating", column, 1)
+    (tmp_path / "b.csv").write_text(given, encoding="utf-8")
+    assert run("score", surface, "b.csv", "-o", "judged.jsonl", "--fields", f"score={column}").code == 0
+    people = "input_score" if column == "score" else column
+    found = run("agreement", "judged.jsonl", "--human", people, "--predicted", "score", "--json")
+    assert found.code == 0, found.err
+    assert found.document["results"][0]["columns"][0]["missing"] == 0
+    assert {type(json.loads(line)[people]) for line in Path("judged.jsonl").read_text().splitlines()} == {float}

@@ -112,6 +112,7 @@ def test_what_it_would_take_is_told_without_a_call(run, program, pool) -> None:
     assert (done.code, asked) == (0, []), done.err
     assert done.document["calls"] > 0
     assert not Path("x.csv").exists()
+    assert "note: --out: an estimate writes no file" in done.err
 
 
 def test_unscored_texts_are_7_and_everything_unscored_is_3(run, program, pool, examples) -> None:

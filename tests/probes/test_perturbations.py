@@ -348,3 +348,13 @@ def test_none_of_the_papers_sentences_is_ours() -> None:
 def _parts(row: dict[str, str]) -> list[str]:
     whole = " ".join(row[field] for field in ("original", "perturbed", "instruction"))
     return [part.strip() for part in re.split(r"[.,;\n]", whole)]
+
+
+def test_a_slip_in_what_is_no_word_takes_no_longer_for_being_long() -> None:
+    letters = "abcdefghij" * 8_000
+    started = time.monotonic()
+    changed = perturb(letters, "", "spelling-mistake").text
+    assert time.monotonic() - started < 1
+    assert changed is not None
+    assert changed != letters
+    assert abs(len(changed) - len(letters)) <= 1
