@@ -24,6 +24,18 @@ if TYPE_CHECKING:
     from active_critic.lm.client import Turn
 
 
+_ANSWER = "Assistant:\n"
+"""What stands before the text, as the end of the prompt."""
+_BLANKS = " \n\t▁ĠĊĉ"
+"""Blanks, and how tokenisers write them."""
+_UNMATCHED = (
+    "the tokens that the endpoint gives with the echoed prompt cannot be matched to it, so that it is not known which "
+    "of their log-probabilities are the text's"
+)
+_PART = "\ufffd"
+"""How a token is written that is no more than a part of a character, by most servers."""
+
+
 class Echoing:
     """Weighs texts at an OpenAI-compatible endpoint whose ``/completions`` echoes prompts with their log-probabilities.
 
@@ -77,7 +89,7 @@ class Echoing:
         import openai
         from dspy.utils.exceptions import LMProviderError, LMUnsupportedFeatureError
 
-        prompt = "".join(f"{role.capitalize()}: {said}\n\n" for role, said in turns) + "Assistant:\n"
+        prompt = "".join(f"{role.capitalize()}: {said}\n\n" for role, said in turns) + _ANSWER
         try:
             # One token is written and passed over: some servers take 0 for "as many as fit".
             came = client.completions.with_raw_response.create(
@@ -177,7 +189,13 @@ def seconds_in(headers: Mapping[str, str]) -> float | None:
 
 
 def _echoed(answer: Mapping[str, Any], prompt: str, text: str) -> list[float]:
-    """The log-probabilities of the text's tokens in an echoed prompt."""
+    """The log-probabilities of the text's tokens in an echoed prompt.
+
+    Raises:
+        LMUnsupportedFeatureError: The endpoint gives none.
+        LMProviderError: Its answer is none that this protocol knows.
+        UnreadableReply: Which of them are the text's cannot be told.
+    """
     from dspy.utils.exceptions import LMUnsupportedFeatureError
 
     whole = prompt + text
@@ -196,15 +214,84 @@ def _echoed(answer: Mapping[str, Any], prompt: str, text: str) -> list[float]:
         raise LMUnsupportedFeatureError("it gives no log-probabilities with the echoed prompt")
     # Some servers count a token before the prompt into the offsets, or bytes; the tokens themselves say better.
     starts = list(itertools.accumulate((len(token) for token in tokens), initial=0))[:-1]
-    begin = "".join(tokens).find(whole)
-    if begin < 0:
-        begin, starts = 0, _listed(given or {}, "text_offset", int)
-    border, end = begin + len(prompt), begin + len(whole)
+    joined = "".join(tokens)
+    begin = joined.find(whole)
+    if begin >= 0:
+        border, end = begin + len(prompt), begin + len(whole)
+    elif found := _found_among(joined, starts, prompt, text, generated=echoed != whole):
+        border, end = found
+    else:
+        starts = _listed(given or {}, "text_offset", int)
+        border, end = len(prompt), len(whole)
+        if starts and not _placed(tokens, starts, echoed or "", end):
+            raise UnreadableReply(_UNMATCHED, reply="")
+    if starts and len(starts) != len(logprobs):
+        raise UnreadableReply(_UNMATCHED, reply="")
     first = max((start for start in starts if start <= border), default=border)
     values = [v for start, v in zip(starts, logprobs, strict=False) if first <= start < end]
     if not values or None in values:
         raise LMUnsupportedFeatureError("it gives no log-probabilities of the prompt's tokens")
     return values
+
+
+def _found_among(
+    joined: str, starts: Sequence[int], prompt: str, text: str, *, generated: bool
+) -> tuple[int, int] | None:
+    """Where a prompt, and a text behind it, end among joined tokens in which parts of characters stand as U+FFFD.
+
+    Args:
+        joined: The joined tokens.
+        starts: Where each of them begins; before the prompt there may be one of the server's own.
+        prompt: What the tokens begin with.
+        text: What they go on with.
+        generated: Whether something was written behind the text; then the last token is that.
+
+    Returns:
+        Both places; None where the tokens do not hold both, or where there is more than one way to find them.
+    """
+
+    def spelt(begin: int, end: int, said: str) -> bool:
+        return len(said) in _reached(joined[begin:end], said)
+
+    places = {
+        (border.end(), end)
+        for border in re.finditer(_ANSWER, joined)
+        if any(spelt(begin, border.end(), prompt) for begin in starts[:2])
+        for end in {starts[-1], starts[-1] if generated else len(joined)}
+        if spelt(border.end(), end, text)
+    }
+    return places.pop() if len(places) == 1 else None
+
+
+def _reached(written: str, text: str) -> set[int]:
+    """How far a text may come by what is written, where a run of U+FFFD stands for up to as many characters.
+
+    It stands for none where the token that completes the character is written as the whole of it.
+    """
+    reached = {0}
+    for run in re.findall(f"{_PART}+|[^{_PART}]+", written):
+        if run[0] != _PART:
+            reached = {at + len(run) for at in reached if text.startswith(run, at)}
+            continue
+        further: set[int] = set()
+        last = -1
+        for at in sorted(reached):
+            begin, last = max(at, last + 1), min(at + len(run), len(text))
+            further.update(range(begin, last + 1))
+        reached = further
+    return reached
+
+
+def _placed(tokens: Sequence[str], offsets: Sequence[int], echoed: str, end: int) -> bool:
+    """Whether offsets can be believed: what was generated begins where the echo ends, and words stand in their places.
+
+    Tokens that are no plain words are written by each server in its own way.
+    """
+    if len(offsets) != len(tokens) or offsets[-1] != end or any(a > b for a, b in itertools.pairwise(offsets)):
+        return False
+    spans = zip(tokens, itertools.pairwise((*offsets, len(echoed))), strict=True)
+    words = ((token.strip(_BLANKS), span) for token, span in spans)
+    return all(word in echoed[slice(*span)] for word, span in words if word.isascii() and word.isalnum())
 
 
 def _listed(given: Mapping[str, Any], name: str, kind: type) -> list[Any]:

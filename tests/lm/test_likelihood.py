@@ -5,8 +5,10 @@ import inspect
 import json
 import math
 import random
+import re
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from loopback import Fault, Loopback, echoing, not_echoing, too_many
 from active_critic import errors
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm, scripted_lm
+from active_critic.lm.echoing import _reached
 from active_critic.lm.likelihood import FLOOR, LEAST_LIKELY, Likelihood
 from active_critic.lm.memory import key_of
 from active_critic.lm.retrying import RETRIES, WHERE_LIMITED
@@ -277,6 +280,103 @@ def test_tokens_that_are_not_text_are_placed_by_their_offsets(lm: LanguageModel,
 
     loopback.complete = cut
     assert lm.likelihood(ASK, "It lay still.").logprob == -11
+
+
+EMOJI = [*"🎉🙂"]
+PARTS = {
+    "parts": lambda c: ["\ufffd"] * 3,
+    "parts, then the whole": lambda c: ["\ufffd", "\ufffd", c],
+    "nothing, then the whole": lambda c: ["", "", c],
+}
+
+
+def in_parts(spell: Callable[[str], list[str]], before: str = "", after: str = " more") -> Callable[[Any], Any]:
+    """An endpoint that echoes, in whose tokens an emoji is written so; offsets are sums of the lengths of tokens."""
+
+    def complete(body: dict[str, Any]) -> Any:
+        tokens = [before] * bool(before)
+        for piece in re.findall(r"[🎉🙂]|\s*[^\s🎉🙂]+|\s+", body["prompt"]):
+            tokens += spell(piece) if piece in EMOJI else [piece]
+        values = [None, *(-5.0 if token.strip() != "good" else -1.0 for token in tokens[1:])]
+        tokens += [after] * bool(after)
+        logprobs = {
+            "tokens": tokens,
+            "token_logprobs": [*values, -9.0][: len(tokens)],
+            "text_offset": [sum(map(len, tokens[:i])) for i in range(len(tokens))],
+        }
+        return {"choices": [{"index": 0, "text": body["prompt"] + after, "logprobs": logprobs}]}
+
+    return complete
+
+
+@pytest.mark.parametrize("before", ["", "<s>"])
+@pytest.mark.parametrize("after", ["", " more"])
+@pytest.mark.parametrize("asked", ["plain", "party 🎉 time", "🎉🙂" * 6 + " many", "Assistant:\n🎉Assistant:\ngood 🎉"])
+@pytest.mark.parametrize("spell", PARTS.values(), ids=PARTS)
+def test_parts_of_characters_move_no_value_from_the_prompt_into_the_text(
+    lm: LanguageModel, loopback: Loopback, spell: Callable[[str], list[str]], asked: str, before: str, after: str
+) -> None:
+    loopback.complete = in_parts(spell, before, after)
+    assert lm.likelihood([("user", asked)], "good good good").logprobs == (-1.0,) * 3
+    blank_and_emoji = (-5.0,) * 7
+    measured = lm.likelihood([("user", asked)], "good 🎉🙂 good")
+    assert measured.logprobs == (-1.0, *blank_and_emoji, -1.0)
+
+
+@pytest.mark.parametrize("spell", [lambda c: ["<0xF0>"] * 4, lambda c: ["bytes:\\xf0"] * 2, lambda c: [""] * 3])
+@pytest.mark.parametrize(("asked", "text"), [("party 🎉 time", "good good"), ("party", "good 🎉 good")])
+def test_tokens_that_cannot_be_matched_to_the_prompt_give_no_number(
+    lm: LanguageModel, loopback: Loopback, spell: Callable[[str], list[str]], asked: str, text: str
+) -> None:
+    loopback.complete = in_parts(spell)
+    with pytest.raises(errors.UnreadableReply, match="cannot be matched") as caught:
+        lm.likelihood([("user", asked)], text)
+    assert caught.value.usage.calls == loopback.calls == 1  # type: ignore[attr-defined]
+    assert lm.likelihood([("user", "party")], "good good").mean == -1.0  # it concerns that text alone
+
+
+def test_where_more_than_one_way_fits_there_is_no_number(lm: LanguageModel, loopback: Loopback) -> None:
+    """The last part belongs to the text, or is what was generated and says nothing yet."""
+    loopback.complete = in_parts(PARTS["parts"], after="")
+    with pytest.raises(errors.UnreadableReply, match="cannot be matched"):
+        lm.likelihood(ASK, "good 🎉")
+
+
+@pytest.mark.parametrize("change", ["shifted", "short", "long", "fewer values", "back and forth"])
+def test_offsets_that_do_not_agree_with_the_words_are_not_believed(
+    lm: LanguageModel, loopback: Loopback, change: str
+) -> None:
+    whole = echoing(lambda _: -1.0)
+
+    def garbled(body: dict[str, Any]) -> Any:
+        reply: Any = whole(body)
+        given = reply["choices"][0]["logprobs"]
+        given["tokens"] = [token.replace(" ", "▁").replace("\n", "Ċ") for token in given["tokens"]]
+        offsets = given["text_offset"]
+        if change == "shifted":
+            given["text_offset"] = [*(offset + 3 for offset in offsets[:-1]), offsets[-1]]
+        elif change == "short":
+            given["text_offset"] = offsets[:-1]
+        elif change == "long":
+            given["text_offset"] = [*offsets[:-1], offsets[-1] + 2]
+        elif change == "fewer values":
+            del given["token_logprobs"][0]
+        else:
+            offsets[2:4] = offsets[3:1:-1]
+        return reply
+
+    loopback.complete = whole
+    assert lm.likelihood(ASK, "It lay still.").logprobs == (-1.0,) * 3
+    loopback.complete = garbled
+    with pytest.raises(errors.UnreadableReply, match="cannot be matched"):
+        lm.likelihood(ASK, "It lay still. ")
+
+
+def test_a_long_text_of_parts_takes_no_longer_than_others() -> None:
+    started = time.process_time()
+    text = "漢" * 20_000 + " x " + "字" * 20_000
+    assert len(text) in _reached("\ufffd" * 60_000 + " x " + "\ufffd" * 60_000, text)
+    assert time.process_time() - started < 2
 
 
 def test_what_it_cost_is_counted(lm: LanguageModel) -> None:
