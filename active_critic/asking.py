@@ -81,6 +81,9 @@ def ask(
 ) -> Filled:
     """Have a form filled in; once more if the first reply cannot be read, in stricter words or with room to think.
 
+    A first reply that ended before it came to its ratings has both, and the second one is not stopped behind them: the
+    ratings may come last, or behind a thought that does not look like one.
+
     Args:
         lm: The language model.
         turns: The conversation; the last turn asks for the form.
@@ -97,7 +100,7 @@ def ask(
     probabilities = reading.source == "probabilities" and can.probabilities
     conversation = list(turns)
     material = "\n".join(text for role, text in turns if role == "user")
-    usage, longest = Usage(), sheet.max_tokens
+    usage, longest, stop = Usage(), sheet.max_tokens, sheet.stop
     thought: UnreadableReply | None = None  # why the second one may be longer
     for attempt in (1, 2):
         try:
@@ -107,7 +110,7 @@ def ask(
                 max_tokens=longest,
                 top_logprobs=min(can.alternatives, len(reading.levels) + 3) if probabilities else None,
                 temperature=temperature,
-                stop=sheet.stop,
+                stop=stop,
                 sample=sample,
             )
         except ModelError as problem:
@@ -117,11 +120,12 @@ def ask(
             problem.usage = usage + spent_on(problem)
             raise
         usage = usage + reply.usage
+        form: Form | None = None
         try:
             if not reply.text.strip():
                 cut = not reply.text and reply.finish_reason == "length"
                 raise UnreadableReply(THOUGHT.format(longest + can.room) if cut else "the reply is empty", reply="")
-            form = read_form(reply, first=next(iter(sheet.schema["properties"])), shown=material)
+            form = read_form(reply, first=next(iter(sheet.schema["properties"])), shown=material, any_order=True)
             if form.values == sheet.skeleton and _has_prose(sheet.skeleton):
                 raise UnreadableReply("it is the form as it was shown, not filled in", reply=reply.text)
             ratings = {name: read_rating(reply, form, path, reading) for name, path in sheet.ratings.items()}
@@ -137,6 +141,9 @@ def ask(
             if cut_in_thought(reply):
                 thought, longest = problem, longest + ROOM_TO_THINK
                 continue
+            early = reply.finish_reason == "length" if form is None else not form.complete
+            if early and reply.text.strip() and not can.json_schema:
+                thought, longest, stop = problem, longest + ROOM_TO_THINK, ()
             demand = f"That could not be read: {quote(str(problem))}. "
             demand += "Answer with nothing but this JSON object, filled in: " + compact(sheet.skeleton)
             conversation += [("assistant", quote(reply.text[:1000]) or "(nothing)"), ("user", demand)]

@@ -7,7 +7,7 @@ import math
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate
@@ -26,6 +26,8 @@ _NUMBER = re.compile(r"-?[0-9]+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _HALF_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?$")
 _THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
+_THOUGHT_END = "</think>"
+_OBJECT = re.compile(r'\{\s*"')
 _FENCE = re.compile(r"\s*+(?:```)?(?:json)?\s*+", re.IGNORECASE)
 
 
@@ -164,30 +166,40 @@ def _decoded(literal: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def read_form(reply: Reply, *, first: str, shown: str = "") -> Form:
+def read_form(reply: Reply, *, first: str, shown: str = "", any_order: bool = False) -> Form:
     """Take a reply apart.
 
     Text around the object (a code fence, a remark) is passed over; the object is the one that begins with the expected
     field, and nothing inside its texts is ever taken for a field. What is whole in a reply that was cut off is kept; a
-    number at the very end of such a reply is not, since more digits might have followed.
+    number at the very end of such a reply is not, since more digits might have followed. Nor is an object among other
+    words, where these were cut off: it may be a draft in a thought that a chat template opened.
 
     Args:
         reply: What the model answered.
         first: The field that the object must begin with.
         shown: The material that the model was shown. An object that stands among other words, and in there too, is a
-            quotation: the model's own may never have come.
+            quotation: the model's own may never have come. So may be an end of a thought that stands in there.
+        any_order: Whether the object may begin with another field where the reply is nothing but the object: some
+            endpoints that enforce a schema sort its fields. A thought before it and a code fence do not count.
 
     Raises:
         UnreadableReply: There is no such object, or two that differ, or it is malformed or a quotation, or a field is
             repeated.
     """
+    planted = _THOUGHT_END in reply.text and _THOUGHT_END in _visible(shown)
+
+    def only_object(text: str) -> tuple[_Scanner, dict[str, Any]]:
+        return _only_object(text, first, any_order=any_order, planted=planted)
+
     try:
-        scanner, values = _only_object(reply.text, first)
+        scanner, values = only_object(reply.text)
         if shown and not scanner.alone and _visible(reply.text[scanner.start : scanner.at]) in _visible(shown):
             raise ValueError(f"the JSON object that begins with {first!r} is quoted from what is to be rated")
+        if reply.finish_reason == "length" and not scanner.alone:
+            raise ValueError(f"the words around the JSON object that begins with {first!r} were cut off")
     except ValueError as problem:
         raise UnreadableReply(str(problem), reply=reply.text) from None
-    return Form(values, _spans_among_tokens(reply.tokens, first, scanner), not scanner.cut)
+    return Form(values, _spans_among_tokens(reply.tokens, only_object, scanner), not scanner.cut)
 
 
 def thought_end(text: str) -> int:
@@ -202,13 +214,63 @@ def thought_end(text: str) -> int:
     return thought.end() if thought else 0
 
 
-def _only_object(text: str, first: str) -> tuple[_Scanner, dict[str, Any]]:
-    """The object that begins with the expected field.
+def _answer_begin(text: str, *, planted: bool) -> int:
+    """Where a reply goes on behind a thought, which a chat template may have opened so that only its end is seen.
+
+    Args:
+        text: The reply.
+        planted: Whether the material holds an end of a thought: one that the reply did not open may be quoted.
+
+    Raises:
+        ValueError: The thought was not ended.
+    """
+    begin = thought_end(text)
+    if begin or planted:
+        return begin
+    at, end = 0, text.find(_THOUGHT_END)
+    while end >= 0:
+        opened = _OBJECT.search(text, at, end)
+        if opened is None:
+            begin = at = end + len(_THOUGHT_END)
+        else:
+            scanner = _Scanner(text, opened.start())
+            try:
+                scanner.object()
+                # Where it stands in a text of an object, it ends none; nor in one of an answer that was cut off there.
+                answer = scanner.cut and _FENCE.fullmatch(text, begin, opened.start())
+                at = len(text) if answer else scanner.at
+            except ValueError:
+                at = min(max(scanner.at, opened.end()), end)
+        if at > end:
+            end = text.find(_THOUGHT_END, at)
+    return begin
+
+
+def _lone_object(text: str, begin: int) -> tuple[_Scanner, dict[str, Any]] | None:
+    """The object that all of the text from there on is, a code fence aside; None where it is something else."""
+    fence = _FENCE.match(text, begin)
+    start = fence.end() if fence else begin
+    if text[start : start + 1] != "{":
+        return None
+    scanner = _Scanner(text, start)
+    with suppress(ValueError):
+        values = scanner.object()
+        scanner.alone = scanner.cut or bool(_FENCE.fullmatch(text, scanner.at))
+        return (scanner, values) if scanner.alone else None
+    return None
+
+
+def _only_object(
+    text: str, first: str, *, any_order: bool = False, planted: bool = False
+) -> tuple[_Scanner, dict[str, Any]]:
+    """The object that begins with the expected field, or in any order the one that the reply is nothing but.
 
     Raises:
         ValueError: There is none, it is malformed, or a later one has other numbers: then one of them is a quotation.
     """
-    begin = thought_end(text)
+    begin = _answer_begin(text, planted=planted)
+    if any_order and (alone := _lone_object(text, begin)):
+        return alone
     opening = re.compile(r'\{\s*"' + re.escape(first) + '"')
     found = opening.search(text, begin)
     if found is None:
@@ -235,13 +297,15 @@ def _visible(text: str) -> str:
     return "".join(c for c in folded if not c.isspace() and unicodedata.category(c) not in ("Cf", "Mn"))
 
 
-def _spans_among_tokens(tokens: Sequence[Token], first: str, read: _Scanner) -> dict[tuple[str, ...], tuple[int, int]]:
+def _spans_among_tokens(
+    tokens: Sequence[Token], only_object: Callable[[str], tuple[_Scanner, Any]], read: _Scanner
+) -> dict[tuple[str, ...], tuple[int, int]]:
     """Where the numbers that were read stand among the joined tokens, which may hold a code fence the text lacks."""
     stream = "".join(token.text for token in tokens)
     if stream == read.text:
         return read.spans
     try:
-        scanner, _ = _only_object(stream, first)
+        scanner, _ = only_object(stream)
     except ValueError:
         return {}
     return scanner.spans if scanner.numbers == read.numbers else {}

@@ -100,6 +100,65 @@ def test_a_model_that_thought_until_it_was_cut_off_is_asked_again_with_room_to_t
         ask(thinking(9000, seen), QUESTION, sheet, TEXT)
 
 
+def noting(replies: list[tuple[str, bool]], seen: list[Any], *, formed: bool = False) -> LanguageModel:
+    """A model that gives these replies, each cut off at its longest or not, and the requests that it was sent."""
+    left = iter(replies)
+
+    def send(request: Any) -> Any:
+        seen.append(request)
+        text, cut = next(left)
+        return as_response("m", Usage(prompt_tokens=9, completion_tokens=7), text, cut=cut)
+
+    return LanguageModel("m", send, capabilities=Capabilities(json_schema=formed))
+
+
+@pytest.mark.parametrize(
+    ("first", "cut"),
+    [
+        ("{", False),  # where the reason would have stood
+        ('{"advice": "be brief", ', False),
+        ('{"advice": "be br', True),
+        ('The middle would be {"rating": 3}. But let me', True),
+        ("Let me see. The response", True),
+    ],
+)
+def test_a_reply_that_ended_before_its_rating_has_room_and_is_not_stopped_the_second_time(
+    first: str, cut: bool
+) -> None:
+    seen: list[Any] = []
+    sheet = rating_sheet(TEXT)
+    lm = noting([(first, cut), ('{"advice": "be brief", "reason": "it is long", "rating": 2}', False)], seen)
+    assert ask(lm, QUESTION, sheet, TEXT).ratings["rating"].value == 2
+    assert [tuple(request.config.stop or ()) for request in seen] == [('"reason"',), ()]
+    assert [r.config.max_tokens for r in seen] == [sheet.max_tokens, sheet.max_tokens + ROOM_TO_THINK]
+
+
+def test_a_reply_that_said_something_else_is_stopped_the_second_time_too() -> None:
+    seen: list[Any] = []
+    sheet = rating_sheet(TEXT)
+    ask(noting([("I like it", False), ('{"rating": 2, ', False)], seen), QUESTION, sheet, TEXT)
+    assert [tuple(request.config.stop or ()) for request in seen] == [('"reason"',)] * 2
+    assert [request.config.max_tokens for request in seen] == [sheet.max_tokens] * 2
+
+
+def test_where_a_schema_holds_a_reply_that_was_cut_off_needs_no_room_to_think() -> None:
+    seen: list[Any] = []
+    ask(
+        noting([('{"rating": ', True), ('{"rating": 2}', False)], seen, formed=True), QUESTION, rating_sheet(TEXT), TEXT
+    )
+    assert len({request.config.max_tokens for request in seen}) == 1
+
+
+@pytest.mark.parametrize("order", ["rating_first", "reason_first"])
+def test_a_form_whose_fields_the_endpoint_sorted_is_read_at_once(order: str) -> None:
+    reading = Reading(order=order)
+    for form in ('{"rating": 4, "reason": "so"}', '{"reason": "so", "rating": 4}'):
+        lm = scripted_lm(lambda _, form=form: form, levels=lambda _: {"4": 0.75, "2": 0.25})  # type: ignore[misc]
+        filled = ask(lm, QUESTION, rating_sheet(reading, explain=True), reading)
+        assert filled.ratings["rating"].value == pytest.approx(3.5)
+        assert filled.usage.calls == 1
+
+
 def test_where_the_room_to_think_is_refused_the_reason_is_the_thinking() -> None:
     model = thinking(9000, [])
     send = model._send

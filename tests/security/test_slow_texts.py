@@ -6,18 +6,20 @@ import random
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from active_critic import reading, rows
+from active_critic.errors import UnreadableReply
 from active_critic.evaluators import _surface_features
 from active_critic.evaluators.surface import figures_of
 from active_critic.lm.client import Reply
 from active_critic.probes import _sentences
 from active_critic.probes._sentences import Text
 from active_critic.reading import read_form
-from active_critic.records import Example, Usage
+from active_critic.records import Example
 from active_critic.writing import RecordWriter
 
 LENGTH = 50_000
@@ -31,7 +33,8 @@ PLAIN = {
 
 
 def filled(text: str) -> None:
-    read_form(Reply(f'{{"rating": 4}}{text}', Usage()), first="rating")
+    with suppress(UnreadableReply):
+        read_form(Reply(f'{{"rating": 4}}{text}'), first="rating", any_order=True)
 
 
 def written(text: str, folder: Path) -> None:
@@ -46,9 +49,12 @@ def written(text: str, folder: Path) -> None:
         (lambda text, _: Text.of(text), "." * LENGTH + "x"),
         (lambda text, _: Text.of(text), "?" * (LENGTH // 2) + '"' * (LENGTH // 2) + "x"),
         (lambda text, _: filled(text), " " * LENGTH + "x"),
+        (lambda text, _: filled(text), '{"' * LENGTH + "</think>"),
+        (lambda text, _: filled(text), '{"a": "</think>' * (LENGTH // 10) + '{"rating": 4}'),
+        (lambda text, _: filled(text), '{"a": 1} ' * (LENGTH // 10) + "</think>" * 1000 + '{"rating": 4}'),
         (written, "1" * LENGTH + "x"),
     ],
-    ids=["surface", "sentences", "quotes", "fence", "cell"],
+    ids=["surface", "sentences", "quotes", "fence", "braces", "thoughts in texts", "objects in a thought", "cell"],
 )
 def test_a_text_of_one_character_costs_no_more_than_others(
     work: Callable[[str, Path], object], text: str, tmp_path: Path
