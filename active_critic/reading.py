@@ -69,6 +69,7 @@ class _Scanner:
         self.text = text
         self.start = self.at = start
         self.alone = False  # whether nothing but the object stands in the text, a thought and a code fence aside
+        self.behind = False  # whether words stand before it, a thought aside
         self.spans: dict[tuple[str, ...], tuple[int, int]] = {}
         self.numbers: dict[tuple[str, ...], float] = {}
         self.cut = False
@@ -171,8 +172,8 @@ def read_form(reply: Reply, *, first: str, shown: str = "", any_order: bool = Fa
 
     Text around the object (a code fence, a remark) is passed over; the object is the one that begins with the expected
     field, and nothing inside its texts is ever taken for a field. What is whole in a reply that was cut off is kept; a
-    number at the very end of such a reply is not, since more digits might have followed. Nor is an object among other
-    words, where these were cut off: it may be a draft in a thought that a chat template opened.
+    number at the very end of such a reply is not, since more digits might have followed. Nor is an object behind other
+    words, in a reply that was cut off: it may be a draft in a thought that a chat template opened.
 
     Args:
         reply: What the model answered.
@@ -195,7 +196,7 @@ def read_form(reply: Reply, *, first: str, shown: str = "", any_order: bool = Fa
         scanner, values = only_object(reply.text)
         if shown and not scanner.alone and _visible(reply.text[scanner.start : scanner.at]) in _visible(shown):
             raise ValueError(f"the JSON object that begins with {first!r} is quoted from what is to be rated")
-        if reply.finish_reason == "length" and not scanner.alone:
+        if reply.finish_reason == "length" and scanner.behind:
             raise ValueError(f"the words around the JSON object that begins with {first!r} were cut off")
     except ValueError as problem:
         raise UnreadableReply(str(problem), reply=reply.text) from None
@@ -280,6 +281,7 @@ def _only_object(
     at = scanner.at
     around = (text[begin : found.start()], "" if scanner.cut else text[at:])
     scanner.alone = all(map(_FENCE.fullmatch, around))
+    scanner.behind = not _FENCE.fullmatch(around[0])
     while other := opening.search(text, at):
         rival = _Scanner(text, other.start())
         with suppress(ValueError):

@@ -153,11 +153,10 @@ def test_the_end_of_a_thought_within_a_text_of_the_form_ends_none(level: int, wh
         'The form is {"overall": 3} and so on. But then it',
         'The form is {"overall": 3',
         'The form is {"overall": 3, "justification": "hm',
-        '{"overall": 3} would be the middle. But',
         'Hm.</think>My verdict: {"overall": 3, "justif',
     ],
 )
-def test_an_object_among_words_that_were_cut_off_may_be_a_draft(text: str) -> None:
+def test_an_object_behind_words_of_a_reply_that_was_cut_off_may_be_a_draft(text: str) -> None:
     with pytest.raises(UnreadableReply, match="were cut off"):
         read_form(Reply(text + ", ", "length"), first="overall")
 
@@ -168,9 +167,15 @@ def test_a_draft_in_which_the_thought_ended_is_no_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['{"overall": 3, "justif', '```json\n{"overall": 3, ', 'Hm.</think>\n{"overall": 3, "a']
+    "text",
+    [
+        '{"overall": 3, "justif',
+        '```json\n{"overall": 3, ',
+        'Hm.</think>\n{"overall": 3, "a',
+        '{"overall": 3}\n\nIt is ju',
+    ],
 )
-def test_an_object_that_was_cut_off_and_stands_alone_is_read(text: str) -> None:
+def test_an_object_that_a_reply_begins_with_is_read_though_it_was_cut_off(text: str) -> None:
     assert read_form(Reply(text, "length"), first="overall").values["overall"] == 3
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,17 @@ def test_python_in_the_other_documents_runs(page: Path, tmp_path: Path, monkeypa
     (tmp_path / "programs").symlink_to(ROOT / "programs")
     monkeypatch.chdir(tmp_path)
     rows = (ROOT / "datasets" / "quickstart.jsonl").read_text().splitlines()
-    for name, part in {"scored": rows[:16], "labels": rows[:16], "items": rows[24:36], "outputs": rows[24:72]}.items():
+    aspects = [
+        {**json.loads(row), "scores": {"consistency": 1 + i % 5, "fluency": 5 - i % 5}}
+        for i, row in enumerate(rows[:16])
+    ]
+    parts = {
+        **dict.fromkeys(("scored", "labels", "any"), rows[:16]),
+        "labelled": [json.dumps(row) for row in aspects],
+        "items": rows[24:36],
+        "outputs": rows[24:72],
+    }
+    for name, part in parts.items():
         Path(f"{name}.jsonl").write_text("\n".join(part) + "\n")
     ac.Surface().fit("scored.jsonl", scale="1..5").save("program.json")
     opened = form_filling_lm(lambda text: 1 + min(4.0, len(text.split()) / 12))
