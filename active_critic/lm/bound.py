@@ -8,8 +8,11 @@ refuses it. So the name is found out from what comes of the first requests.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from active_critic.lm.reply import text_of
 
 if TYPE_CHECKING:
     from dspy.lm15 import Request, Response
@@ -27,6 +30,23 @@ class Bound:
     def __init__(self) -> None:
         self._name = NAME
         self._settled = False  # once a name was refused, the other one stays
+
+    def send(self, request: Request, once: Callable[[Request], Response]) -> Response:
+        """Send a request by the name that is in use, and take note of what comes.
+
+        Args:
+            request: The request.
+            once: Sends it. A failure says ``in_other_words`` where the next attempt has the other name.
+        """
+        sent = self.worded(request)
+        try:
+            came = once(sent)
+        except Exception as failure:
+            refused: Any = failure
+            refused.in_other_words = self.refused(sent, str(failure))
+            raise
+        self.answered(sent, came)
+        return came
 
     def worded(self, request: Request) -> Request:
         """The request as it is to be sent; OpenAI's name is what DSPy's client writes by itself."""
@@ -51,7 +71,14 @@ class Bound:
         return True
 
     def answered(self, sent: Request, response: Response) -> None:
-        """Take note of a reply: one that is longer than it may be was asked for by a name that is passed over."""
+        """Take note of a reply: one that is longer than it may be was asked for by a name that is passed over.
+
+        Where it does not say how many tokens it has, it has at least as many as words.
+        """
         longest, written = sent.config.max_tokens, response.usage.output_tokens
-        if not self._settled and longest is not None and type(written) is int and written > longest:
+        if self._settled or longest is None:
+            return
+        if type(written) is not int or not written:
+            written = len(text_of(response.message.parts).split())
+        if written > longest:
             self._name = FORMER

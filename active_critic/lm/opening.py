@@ -252,7 +252,8 @@ def _open_remote(
         if engine == "lm15":
             send, hang_up = directly(model, settings.get("api_key"), api_base, timeout)
         else:
-            send = through_dspy(dspy.LM(model, cache=False, num_retries=0, engine=engine, **settings), timeout)
+            inner = dspy.LM(model, cache=False, num_retries=0, engine=engine, **settings)
+            send, hang_up = through_dspy(inner, timeout)
     except ModelError:
         raise
     except Exception as failure:
@@ -392,9 +393,17 @@ def _wrap(inner: Any, workers: int, context: int | None) -> LanguageModel:
     timeout = float(given) if isinstance(given, int | float) else DSPY_TIMEOUT
     asked, reached = own_settings(inner.kwargs)
     weigh = Echoing(wire, base, key, timeout) if base else None
+    own = inner.copy(cache=False, num_retries=0)
+    send, hang_up = through_dspy(own, timeout, reached, own_endpoint=bool(base))
+
+    def close() -> None:
+        hang_up()
+        if weigh:
+            weigh.close()
+
     return LanguageModel(
         inner.model,
-        through_dspy(inner.copy(cache=False, num_retries=0), timeout, reached),
+        send,
         identity=identity(inner.model, base, inner.kwargs, inner.model_type),
         context=context,
         workers=workers,
@@ -402,7 +411,7 @@ def _wrap(inner: Any, workers: int, context: int | None) -> LanguageModel:
         price=_pricer(inner.model) if not base else None,
         secrets=secrets(*credentials(inner.kwargs)),
         weigh=weigh,
-        close=weigh.close if weigh else None,
+        close=close,
     )
 
 

@@ -36,19 +36,33 @@ def _not_ours(_: logging.LogRecord) -> bool:
     return not _SENDING.get()
 
 
-def through_dspy(model: Any, timeout: float, reached: Mapping[str, Any] | None = None) -> Any:
-    """A function that sends one request through a ``dspy.LM``, once, without DSPy's cache, retries and records.
+class _Engines(dict[Any, Any]):
+    """The engines that a ``dspy.LM`` makes for itself: what comes to them goes through ``Thinning``, as by name."""
+
+    def __setitem__(self, key: Any, engine: Any) -> None:
+        engine.router._transport = Thinning(engine.router._shared_transport())
+        super().__setitem__(key, engine)
+
+
+def through_dspy(
+    model: Any, timeout: float, reached: Mapping[str, Any] | None = None, *, own_endpoint: bool = False
+) -> tuple[Callable[[Request], Response], Callable[[], None]]:
+    """Functions that send one request through a ``dspy.LM``, and that close its connections.
+
+    It is sent once, without DSPy's cache, retries and records.
 
     Args:
-        model: The ``dspy.LM``.
+        model: The ``dspy.LM``, a copy of our own.
         timeout: Seconds for the whole reply; DSPy's own bounds only the wait for the next byte of it.
         reached: What goes with every request and says only how the model is reached; DSPy takes it from the request.
+        own_endpoint: Whether it is reached at an address of the user's own.
     """
     from dataclasses import replace
 
     import dspy
 
     logging.getLogger("dspy.clients.lm").addFilter(_not_ours)
+    model._engine_store = _Engines()
 
     def renewed() -> Any:
         if litellm := sys.modules.get("litellm"):  # it keeps the connections of all models in one place
@@ -57,8 +71,13 @@ def through_dspy(model: Any, timeout: float, reached: Mapping[str, Any] | None =
         return model
 
     own = PerProcess(renewed, model)
+    bound = Bound() if own_endpoint and provider_of(model) == "openai-chat" else None
 
     def send(request: Request) -> Response:
+        def once(sent: Request) -> Response:
+            response: Response = model(sent)
+            return response
+
         def exchange() -> Response:
             own()
             sending = _SENDING.set(True)
@@ -67,14 +86,32 @@ def through_dspy(model: Any, timeout: float, reached: Mapping[str, Any] | None =
             try:
                 # DSPy's history would keep every prompt; its tracker would count what comes through lm.dspy twice.
                 with dspy.context(disable_history=True, usage_tracker=None, callbacks=[]):
-                    response: Response = model(whole)
-                return response
+                    return bound.send(whole, once) if bound else once(whole)
             finally:
                 _SENDING.reset(sending)
 
         return within(timeout, exchange)
 
-    return send
+    return send, lambda: dspy.LM.close(model)
+
+
+def provider_of(model: Any) -> str | None:
+    """What DSPy calls the provider that its own engine reaches a ``dspy.LM`` at; None: another engine does."""
+    from dspy.clients.backend_selection import select_backend
+
+    try:
+        found: Any = select_backend(model)
+        return str(found.resolution.provider) if found.native else None
+    except Exception:  # what it raises of an engine of the user's own, and of settings that cannot be, differs
+        return None
+
+
+def usual_address(provider: str | None) -> str | None:
+    """Where DSPy's own engine reaches a provider unless it is told otherwise: some are on this machine."""
+    from dspy._vendor.lm15.registry import lookup
+
+    found = lookup(provider) if provider else None
+    return found.base_url if found else None
 
 
 def directly(
@@ -120,22 +157,16 @@ def directly(
     own = PerProcess(connected, connected())
     bound = Bound() if api_base and provider == "openai-chat" else None
 
-    def send(request: Request) -> Response:
-        def exchange() -> Response:
-            sent = replace(request, model=model)
-            sent = bound.worded(sent) if bound else sent
-            engine, _ = own()
-            try:
-                came = engine.complete(sent)
-            except Exception as failure:
-                error: Any = wrap_error(failure, model=model, provider=provider)
-                error.in_other_words = bound is not None and bound.refused(sent, str(failure))
-                raise error from failure
-            if bound:
-                bound.answered(sent, came)
-            return came
+    def once(sent: Request) -> Response:
+        engine, _ = own()
+        try:
+            return engine.complete(sent)
+        except Exception as failure:
+            raise wrap_error(failure, model=model, provider=provider) from failure
 
-        return within(timeout, exchange)
+    def send(request: Request) -> Response:
+        sent = replace(request, model=model)
+        return within(timeout, lambda: bound.send(sent, once) if bound else once(sent))
 
     def close() -> None:
         if opened := own.let_go():

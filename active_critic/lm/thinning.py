@@ -22,6 +22,8 @@ from active_critic.lm.body import check_head, failure_told, whole
 ALTERNATIVES = b'"top_logprobs"'
 NEVER = -9999.0
 """The log-probability of what has none, as OpenAI writes it; others write null, at which DSPy's client stumbles."""
+ELSEWHERE = "the endpoint points to another address, and texts go nowhere but where you say; give that address"
+"""What is said of a redirect, which is not followed."""
 _DIGIT = re.compile(r"\d").search
 
 
@@ -102,9 +104,18 @@ class Thinning:
 
     @contextmanager
     def stream(self, request: Any) -> Iterator[Any]:
-        """Send a request; within the ``with`` block the reply can be read."""
+        """Send a request; within the ``with`` block the reply can be read.
+
+        Raises:
+            EndlessReply: See ``body``.
+            LMConfigurationError: It points to another address.
+        """
+        from dspy.utils.exceptions import LMConfigurationError
+
         with self._inner.stream(request) as reply:
             check_head(reply.status, reply.headers_all("content-encoding"))
+            if 300 <= reply.status < 400:
+                raise LMConfigurationError(message=f"HTTP {reply.status}: {ELSEWHERE}")
             reply.status, body = failure_told(reply.status, whole(reply))
             reply.read = lambda: thinned(body)
             yield reply

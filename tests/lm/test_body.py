@@ -33,6 +33,19 @@ def lm(loopback: Loopback) -> LanguageModel:
     return opened
 
 
+def test_a_reply_longer_than_any_is_broken_off_through_a_dspy_lm_too(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dspy
+
+    monkeypatch.setattr("active_critic.lm.body.LONGEST", 2**20)
+    loopback.script(Fault("flood"))
+    lm = open_lm(dspy.LM("openai/x", api_base=loopback.api_base, api_key="none"))
+    lm._wait = lambda _: None
+    with pytest.raises(EndpointDown, match=r"its reply has more than 1 MiB"):
+        ask_for(lm)
+
+
 def say(loopback: Loopback, fault: Fault) -> None:
     loopback.answer = loopback.complete = lambda _: fault
 

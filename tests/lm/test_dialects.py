@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,29 @@ def waits() -> list[float]:
     return []
 
 
+def by_name(api_base: str) -> LanguageModel:
+    return open_lm("x", api_base=api_base)
+
+
+def through_dspy(api_base: str) -> LanguageModel:
+    import dspy
+
+    return open_lm(dspy.LM("openai/x", api_base=api_base, api_key="none", cache=False))
+
+
+@pytest.fixture(params=[by_name, through_dspy])
+def opening(request: pytest.FixtureRequest, waits: list[float]) -> Callable[[str], LanguageModel]:
+    def opening(api_base: str) -> LanguageModel:
+        opened: LanguageModel = request.param(api_base)
+        opened._wait = waits.append
+        return opened
+
+    return opening
+
+
 @pytest.fixture
-def lm(loopback: Loopback, waits: list[float]) -> LanguageModel:
-    opened = open_lm("x", api_base=loopback.api_base)
-    opened._wait = waits.append
-    return opened
+def lm(loopback: Loopback, opening: Callable[[str], LanguageModel]) -> LanguageModel:
+    return opening(loopback.api_base)
 
 
 # --- failures ---------------------------------------------------------------------------------------------------------
@@ -184,6 +203,16 @@ def test_of_a_web_page_a_message_shows_the_beginning(lm: LanguageModel, loopback
     assert len(str(caught.value)) < 400
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_said_and_not_followed(lm: LanguageModel, loopback: Loopback, status: int) -> None:
+    loopback.script(Fault(status=status, message="elsewhere"))
+    with pytest.raises(
+        errors.UnknownModel, match=rf"x: HTTP {status}: the endpoint points to another address.*give that"
+    ):
+        lm.ask(ASK, max_tokens=5)
+    assert loopback.calls == 1
+
+
 # --- the longest that a reply may be ----------------------------------------------------------------------------------
 
 
@@ -201,6 +230,16 @@ def test_an_endpoint_that_passes_over_the_name_of_the_bound_is_told_by_the_forme
         ["max_tokens"],
         ["max_tokens"],
     ]
+
+
+def test_a_reply_without_a_count_of_tokens_has_as_many_as_words_at_least(lm: LanguageModel, loopback: Loopback) -> None:
+    def answer(body: dict[str, Any]) -> Any:  # as Ollama does, behind what leaves the count out
+        document = completion(Say("word " * min(40, body.get("max_tokens", 40))), body)
+        del document["usage"]
+        return document
+
+    loopback.answer = answer
+    assert [len(lm.ask([("user", f"{i}")], max_tokens=10).text.split()) for i in range(3)] == [40, 10, 10]
 
 
 @pytest.mark.parametrize(
@@ -244,14 +283,14 @@ def test_a_refusal_of_the_number_is_no_refusal_of_the_name(lm: LanguageModel, lo
 
 
 def test_the_name_of_the_bound_is_no_part_of_what_is_asked(
-    lm: LanguageModel, loopback: Loopback, tmp_path: Any
+    lm: LanguageModel, loopback: Loopback, opening: Callable[[str], LanguageModel], tmp_path: Any
 ) -> None:
     with Journal(tmp_path / "j.sqlite") as journal, lm.remembering(journal):
         loopback.answer = lambda body: Say("ok", completion_tokens=3 if "max_tokens" in body else 30)
         for _ in range(2):
             lm.ask(ASK, max_tokens=10)
         lm.ask([("user", "else")], max_tokens=10)
-        again = open_lm("x", api_base=loopback.api_base)  # knows nothing of names yet
+        again = opening(loopback.api_base)  # knows nothing of names yet
         with again.remembering(journal):
             assert again.ask([("user", "else")], max_tokens=10).usage == Usage(replayed=1)
     assert loopback.calls == 2
