@@ -23,7 +23,7 @@ from active_critic.lm.connection import (
 )
 from active_critic.lm.echoing import Echoing
 from active_critic.lm.likelihood import forcing, templated
-from active_critic.lm.sending import directly, import_dspy, through_dspy
+from active_critic.lm.sending import directly, import_dspy, provider_of, through_dspy, usual_address
 
 if TYPE_CHECKING:
     from dspy.lm15 import Response
@@ -249,6 +249,7 @@ def _open_remote(
                 key = _key_in(own)  # the client would read it with its line end
             if key is not None:
                 settings["api_key"] = key
+            _spare_loopback_the_proxy_of(provider_of(dspy.LM(model)))
         if engine == "lm15":
             send, hang_up = directly(model, settings.get("api_key"), api_base, timeout)
         else:
@@ -338,9 +339,10 @@ def _address(api_base: str) -> str:
 def _spare_loopback_the_proxy(host: str) -> None:
     """Have this process reach loopback directly: a proxy set in the environment must not see those calls.
 
-    Only where a proxy is set there: naming exceptions alone would switch off a proxy configured in the system.
+    Only where a proxy is set there: naming exceptions alone would switch off a proxy configured in the system. The
+    address that a server listens at on every network (``0.0.0.0``) is this machine, too.
     """
-    if host != "localhost" and host != "::1" and not host.startswith("127."):
+    if host not in {"localhost", "::1", "0.0.0.0", "::"} and not host.startswith("127."):  # noqa: S104
         return
     names = ("http_proxy", "https_proxy", "all_proxy")
     if not any(os.environ.get(name) or os.environ.get(name.upper()) for name in names):
@@ -348,6 +350,11 @@ def _spare_loopback_the_proxy(host: str) -> None:
     spared = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     if spared != "*" and host not in [entry.strip() for entry in spared.split(",")]:
         os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(filter(None, (spared, host)))
+
+
+def _spare_loopback_the_proxy_of(provider: str | None) -> None:
+    """The same where a provider is reached on this machine without an address, as Ollama is."""
+    _spare_loopback_the_proxy(urlsplit(usual_address(provider) or "").hostname or "")
 
 
 def named_key(variable: str) -> str:
@@ -369,13 +376,19 @@ def _key_in(variable: str) -> str | None:
         AuthenticationFailed: It holds what no key can hold.
     """
     key = os.environ.get(variable)
-    if key is None:
-        return None
+    return None if key is None else _whole_key(key, f"the environment variable {variable}")
+
+
+def _whole_key(key: str, place: str) -> str:
+    """A key without white space around it.
+
+    Raises:
+        AuthenticationFailed: It is none.
+    """
     key = key.strip()
     if not (key.isascii() and key.isprintable()):
         raise AuthenticationFailed(
-            f"the environment variable {variable} holds characters that no key can have (a line end or a letter beyond "
-            "ASCII); set it anew"
+            f"{place} holds characters that no key can have (a line end or a letter beyond ASCII); set it anew"
         )
     return key
 
@@ -388,12 +401,20 @@ def _wrap(inner: Any, workers: int, context: int | None) -> LanguageModel:
     base = inner.kwargs.get("api_base") or inner.kwargs.get("base_url") or base_in_environment(provider)
     if base:
         _spare_loopback_the_proxy(urlsplit(base).hostname or "")
-    key = inner.kwargs.get("api_key") or os.environ.get(f"{provider.upper()}_API_KEY")
+    else:
+        _spare_loopback_the_proxy_of(provider_of(inner))
+    own = inner.copy(cache=False, num_retries=0)
+    key = inner.kwargs.get("api_key")
+    if isinstance(key, str):
+        key = own.kwargs["api_key"] = _whole_key(key, f"the api_key of the dspy.LM {inner.model}")
+    elif not key and isinstance(inner.engine, str):
+        key = _key_in(variable := f"{provider.upper()}_API_KEY")
+        if key != os.environ.get(variable):
+            own.kwargs["api_key"] = key  # the client would read it with its line end
     given = inner.kwargs.get("timeout")
     timeout = float(given) if isinstance(given, int | float) else DSPY_TIMEOUT
     asked, reached = own_settings(inner.kwargs)
     weigh = Echoing(wire, base, key, timeout) if base else None
-    own = inner.copy(cache=False, num_retries=0)
     send, hang_up = through_dspy(own, timeout, reached, own_endpoint=bool(base))
 
     def close() -> None:

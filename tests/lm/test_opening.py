@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +189,36 @@ def test_a_key_that_cannot_be_one_is_refused_and_not_shown(loopback: Loopback, m
             assert "cret" not in str(caught.value)
 
 
+@pytest.mark.parametrize("at", [None, "given", "environment"])
+def test_a_key_of_a_dspy_lm_that_cannot_be_one_is_refused_and_not_shown(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch, at: str | None
+) -> None:
+    import dspy
+
+    given = {} if at == "environment" else {"api_key": "sk-secret\nvalue" if at else "sk-secret-value\n"}
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret\nvalue")
+    inner = dspy.LM("openai/x", api_base=loopback.api_base, **given)
+    if at is None:  # a line end at its end is no part of it
+        assert ask(open_lm(inner)) == "hello"
+        assert loopback.asked[0].headers["authorization"] == "Bearer sk-secret-value"
+        return
+    with pytest.raises(errors.AuthenticationFailed, match="no key can have") as caught:
+        open_lm(inner)
+    assert "secret" not in str(caught.value)
+    assert ("api_key of the dspy.LM" if at == "given" else "OPENAI_API_KEY") in str(caught.value)
+    assert loopback.calls == 0
+
+
+def test_a_line_end_of_the_key_in_the_environment_is_no_part_of_it_for_a_dspy_lm_either(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dspy
+
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-value\n")
+    assert ask(open_lm(dspy.LM("openai/x", api_base=loopback.api_base))) == "hello"
+    assert loopback.asked[0].headers["authorization"] == "Bearer sk-secret-value"
+
+
 @pytest.mark.parametrize("address", ["http://[bad", "http://[::1"])
 def test_a_broken_address_is_a_clear_error(address: str) -> None:
     with pytest.raises(errors.ModelError, match="address of an endpoint"):
@@ -359,6 +390,34 @@ def test_another_host_still_goes_through_the_proxy(monkeypatch: pytest.MonkeyPat
 def test_without_a_proxy_the_environment_is_left_alone(loopback: Loopback) -> None:
     open_lm("openai/x", api_base=loopback.api_base)
     assert not {"NO_PROXY", "no_proxy"} & set(os.environ)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "[::]"])
+def test_where_a_server_listens_at_all_networks_is_this_machine(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    from urllib.request import proxy_bypass
+
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy.invalid:9")
+    open_lm("openai/x", api_base=f"http://{host}:9/v1")
+    assert proxy_bypass(host.strip("[]"))
+
+
+@pytest.mark.parametrize("model", ["ollama/llama3", "hosted_vllm/x"])
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_provider_on_this_machine_is_not_reached_through_a_proxy(
+    monkeypatch: pytest.MonkeyPatch, model: str, wrapped: bool
+) -> None:
+    import dspy
+
+    with serving(lambda _: Say("from the proxy")) as proxy:
+        monkeypatch.setattr(os, "environ", os.environ.copy())
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        lm = open_lm(dspy.LM(model) if wrapped else model)
+        lm._retries = 0
+        with suppress(errors.ModelError):  # there may be one
+            lm.ask(ASK, max_tokens=5)
+        assert proxy.calls == 0
+        assert os.environ["NO_PROXY"] == "localhost"
 
 
 # --- what is not done -----------------------------------------------------------------------------------------------
