@@ -78,12 +78,16 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
     if status == 404 and _NONE_TAKES_IT.search(said):
         return _refused(failure, name, said)
     if isinstance(failure, theirs.LMUnsupportedModelError) or (status == 404 and _is_of_a_model(said, name)):
-        return errors.UnknownModel(f"{name}: the endpoint has no such model ({said})")
+        missing = errors.UnknownModel(f"{name}: the endpoint has no such model ({said}){_asked_as(failure)}")
+        missing.retryable = getattr(failure, "in_other_words", False)
+        return missing
     if status == 404:
         came = "" if wordless else f" (it said: {_page(said)})"
-        return errors.UnknownModel(
+        missing = errors.UnknownModel(
             f"{name}: 404: nothing answers at this address{came}; an OpenAI-compatible address usually ends in /v1"
         )
+        missing.retryable = getattr(failure, "in_other_words", False)
+        return missing
     garbled = type(failure) is theirs.LMProviderError and failure.status in {None, 200}
     # What DSPy's client says of a reply that it stumbles over: a NaN in what should be JSON, a count that is no number.
     garbled = garbled or isinstance(failure, theirs.LMUnexpectedError)
@@ -101,6 +105,12 @@ def _refused(failure: Exception, name: str, said: str) -> errors.RequestRefused:
     refused = errors.RequestRefused(f"{name}: the endpoint refused the request ({said})")
     refused.retryable = getattr(failure, "in_other_words", False)
     return refused
+
+
+def _asked_as(failure: Exception) -> str:
+    """By which names a model was asked for, where it was by several (see ``naming``)."""
+    names = getattr(failure, "asked_as", "")
+    return f"; it was asked for {names}" if names else ""
 
 
 def _page(said: str) -> str:

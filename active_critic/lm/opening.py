@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -22,11 +22,14 @@ from active_critic.lm.connection import (
     without_userinfo,
 )
 from active_critic.lm.echoing import Echoing
-from active_critic.lm.likelihood import forcing, templated
+from active_critic.lm.likelihood import Likelihood, forcing, templated
+from active_critic.lm.naming import Naming, Way
 from active_critic.lm.sending import directly, import_dspy, provider_of, through_dspy, usual_address
 
 if TYPE_CHECKING:
     from dspy.lm15 import Response
+
+    from active_critic.lm.client import Turn
 
 REMOTE_WORKERS = 8
 REMOTE_TIMEOUT = 120.0
@@ -34,6 +37,8 @@ LOCAL_TIMEOUT = 900.0
 """Seconds to wait for a reply; an embedded model on two cores may need minutes for a long text."""
 DSPY_TIMEOUT = 600.0
 """Seconds that a ``dspy.LM`` waits unless it is told otherwise."""
+OTHER_PROTOCOLS = frozenset({"anthropic", "gemini"})
+"""Providers whose own protocol is not OpenAI's: an OpenAI-compatible endpoint takes such a name for a model's."""
 
 
 def open_lm(
@@ -55,9 +60,11 @@ def open_lm(
             ``"openai/gpt-4.1-mini"``; a ``dspy.LM``, which brings its own address, key and time-out; or a
             :class:`LanguageModel`, which is returned as it is.
         api_base: Address of an OpenAI-compatible endpoint, for example ``http://127.0.0.1:8080/v1``. Default: what the
-            provider's own variable says (``OPENAI_BASE_URL``, ``OPENAI_API_BASE``, ...), else its public address.
+            provider's own variable says (``OPENAI_BASE_URL``, ``OPENAI_API_BASE``, ...), else its public address. Where
+            the endpoint has no model ``NAME`` of ``provider/NAME``, it is asked for ``provider/NAME``.
         api_key_env: Name of the environment variable that holds the key. Default: the provider's own
-            (``OPENAI_API_KEY``, ``ANTHROPIC_API_KEY``, ...). Keys are never taken as arguments.
+            (``OPENAI_API_KEY``, ``ANTHROPIC_API_KEY``, ...), else, with ``api_base``, ``OPENAI_API_KEY``. Keys are
+            never taken as arguments.
         context: Context window in tokens: what the embedded server reserves (default 16,384), or what a remote
             model has: what a fit shows of texts is cut to it, and a prompt that can by no means fit is not sent.
         strict: Bit-for-bit reproducible scores from an embedded model: no prefix cache, two to three times slower.
@@ -226,6 +233,7 @@ def _open_remote(
 ) -> LanguageModel:
     dspy = import_dspy()
     prefix = name.split("/", 1)[0].upper() if "/" in name else "OPENAI"
+    given = api_base is not None
     api_base = api_base or base_in_environment(prefix)
     if strict and api_base is None:
         raise ModelError(
@@ -236,12 +244,21 @@ def _open_remote(
     key = None if api_key_env is None else named_key(api_key_env)
     if api_base is not None:
         api_base = settings["api_base"] = _address(api_base)
-    hang_up: Callable[[], None] | None = None
+
+    def way(model: str, engine: str) -> Way:
+        if engine == "lm15":
+            send, hang_up = directly(model, settings.get("api_key"), api_base, timeout)
+        else:
+            inner = dspy.LM(model, cache=False, num_retries=0, engine=engine, **settings)
+            send, hang_up = through_dspy(inner, timeout)
+        return Way(model.partition("/")[2], send, hang_up)
+
     try:
-        model, engine = _route(name, api_base is not None)
+        routes = _routes(name, api_base is not None, given)
         if api_base is not None:
             # An endpoint of one's own often wants no key, but the client insists on sending something.
-            key = key or _key_in(f"{model.split('/', 1)[0].upper()}_API_KEY")
+            own = prefix if name in dict(routes) else "OPENAI"
+            key = key or _key_in(f"{own}_API_KEY") or (_key_in("OPENAI_API_KEY") if given else None)
             settings["api_key"] = key or "none"
         else:
             own = f"{prefix}_API_KEY"
@@ -249,35 +266,54 @@ def _open_remote(
                 key = _key_in(own)  # the client would read it with its line end
             if key is not None:
                 settings["api_key"] = key
-            _spare_loopback_the_proxy_of(provider_of(dspy.LM(model)))
-        if engine == "lm15":
-            send, hang_up = directly(model, settings.get("api_key"), api_base, timeout)
-        else:
-            inner = dspy.LM(model, cache=False, num_retries=0, engine=engine, **settings)
-            send, hang_up = through_dspy(inner, timeout)
+            _spare_loopback_the_proxy_of(provider_of(dspy.LM(routes[0][0])))
+        naming = Naming(*(way(model, engine) for model, engine in routes))
     except ModelError:
         raise
     except Exception as failure:
         raise ModelError(f"{name}: {failure}") from None
-    weigh = Echoing(model.partition("/")[2], api_base, key, timeout) if api_base else None
+    weighing = {one.wire: Echoing(one.wire, api_base, key, timeout) for one in naming.ways} if api_base else {}
+
+    def weigh(turns: Sequence[Turn], text: str) -> Likelihood:
+        return weighing[naming.wire](turns, text)
 
     def close() -> None:
-        for end in (hang_up, weigh.close if weigh else None):
-            if end is not None:
-                end()
+        naming.close()
+        for echoing in weighing.values():
+            echoing.close()
 
     return LanguageModel(
         name,
-        send,
+        naming.send,
         identity=identity(name, api_base),
         context=context,
         workers=workers,
         extensions={"cache_prompt": False} if strict and api_base else None,
-        price=_pricer(model) if not api_base else None,
+        price=_pricer(routes[0][0]) if not api_base else None,
         secrets=secrets(key),
-        weigh=weigh,
+        weigh=weigh if weighing else None,
         close=close,
     )
+
+
+def _routes(name: str, own_endpoint: bool, given: bool) -> list[tuple[str, str]]:
+    """What :func:`_route` says, and another such answer where an endpoint of one's own may mean that; likelier first.
+
+    Args:
+        name: The model's name.
+        own_endpoint: Whether there is an address.
+        given: Whether it was given beside the name, so that it is that of an OpenAI-compatible endpoint.
+
+    Raises:
+        UnknownModel: As there.
+    """
+    by_provider = _route(name, own_endpoint)
+    as_a_whole = (f"openai/{name}", "lm15")
+    if not own_endpoint or "/" not in name or by_provider == as_a_whole:
+        return [by_provider]
+    if name.partition("/")[0] in OTHER_PROTOCOLS:
+        return [as_a_whole, by_provider] if given else [by_provider]
+    return [by_provider, as_a_whole]
 
 
 def _route(name: str, own_endpoint: bool) -> tuple[str, str]:

@@ -219,6 +219,28 @@ def test_a_line_end_of_the_key_in_the_environment_is_no_part_of_it_for_a_dspy_lm
     assert loopback.asked[0].headers["authorization"] == "Bearer sk-secret-value"
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # LiteLLM's own
+@pytest.mark.parametrize("name", ["deepseek/x", "mistral/x", "anthropic/x"])
+def test_with_an_address_the_key_may_be_that_of_openai(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-one-secret")
+    ask(open_lm(name, api_base=loopback.api_base))
+    monkeypatch.setenv(f"{name.partition('/')[0].upper()}_API_KEY", "sk-own-secret")
+    ask(open_lm(name, api_base=loopback.api_base))
+    sent = [asked.headers["authorization"] for asked in loopback.asked]
+    assert sent == ["Bearer sk-one-secret", "Bearer sk-own-secret"]
+
+
+def test_the_key_of_openai_goes_nowhere_that_only_another_variable_names(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-one-secret")
+    monkeypatch.setenv("DEEPSEEK_BASE_URL", loopback.api_base)
+    ask(open_lm("deepseek/x"))
+    assert loopback.asked[0].headers["authorization"] == "Bearer none"
+
+
 @pytest.mark.parametrize("address", ["http://[bad", "http://[::1"])
 def test_a_broken_address_is_a_clear_error(address: str) -> None:
     with pytest.raises(errors.ModelError, match="address of an endpoint"):
