@@ -160,7 +160,9 @@ def as_response(
 
 def reply_from(response: Response, usage: Usage) -> Reply:
     """What DSPy's client brought, as a reply that cost so much."""
-    text = _whole(response.text or "\n".join(p.text for p in response.message.parts if p.type == "refusal"))
+    parts = response.message.parts
+    said = response.text and "".join(p.text for p in parts if p.type == "text")  # a part may end within a word
+    text = _whole(said or "\n".join(p.text for p in parts if p.type == "refusal"))
     return Reply(
         text=text,
         finish_reason=response.finish_reason,

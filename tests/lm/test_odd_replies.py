@@ -264,3 +264,9 @@ def test_what_journals_hold_of_impossible_probabilities_is_passed_over(kept: Any
     assert token.logprob < -1000
     assert token.top == (("5", -2.3), ("3", 0.0))
     assert Reply.from_json(good.to_json()) == good
+
+
+def test_a_text_that_comes_in_parts_is_put_together_as_it_is(loopback: Loopback) -> None:
+    parts = [{"type": "text", "text": '{"ra'}, {"type": "text", "text": 'ting": 4}'}]
+    raw(loopback, lambda document: said(document, content=parts))
+    assert remote(loopback).ask([("user", "?")], max_tokens=5).text == '{"rating": 4}'
