@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,8 +67,19 @@ def fit(
     z = (x - means) / np.where(spreads > 0, spreads, np.inf)
     intercept = float(y.mean())
     strength = pick_alpha(z, y, groups) if alpha is None else alpha
-    weights = np.linalg.solve(z.T @ z + strength * np.eye(z.shape[1]), z.T @ (y - intercept))
+    weights = weights_of(z, y, strength)
     return Ridge(means, spreads, np.where(spreads > 0, weights, 0.0), intercept, strength)
+
+
+def weights_of(z: Floats, y: Floats, alpha: float) -> Floats:
+    """What one unit of each figure changes the prediction by: the ridge itself, of figures around 0.
+
+    Args:
+        z: Standardised figures, shape ``(n, figures)``; one that does not vary is 0.
+        y: Human scores, shape ``(n,)``.
+        alpha: The strength.
+    """
+    return np.asarray(np.linalg.solve(z.T @ z + alpha * np.eye(z.shape[1]), z.T @ (y - float(y.mean()))))
 
 
 def pick_alpha(z: Floats, y: Floats, groups: Sequence[str]) -> float:
@@ -113,25 +124,45 @@ def out_of_fold(
 ) -> Floats:
     """Predictions for every row by a regression fitted on the other folds only, its strength chosen there too.
 
-    Each fold's predictions are moved by the difference between the mean score of all rows and that of the fold's own
-    training rows. Without that, holding out high scores lowers the prediction for them, and pooled predictions of
-    figures that say nothing would correlate negatively with people.
-
     Args:
         x: Figures, shape ``(n, figures)``.
         y: Human scores, shape ``(n,)``.
         groups: The document of each row.
-        folds: Lists of positions that together hold every row once (see ``data.folds``).
+        folds: As for :func:`held_out`.
         least: As for :func:`fit`.
 
     Raises:
         FitError: The folds are no such partition, or leave fewer than two rows to fit on.
     """
+
+    def predict(rest: list[int], part: list[int]) -> Floats:
+        return fit(x[rest], y[rest], [groups[index] for index in rest], least=least).predict(x[part])
+
+    return held_out(predict, y, folds)
+
+
+def held_out(
+    predict: Callable[[list[int], list[int]], Floats | Sequence[float]], y: Floats, folds: Sequence[Sequence[int]]
+) -> Floats:
+    """Predictions for every row by what was fitted on the other folds only.
+
+    Each fold's predictions are moved by the difference between the mean score of all rows and that of the fold's own
+    training rows. Without that, holding out high scores lowers the prediction for them, and pooled predictions of
+    figures that say nothing would correlate negatively with people: too easy to beat.
+
+    Args:
+        predict: Predictions for the second rows by a fit on the first, both given as positions.
+        y: Human scores, shape ``(n,)``.
+        folds: Lists of positions that together hold every row once (see ``data.folds``).
+
+    Raises:
+        FitError: The folds are no such partition; and what ``predict`` raises.
+    """
     if sorted(index for fold in folds for index in fold) != list(range(len(y))):
         raise FitError("the folds must hold every example exactly once")
     predicted = np.zeros(len(y))
     for fold in folds:
-        rest = np.setdiff1d(np.arange(len(y)), fold)
-        made = fit(x[rest], y[rest], [groups[index] for index in rest], least=least)
-        predicted[list(fold)] = made.predict(x[list(fold)]) + (y.mean() - y[rest].mean())
+        held = set(fold)
+        rest, part = [index for index in range(len(y)) if index not in held], list(fold)
+        predicted[part] = np.asarray(predict(rest, part)) + (y.mean() - y[rest].mean())
     return predicted

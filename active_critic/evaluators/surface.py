@@ -15,6 +15,7 @@ import numpy as np
 from pydantic import model_validator
 
 from active_critic.errors import DataError, FitError, ProtocolError
+from active_critic.evaluators import ridge
 from active_critic.evaluators._surface_features import FEATURES, Floats, copied_share, figures_of
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, scale_of
 from active_critic.evaluators.judging import Judge
@@ -104,7 +105,7 @@ class SurfaceFloor:
         varying = int(np.count_nonzero(self.spreads_))
         self.alpha_ = ALPHA_PER_FIGURE * max(1, varying) if self.alpha is None else self.alpha
         self.intercept_ = float(y.mean())
-        self.coefficients_ = np.linalg.solve(x.T @ x + self.alpha_ * np.eye(x.shape[1]), x.T @ (y - self.intercept_))
+        self.coefficients_ = ridge.weights_of(x, y, self.alpha_)
         return self
 
     def predict(self, examples: Sequence[Example], *, figures: Floats | None = None) -> list[float]:
@@ -199,15 +200,11 @@ def out_of_fold(
     *,
     figures: Floats | None = None,
 ) -> list[float]:
-    """Predictions for every example by a floor fitted on the other folds only.
-
-    Each fold's predictions are moved by the difference between the mean score of all examples and that of the fold's
-    own training examples. Without that, holding out high scores lowers the prediction for them, and pooled predictions
-    of a floor that knows nothing would correlate negatively with people: too easy to beat.
+    """Predictions for every example by a floor fitted on the other folds only; see :func:`ridge.held_out`.
 
     Args:
         examples: Scored examples.
-        folds: Lists of positions that together hold every example once (see ``data.folds``).
+        folds: As for :func:`ridge.held_out`.
         scale: As for ``SurfaceFloor.fit``.
         alpha: As for ``SurfaceFloor``.
         figures: ``figures_of(examples)``, when they are already there.
@@ -215,20 +212,15 @@ def out_of_fold(
     Raises:
         FitError: The folds are no such partition, or leave fewer than two examples to fit on.
     """
-    if sorted(index for fold in folds for index in fold) != list(range(len(examples))):
-        raise FitError("the folds must hold every example exactly once")
     own = examples.scale if isinstance(examples, Examples) else None
-    figures = figures_of(examples) if figures is None else figures
-    predicted = [0.0] * len(examples)
-    for fold in folds:
-        held = set(fold)
-        others = [index for index in range(len(examples)) if index not in held]
-        rest, part = [examples[index] for index in others], list(fold)
-        floor = SurfaceFloor(alpha).fit(rest, scale or own, figures=figures[others])
-        shift = float(np.mean([e.score for e in examples]) - np.mean([e.score for e in rest]))
-        scores = floor.predict([examples[index] for index in part], figures=figures[part])
-        for index, score in zip(part, scores, strict=True):
-            predicted[index] = score + shift
+    known = figures_of(examples) if figures is None else figures
+
+    def predict(rest: list[int], part: list[int]) -> list[float]:
+        floor = SurfaceFloor(alpha).fit([examples[index] for index in rest], scale or own, figures=known[rest])
+        return floor.predict([examples[index] for index in part], figures=known[part])
+
+    scores = np.array([example.score for example in examples], dtype=np.float64)
+    predicted: list[float] = ridge.held_out(predict, scores, folds).tolist()
     return predicted
 
 
