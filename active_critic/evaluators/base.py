@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -18,23 +16,19 @@ from active_critic import store
 from active_critic.cells import plain_value
 from active_critic.errors import DataError, FitError, ProtocolError
 from active_critic.evaluators.given import examples_of, items_of
-from active_critic.evaluators.judging import Judge, Run
+from active_critic.evaluators.judging import Judge
 from active_critic.evaluators.origins import NO_MODEL, as_json, check_address, versions
+from active_critic.evaluators.rounds import rounds
 from active_critic.examples import Examples, by_content, check_examples, data_sha256, document_keys, text_key
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.spending import Amounts, as_budget, spending
-from active_critic.lm.stopping import threads
 from active_critic.locks import OneAtATime
 from active_critic.paths import default_journal
 from active_critic.protocols import Order, Protocol, Provenance, Reading
 from active_critic.records import Example, Scale, Usage, Verdict
 from active_critic.rows import BadRow
 
-WINDOW = 256
-"""Items read ahead, so that those with the same source can be scored one after the other."""
-WITHIN_BUDGET = 16
-"""Items of which, under a budget, all is asked before the next, so that nearly all that it pays for is in verdicts."""
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is at most (0 when not known)."""
 JournalPath = str | Path | Literal["default"] | None
@@ -388,7 +382,7 @@ class Evaluator(ABC):
                 to go on.
         """
         read = items_of(items, fields, self.fitted.provenance.fields)
-        for first, *_ in self._rounds(self._judge(), read, 1, explain, progress):
+        for first, *_ in self.score_repeatedly(read, 1, explain=explain, progress=progress):
             yield first
 
     def score_repeatedly(
@@ -412,65 +406,19 @@ class Evaluator(ABC):
         Raises:
             ModelError: As in :meth:`score_many`.
         """
-        return self._rounds(self._judge(), iter(items), times, explain, progress)
-
-    def _judge(self) -> Judge:
         with self.remembering():
-            return self.judge()
-
-    def _rounds(
-        self,
-        judge: Judge,
-        stream: Iterator[Example | BadRow],
-        times: int,
-        explain: bool,
-        progress: Progress | None,
-    ) -> Iterator[tuple[Verdict, ...]]:
-        run = Run(judge, explain, self._model)
+            judge = self.judge()
         made = self.fitted.provenance
-        model = None if made.model == NO_MODEL else self.model
-        other = "" if model is None else made.unlike(model.name, model.weights)
-        done = 0
-        with threads(1 if model is None else max(1, model.workers)) as pool:
-            while window := list(itertools.islice(stream, WINDOW)):
-                order = sorted(range(len(window)), key=lambda i: (_source(window[i]), i))
-                at_once = _at_once(self._model, len(run.questions))
-                parts = [order[start : start + at_once] for start in range(0, len(order), at_once)]
-                jobs = [(question, index) for part in parts for question in run.questions for index in part]
-                rounds: list[list[Verdict]] = []
-                for repeat in range(times):
-                    answers: dict[int, dict[str, Any]] = {index: {} for index in order}
-                    anew = model.repeating(repeat) if model is not None and times > 1 else nullcontext()
-                    with self.remembering(), anew:
-                        numbered = zip(jobs, run.numbers, strict=False)
-                        each = [(q, window[i], answers[i], number) for (q, i), number in numbered]
-                        asked = pool.map(lambda job: run.ask(*job), each)
-                        for count, _ in enumerate(asked, start=1):
-                            if progress is not None and count % len(run.questions) == 0:
-                                progress("scoring", done + count // len(run.questions), 0)
-                    run.check()
-                    verdicts = (run.verdict(entry, answers[i]) for i, entry in enumerate(window))
-                    unlike = [made.unlike_source(bool(_source(entry).strip())) for entry in window]
-                    rounds.append([_noted(_noted(v, other), own) for v, own in zip(verdicts, unlike, strict=True)])
-                done += len(window)
-                yield from zip(*rounds, strict=True)
-
-
-def _at_once(lm: LanguageModel | None, questions: int) -> int:
-    """Of how many items one question is asked before the next: of fewer, the sooner a budget may end."""
-    if lm is None or not (budgets := lm.budgets):
-        return WINDOW
-    calls = min((budget.calls for budget in budgets if budget.calls is not None), default=None)
-    return WITHIN_BUDGET if calls is None else max(1, min(WITHIN_BUDGET, calls // (4 * questions)))
-
-
-def _noted(verdict: Verdict, note: str) -> Verdict:
-    """The verdict with a note, where there is one to make and a score to make it of."""
-    return replace(verdict, notes=(*verdict.notes, note)) if note and verdict.score is not None else verdict
-
-
-def _source(entry: Example | BadRow) -> str:
-    return "" if isinstance(entry, BadRow) else entry.source
+        return rounds(
+            judge,
+            iter(items),
+            times,
+            lm=None if made.model == NO_MODEL else self.model,
+            made=made,
+            remembering=self.remembering,
+            explain=explain,
+            progress=progress,
+        )
 
 
 _NOT_SETTINGS = {"self", "lm", "journal"}

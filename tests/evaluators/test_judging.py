@@ -14,8 +14,8 @@ from test_base import PROGRAM, items, judging, scores, scoring
 
 from active_critic.errors import EndpointDown, ModelError, RequestRefused, UnreadableReply
 from active_critic.evaluators import from_protocol
-from active_critic.evaluators.base import WINDOW
 from active_critic.evaluators.judging import Judge, Run
+from active_critic.evaluators.rounds import WINDOW
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.records import Example, Verdict
 
