@@ -18,11 +18,12 @@ from active_critic.batches import BATCH_SIZE, DEFAULT_CONTEXT, Shortener
 from active_critic.demo_search import DemoSearch, Search
 from active_critic.errors import BudgetSpent, FitError, UnreadableReply
 from active_critic.examples import folds
-from active_critic.inference import Asker, CriteriaSet
+from active_critic.inference_forms import CriteriaSet
 from active_critic.lm import LanguageModel
 from active_critic.protocols import CriticProtocol
 from active_critic.records import Criterion, Example
 from active_critic.scoring import Scorer
+from active_critic.typed_asking import Asker
 
 SURE = 0.8
 """An edit is kept where it is the better one in this part of bootstrap resamples of the other half, or in more."""
