@@ -1,4 +1,4 @@
-"""The three coefficients at a level, as a function of how often each document is drawn."""
+"""The three coefficients at a level, as a function of how often each document is drawn, and what each level needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from active_critic.correlation import TOLERANCE, Floats, Indices, Resampled, coefficients, rowwise_coefficients
+from active_critic.cells import is_absent
+from active_critic.correlation import (
+    TOLERANCE,
+    Floats,
+    Indices,
+    Resampled,
+    coefficients,
+    numbered,
+    rowwise_coefficients,
+)
+from active_critic.errors import DataError
 
 Level = Literal["dataset", "document", "system"]
 
@@ -118,6 +128,49 @@ def _varying(y: Floats, group: Indices, documents: int) -> NDArray[np.bool_]:
     np.minimum.at(low, group, y)
     np.maximum.at(high, group, y)
     return np.asarray(high > low)
+
+
+def document_codes(level: Level, groups: Sequence[str] | None, kept: Indices, total: int) -> Indices:
+    """The number of the document of each example that counts; without names every example is a document of its own.
+
+    Args:
+        level: The level that is asked for.
+        groups: The document of each example.
+        kept: The examples that count.
+        total: How many examples there are.
+
+    Raises:
+        DataError: Document level without groups, or an example that counts has none.
+        ValueError: There are more or fewer names than examples.
+    """
+    if groups is None:
+        if level == "document":
+            raise DataError(
+                "agreement within documents needs the document of every example; name its column (group=NAME)"
+            )
+        return np.arange(len(kept))
+    return numbered(groups, kept, total)
+
+
+def system_codes(level: Level, systems: Sequence[str | None] | None, kept: Indices, total: int) -> Indices:
+    """The number of the system of each example that counts; at other levels than that of systems all are one.
+
+    Args:
+        level: The level that is asked for.
+        systems: The system of each example.
+        kept: The examples that count.
+        total: How many examples there are.
+
+    Raises:
+        DataError: System level, and an example that counts has no system.
+        ValueError: System level, and there are more or fewer names than examples.
+    """
+    if level != "system":
+        return np.zeros(len(kept), dtype=np.intp)
+    by_place = [] if systems is None else list(systems)
+    if systems is None or any(is_absent(by_place[i]) for i in kept if i < len(by_place)):
+        raise DataError("agreement at system level needs the system of every example; name its column (system=NAME)")
+    return numbered(by_place, kept, total)
 
 
 def documents_of(measures: Sequence[Measure]) -> int:

@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from active_critic.bootstrap import Interval, bootstrap, over_documents, percentile_interval
-from active_critic.correlation import Floats, numbered, tied
-from active_critic.errors import DataError
-from active_critic.levels import Level, Measure, averaged, documents_of
+from active_critic.bootstrap import Interval
+from active_critic.correlation import Floats, tied
+from active_critic.intervals import figures_of
+from active_critic.levels import Level, Measure, document_codes, system_codes
 
 Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
 Ratings = Sequence[Sequence[float | None]] | Floats
@@ -154,33 +154,25 @@ def human_ceiling(
         ratings: One row an annotator, one column an item, shape (annotators, items); None or NaN where there is none.
         groups: The document of each item; without them every item is a document of its own.
         level: As for ``stats.agreement``.
-        systems: The system of each item, needed at system level.
+        systems: The system of each item, needed at system level of those with two ratings or more.
         resamples: As for ``stats.agreement``.
         seed: As for ``stats.agreement``.
         confidence: As for ``stats.agreement``.
 
     Raises:
         DataError: Document level without groups, system level without systems, or groups that some items lack.
-        ValueError: Fewer than two annotators, lists of different lengths, an infinite rating, no such level, or a
-            confidence that is no part of 1.
+        ValueError: Fewer than two annotators, lists of different lengths, an infinite rating, no such level, a
+            confidence that is no part of 1, or fewer than no resamples.
     """
     table = _table(ratings)
     if len(table) < 2:
         raise ValueError(f"a ceiling needs at least two annotators, not {len(table)}")
-    if level == "system" and (systems is None or None in systems):
-        raise DataError("agreement at system level needs the system of every example; name its column (system=NAME)")
-    if level == "document" and groups is None:
-        raise DataError("agreement within documents needs the document of every example; name its column (group=NAME)")
     there = ~np.isnan(table)
     used = np.flatnonzero(there.sum(axis=0) > 1)
     items = table.shape[1]
     table, there = table[:, used], there[:, used]
-    group = np.arange(len(used)) if groups is None else numbered(groups, used, items)
-    system = (
-        numbered(systems, used, items)
-        if level == "system" and systems is not None
-        else np.zeros(len(used), dtype=np.intp)
-    )
+    group = document_codes(level, groups, used, items)
+    system = system_codes(level, systems, used, items)
     n_groups = int(group.max(initial=-1)) + 1
     others = np.where(there, table, 0.0)
     measures = []
@@ -188,34 +180,13 @@ def human_ceiling(
         rest = (others.sum(axis=0) - np.where(rated, own, 0.0)) / np.maximum(there.sum(axis=0) - rated, 1)
         rest = tied(rest[rated])
         measures.append(Measure(level, own[rated], rest, group[rated], system[rated], documents=n_groups))
-
-    average = averaged(measures)
-    whole = np.ones((1, n_groups))
-    points = [None if np.isnan(value) else float(value) for value in average(whole)[0]]
+    whole, n = np.ones((1, n_groups)), int(there.sum())
     each = [float(measure(whole)[0, 3]) for measure in measures]
-    drawn = bootstrap(average, n_groups, resamples, np.random.default_rng(seed), int(there.sum()))
-    documents = documents_of(measures)
-    intervals = [
-        None if points[i] is None else percentile_interval(drawn[:, i], confidence, documents) for i in range(4)
-    ]
-    if level == "document":
-        for i, value in enumerate(points):
-
-            def one(weights: Floats, i: int = i) -> Floats:
-                return np.asarray(average(weights)[:, i])
-
-            intervals[i] = over_documents(one, n_groups, value or 0.0, intervals[i], confidence)
     return Ceiling(
-        *(points[0], points[1], points[2], points[3]),
-        *(intervals[0], intervals[1], intervals[2], intervals[3]),
+        **figures_of(measures, n_groups, n, level=level, resamples=resamples, seed=seed, confidence=confidence),
         each=tuple(None if np.isnan(value) else value for value in each),
-        n=int(there.sum()),
+        n=n,
         items=len(used),
-        level=level,
-        groups=n_groups,
-        resamples=resamples,
-        seed=seed,
-        confidence=confidence,
     )
 
 

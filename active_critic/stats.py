@@ -6,9 +6,8 @@ objective ``q`` counts it as 0. Everything random is drawn from the seed that st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from operator import index
 from typing import Any
 
@@ -29,8 +28,8 @@ from active_critic.correlation import (
     spearman,
     weighted_coefficients,
 )
-from active_critic.errors import DataError
-from active_critic.levels import Level, Measure, averaged, documents_of
+from active_critic.intervals import figures_of
+from active_critic.levels import Level, Measure, averaged, document_codes, system_codes
 
 __all__ = [
     "Agreement",
@@ -195,44 +194,31 @@ def agreement(
             part of 1, or fewer than no resamples.
     """
     x, y, kept = _pairs(pred, human)
-    group = _document_codes(level, groups, kept, len(human))
+    group = document_codes(level, groups, kept, len(human))
     n_groups = int(group.max(initial=-1)) + 1
-    system = _system_codes(level, systems, kept, len(human))
+    system = system_codes(level, systems, kept, len(human))
     of_parts = _rows_of_parts(parts, len(human), kept)
     measures = [Measure(level, x[rows], y[rows], group[rows], system[rows], n_groups) for rows in of_parts]
-    measure, whole = averaged(measures), np.ones((1, n_groups))
-    values = measure(whole)[0]
-    drawn = bootstrap(measure, n_groups, resamples, np.random.default_rng(seed), len(x))
-    points = [None if np.isnan(value) else float(value) for value in values]
-    documents, spread = documents_of(measures), _spread(of_parts, folded=folded)
-    intervals = [
-        None if points[i] is None else percentile_interval(drawn[:, i], confidence, documents, spread) for i in range(4)
-    ]
-    if level == "document":
-        for i in range(4):
-            one = partial(_column, measure, i)
-            intervals[i] = over_documents(one, n_groups, points[i] or 0.0, intervals[i], confidence, spread)
+    spread, whole = _spread(of_parts, folded=folded), np.ones((1, n_groups))
     return Agreement(
-        *(points[0], points[1], points[2], points[3]),
-        *(intervals[0], intervals[1], intervals[2], intervals[3]),
+        **figures_of(
+            measures,
+            n_groups,
+            len(x),
+            level=level,
+            resamples=resamples,
+            seed=seed,
+            confidence=confidence,
+            spread=spread,
+        ),
         n=len(x),
         total=len(human),
-        level=level,
         units=sum(part.units for part in measures),
-        groups=n_groups,
-        resamples=index(resamples),
-        seed=index(seed),
-        confidence=float(confidence),
         parts=sum(not np.isnan(part(whole)[0, 3]) for part in measures),
         parts_total=len(measures),
         units_total=sum(part.units_total for part in measures),
         spread=spread,
     )
-
-
-def _column(measure: Callable[[Floats], Floats], i: int, weights: Floats) -> Floats:
-    """One of the coefficients of a measure."""
-    return np.asarray(measure(weights)[:, i])
 
 
 def paired_difference(
@@ -260,9 +246,9 @@ def paired_difference(
     all_b, _ = aligned(pred_b, human)
     kept = np.flatnonzero(np.isfinite(all_a) & np.isfinite(all_b))
     a, b, y = all_a[kept], all_b[kept], all_y[kept]
-    group = _document_codes(level, groups, kept, len(human))
+    group = document_codes(level, groups, kept, len(human))
     n_groups = int(group.max(initial=-1)) + 1
-    system = _system_codes(level, systems, kept, len(human))
+    system = system_codes(level, systems, kept, len(human))
     of_parts = _rows_of_parts(parts, len(human), kept)
     every = [_Pair(level, a[rows], b[rows], y[rows], group[rows], system[rows], n_groups) for rows in of_parts]
     defined = [pair for pair in every if not np.isnan(pair.delta)]
@@ -354,25 +340,6 @@ def _rows_of_parts(parts: Sequence[int] | None, total: int, kept: Indices) -> li
 def _spread(parts: Sequence[Indices], *, folded: bool) -> float:
     """How many times wider than its resamples a figure over these parts varies."""
     return FOLDED if folded or len(parts) > 1 else 1.0
-
-
-def _document_codes(level: Level, groups: Sequence[str] | None, kept: Indices, total: int) -> Indices:
-    if groups is None:
-        if level == "document":
-            raise DataError(
-                "agreement within documents needs the document of every example; name its column (group=NAME)"
-            )
-        return np.arange(len(kept))
-    return numbered(groups, kept, total)
-
-
-def _system_codes(level: Level, systems: Sequence[str | None] | None, kept: Indices, total: int) -> Indices:
-    if level != "system":
-        return np.zeros(len(kept), dtype=np.intp)
-    by_place = [] if systems is None else list(systems)
-    if systems is None or any(is_absent(by_place[i]) for i in kept if i < len(by_place)):
-        raise DataError("agreement at system level needs the system of every example; name its column (system=NAME)")
-    return numbered(by_place, kept, total)
 
 
 def chance_ahead(

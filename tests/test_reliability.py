@@ -185,6 +185,34 @@ def test_levels_of_the_ceiling() -> None:
         human_ceiling(table[:1], groups)
 
 
+def test_settings_that_are_numbers_of_numpy_are_written_as_json_of_ceiling_and_agreement_alike() -> None:
+    table, groups = raters()
+    how = {"resamples": np.int64(50), "seed": np.int64(3), "confidence": np.float32(0.5)}
+    for found in (human_ceiling(table, groups, **how), stats.agreement(table[1, :9], table[2, :9], groups[:9], **how)):
+        read = json.loads(json.dumps(found.to_dict()))
+        assert (read["resamples"], read["seed"], read["confidence"]) == (50, 3, 0.5)
+
+
+def test_an_item_that_does_not_count_needs_no_system_in_ceiling_and_agreement_alike() -> None:
+    table, groups = raters()  # the last item has one rating only
+    systems = [f"s{i % 5}" for i in range(40)]
+    how = {"level": "system", "resamples": 20}
+    for missing in (None, float("nan")):
+        some = [*systems[:39], missing]
+        assert human_ceiling(table, groups, systems=some, **how) == human_ceiling(table, groups, systems=systems, **how)
+        assert stats.agreement(table[1], range(40), groups, systems=some, **how).n == 39
+        with pytest.raises(DataError, match="system of every example"):
+            human_ceiling(table, groups, systems=[missing, *systems[1:]], **how)
+
+
+def test_fewer_than_no_resamples_are_refused_by_ceiling_and_agreement_alike() -> None:
+    table, groups = raters()
+    with pytest.raises(ValueError, match=r"0 \(no intervals\) or more, not -1"):
+        human_ceiling(table, groups, resamples=-1)
+    with pytest.raises(ValueError, match=r"0 \(no intervals\) or more, not -1"):
+        stats.agreement(table[1, :9], table[2, :9], groups[:9], resamples=-1)
+
+
 @pytest.mark.skipif(not HANNA.exists(), reason="the shared data sets are not here")
 def test_raters_of_hanna_agree_as_little_as_its_card_says() -> None:
     with gzip.open(HANNA, "rt", encoding="utf-8") as lines:
