@@ -7,9 +7,11 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from compared import Asking, examples, model
 
 from active_critic.bootstrap import FEWEST
-from active_critic.evaluators import json_schema, load_protocol
+from active_critic.errors import ProtocolError
+from active_critic.evaluators import from_protocol, json_schema, load, load_protocol
 from active_critic.examples import example_key
 from active_critic.records import Example
 from active_critic.stats import holm
@@ -60,3 +62,12 @@ def test_demonstrations_of_the_quick_start_program_come_from_the_shipped_data() 
     tried = {key for candidate in program.provenance.report["candidates"] for key in candidate["demos"]}
     assert len(tried) >= 3
     assert tried <= {example_key(Example(row["response"], row["source"])) for row in rows}
+
+
+def test_a_program_of_somebody_elses_evaluator_is_refused_with_who_can_read_it(tmp_path: Path) -> None:
+    critic = Asking(model()).fit(examples())
+    path = critic.save(tmp_path / "asking.json")
+    with pytest.raises(ProtocolError, match=r"asking\.json: .* 'asking', which is none of surface, .*the load\(\) of"):
+        load(path)
+    with pytest.raises(ProtocolError, match=r"^a program .* 'asking', which is none of surface.*from_protocol\(\) of"):
+        from_protocol(critic.protocol_)

@@ -142,20 +142,38 @@ def load_protocol(path: str | Path) -> Protocol:
         ProtocolError: As for :func:`load`.
     """
     document = store.read(path)
-    kind = document.get("evaluator")
-    known = {evaluator.kind: evaluator for evaluator in EVALUATORS}
-    if not isinstance(kind, str) or kind not in known:
-        raise ProtocolError(
-            f"{path}: a program of the evaluator {str(kind)[:40]!r}, which is none of {', '.join(known)}; "
-            "read it with the load() of the evaluator that wrote it"
-        )
-    return store.parse(document, known[kind].document, str(path))
+    evaluator = _of_this_package(document.get("evaluator"), f"{path}: ", "read it with the load()")
+    return store.parse(document, evaluator.document, str(path))
 
 
 def from_protocol(protocol: Protocol, lm: Any = None, *, journal: JournalPath = "default") -> Evaluator:
-    """The evaluator that a program belongs to, ready to score."""
-    kind = next(evaluator for evaluator in EVALUATORS if evaluator.kind == protocol.evaluator)
-    return kind.from_protocol(protocol, lm, journal=journal)
+    """The evaluator that a program belongs to, ready to score.
+
+    Args:
+        protocol: The program.
+        lm: As for :func:`load`.
+        journal: As for :func:`load`.
+
+    Raises:
+        ProtocolError: It is of an evaluator that is not one of this package's (use that one's own ``from_protocol``).
+    """
+    evaluator = _of_this_package(protocol.evaluator, "", "use the from_protocol()")
+    return evaluator.from_protocol(protocol, lm, journal=journal)
+
+
+def _of_this_package(kind: object, where: str, remedy: str) -> type[Evaluator]:
+    """The evaluator that calls its programs by this kind.
+
+    Raises:
+        ProtocolError: None does.
+    """
+    known = {evaluator.kind: evaluator for evaluator in EVALUATORS}
+    if not isinstance(kind, str) or kind not in known:
+        raise ProtocolError(
+            f"{where}a program of the evaluator {str(kind)[:40]!r}, which is none of {', '.join(known)}; "
+            f"{remedy} of the evaluator that wrote it"
+        )
+    return known[kind]
 
 
 def json_schema() -> dict[str, Any]:
