@@ -82,14 +82,28 @@ def infer_scale(scores: Sequence[Rated], path: str | None, column: str) -> tuple
     Raises:
         DataError: None does.
     """
-    values = [score for _, score, _ in scores]
-    low, high = min(values), max(values)
-    scale = next((scale for scale in USUAL_SCALES if low in scale and high in scale), None)
-    slip = _slip(scores, scale)
+    scale, slip = usual_scale(scores)
     if scale is None:
+        values = [score for _, score, _ in scores]
+        low, high = min(values), max(values)
         reason = f"no usual scale holds scores from {low:g} to {high:g}{f' ({slip})' if slip else ''}; pass --scale"
         raise DataError(reason, path=path, column=column)
     return scale, [f"{slip}: correct it if it is a slip"] if slip else []
+
+
+def usual_scale(scores: Sequence[Rated]) -> tuple[Scale | None, str]:
+    """The narrowest of the usual scales that contains every score, and which few scores alone make it so wide.
+
+    Args:
+        scores: One at least.
+
+    Returns:
+        None where no scale contains them all; an empty text where no few scores stand out.
+    """
+    values = [score for _, score, _ in scores]
+    low, high = min(values), max(values)
+    scale = next((scale for scale in USUAL_SCALES if low in scale and high in scale), None)
+    return scale, _slip(scores, scale)
 
 
 def _slip(scores: Sequence[Rated], scale: Scale | None) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from active_critic.columns import Table
     from active_critic.reliability import Measurement
+    from active_critic.scales import Rated
     from active_critic.stats import Level
 
 MEASUREMENTS: tuple[Measurement, ...] = ("ordinal", "interval")
@@ -64,12 +65,12 @@ class PeoplesScores:
     Attributes:
         column: Where it stands, or None: it is the mean of the raters that a row has.
         scores: Of every row; empty where nothing is compared with them.
-        single: The numbers that they are made of, each with its row and column.
+        single: The numbers that they are made of.
     """
 
     column: str | None
     scores: Sequence[float]
-    single: Sequence[tuple[int, str, float]]
+    single: Sequence[Rated]
 
     @classmethod
     def of_column(cls, table: Table, column: str) -> PeoplesScores:
@@ -79,7 +80,7 @@ class PeoplesScores:
             DataError: There is none, or a row holds no number.
         """
         scores = table.human(column)
-        return cls(column, scores, [(row, column, score) for row, score in zip(table.rows, scores, strict=True)])
+        return cls(column, scores, [(row, score, column) for row, score in zip(table.rows, scores, strict=True)])
 
     @classmethod
     def of_raters(cls, table: Table, raters: Sequence[str], judged: Sequence[str]) -> PeoplesScores:
@@ -96,7 +97,7 @@ class PeoplesScores:
                 raise DataError(f"{message}, or what people said with --human", path=table.path, column=name)
         rows = list(zip(*(table.predictions(name).values for name in raters), strict=True))
         single = [
-            (place, name, value)
+            (place, value, name)
             for place, values in zip(table.rows, rows, strict=True)
             for name, value in zip(raters, values, strict=True)
             if value is not None

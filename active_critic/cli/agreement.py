@@ -354,17 +354,25 @@ class _Job:
             self.notes.append(f"only {units} {what} at {level} level, which says little{extreme}")
 
     def _scale(self, people: PeoplesScores) -> Scale | None:
-        from active_critic.data import USUAL_SCALES
         from active_critic.errors import DataError
+        from active_critic.scales import usual_scale
 
         if self.scale is not None:
-            for row, column, score in people.single:
+            for row, score, column in people.single:
                 if score not in self.scale:
                     message = f"{score:g} lies outside the scale {self.scale}; correct it or the scale"
                     raise DataError(message, path=self.table.path, row=row, column=column)
             return self.scale
-        given = [score for _, _, score in people.single]
-        return next((s for s in USUAL_SCALES if given and min(given) in s and max(given) in s), None)
+        if not people.single:
+            return None
+        scale, slip = usual_scale(people.single)
+        if slip and scale is None:
+            message = f"{slip}: correct it, leave it out, or pass --scale LOW..HIGH that it lies in"
+            raise DataError(message, path=self.table.path, column=people.column)
+        of = "the raters" if people.column is None else repr(people.column)
+        if slip and (note := f"{of}: {slip}: correct it if it is a slip") not in self.notes:
+            self.notes.append(note)
+        return scale
 
     def _column(
         self, prediction: Predictions, scores: Sequence[float], level: Level, scale: Scale | None

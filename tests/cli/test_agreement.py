@@ -150,6 +150,32 @@ def test_distances_only_on_a_shared_scale(run, tmp_path) -> None:
     assert "row 5, column 'overall': 5 lies outside the scale 1..4" in outside.err
 
 
+def test_a_slip_among_human_scores_is_named_as_a_fit_names_it(run, tmp_path) -> None:
+    data = [{"human": 1 + i % 5, "score": 1 + i * 3 % 4} for i in range(40)]
+    slip = write(tmp_path / "slip.jsonl", [*data[:7], {"human": 44, "score": 44}, *data[8:]])
+    done = go(run, slip, *QUICK, "--level", "all", "--json", human="human")
+    assert done.document["results"][0]["scale"] == "0..100"  # nothing is left out unasked
+    said = "'human': only row 8 (44) lies outside 1..5: correct it if it is a slip"
+    assert [note for note in done.document["notes"] if "lies outside" in note] == [said]
+    both = [{"a": row["human"], "b": row["human"], "score": row["score"]} for row in data]
+    path = write(tmp_path / "raters.jsonl", [*both, {"a": 44, "b": 3, "score": 5}])
+    rated = run("agreement", path, "--raters", "a", "--raters", "b", "--predicted", "score", *QUICK)
+    assert "note: the raters: only row 41 (44) lies outside 1..5: correct it if it is a slip" in rated.err
+    assert "lies outside" not in go(run, write(tmp_path / "d.jsonl", data), *QUICK, human="human").err
+
+
+def test_a_row_of_totals_is_refused_and_a_scale_of_its_own_is_not(run, tmp_path) -> None:
+    data = [{"human": 1 + i % 5, "score": 1 + i * 3 % 4} for i in range(40)]
+    totals = {name: sum(row[name] for row in data) for name in ("human", "score")}
+    path = write(tmp_path / "d.jsonl", [*data, totals])
+    done = go(run, path, *QUICK, human="human")
+    assert (done.code, done.out) == (3, "")
+    assert "d.jsonl, column 'human': only row 41 (120) lies outside 1..5: correct it, leave it out" in done.err
+    assert "outside" not in go(run, path, "--scale", "0..200", *QUICK, human="human").err
+    seconds = write(tmp_path / "s.jsonl", [{"human": 7 * i, "score": i % 4} for i in range(40)])
+    assert go(run, seconds, *QUICK, "--json", human="human").document["results"][0]["scale"] is None
+
+
 def test_rows_without_a_prediction_are_counted_and_never_0(run, tmp_path) -> None:
     data = records()
     full = write(tmp_path / "full.jsonl", data[3:])
