@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from active_critic.columns import Table
+    from active_critic.columns import Predictions, Table
     from active_critic.reliability import Measurement
     from active_critic.scales import Rated
     from active_critic.stats import Level
@@ -58,6 +58,28 @@ def rater_columns(table: Table, patterns: Sequence[str], aspect: str | None, hum
     return found
 
 
+def ratings_of(table: Table, name: str) -> Predictions:
+    """What a rater gave: a number, or nothing, in every row.
+
+    Raises:
+        DataError: There is no such column, no row holds a number, or one holds something else, which is named.
+    """
+    from active_critic.cells import as_number, is_missing
+    from active_critic.errors import DataError
+
+    found = table.predictions(name)
+    if all(value is None for value in found.values):
+        odd = f" (the first that is none: {found.odd})" if found.odd else ""
+        remedy = "name only columns of single raters with --raters"
+        raise DataError(f"no row holds a number{odd}; {remedy}", path=table.path, column=name)
+    for row, value, text in zip(table.rows, found.values, table.texts(name), strict=True):
+        if value is None and not is_missing(text):
+            remedy = f"{as_number(text)}, or leave the cell blank if no rating was given"
+            message = f"the rating {text[:40]!r} is not a finite number; {remedy}"
+            raise DataError(message, path=table.path, row=row, column=name)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class PeoplesScores:
     """What people said.
@@ -87,7 +109,8 @@ class PeoplesScores:
         """The raters' mean, where something is compared with it.
 
         Raises:
-            DataError: A column is absent or is judged by itself, or a row that is judged has no rating.
+            DataError: A column is absent or is judged by itself, a cell is neither a number nor missing, or a row that
+                is judged has no rating.
         """
         from active_critic.errors import DataError
 
@@ -95,7 +118,7 @@ class PeoplesScores:
             if name in raters:
                 message = "this is one of the raters with whose mean it would be compared; name the others alone"
                 raise DataError(f"{message}, or what people said with --human", path=table.path, column=name)
-        rows = list(zip(*(table.predictions(name).values for name in raters), strict=True))
+        rows = list(zip(*(ratings_of(table, name).values for name in raters), strict=True))
         single = [
             (place, value, name)
             for place, values in zip(table.rows, rows, strict=True)
@@ -133,18 +156,14 @@ def measure_raters(
     """Krippendorff's alpha and the human ceiling, as plain JSON values.
 
     Raises:
-        DataError: A column is absent or holds no number, no row has the numbers of two raters, or all are equal.
+        DataError: A column is absent or holds no number, a cell is neither a number nor missing, no row has the numbers
+            of two raters, or all are equal.
     """
     from active_critic.errors import DataError
     from active_critic.reliability import human_ceiling, krippendorff_alpha
 
-    raters = [table.predictions(name) for name in columns]
+    raters = [ratings_of(table, name) for name in columns]
     ratings = [rater.values for rater in raters]
-    for rater in raters:
-        if all(value is None for value in rater.values):
-            odd = f" (the first that is none: {rater.odd})" if rater.odd else ""
-            remedy = "name only columns of single raters with --raters"
-            raise DataError(f"no row holds a number{odd}; {remedy}", path=table.path, column=rater.name)
     counts = [sum(value is not None for value in row) for row in zip(*ratings, strict=True)]
     if max(counts) < 2:
         message = f"no row has numbers of two of the {len(raters)} raters; they must have rated the same rows"
@@ -158,10 +177,8 @@ def measure_raters(
         "columns": [
             {
                 "column": rater.name,
-                "n": len(rater.values) - rater.missing - rater.not_numeric,
+                "n": len(rater.values) - rater.missing,
                 "missing": rater.missing,
-                "not_numeric": rater.not_numeric,
-                "first_not_numeric": rater.odd,
                 "mean_with_the_rest": each,
             }
             for rater, each in zip(raters, ceiling.each, strict=True)

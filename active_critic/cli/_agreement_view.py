@@ -105,13 +105,9 @@ def _raters(found: Mapping[str, Any]) -> list[RenderableType]:
     shown.append(", ".join(f"{value:.3f} ({measurement})" for measurement, value in alpha.items()) + ".")
     sentences = [f"The raters: {names}.", "".join(shown)]
     for rater in raters:
-        without = rater["missing"] + rater["not_numeric"]
-        if without:
-            odd = f" (first: {rater['first_not_numeric']})" if rater["first_not_numeric"] else ""
-            sentences.append(
-                f"{rater['column']!r}: {without:,} of {rater['n'] + without:,} rows have no rating and do not count: "
-                f"{rater['missing']:,} missing, {rater['not_numeric']:,} not a number{odd}."
-            )
+        if without := rater["missing"]:
+            rows = f"{without:,} of {rater['n'] + without:,} rows"
+            sentences.append(f"{rater['column']!r}: {rows} have no rating and do not count.")
     figures = {**ceiling, "total": sum(rater["n"] for rater in raters)}
     table = agreement_table({"human ceiling": figures}, whom="the mean of the other raters, rater by rater,")
     each = ", ".join(_share(rater["mean_with_the_rest"]) for rater in raters)

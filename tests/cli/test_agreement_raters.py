@@ -134,7 +134,7 @@ def test_raters_of_every_aspect_beside_what_is_judged(run, tmp_path) -> None:
     for words in (
         *("Krippendorff's alpha of 3 raters, 24 rows with two ratings or more", "(ordinal)", "(interval)"),
         *("human ceiling", "Agreement with the mean of the other raters", "Mean of 3 of each rater with the rest"),
-        "'single.rater2:tone': 4 of 24 rows have no rating and do not count: 4 missing, 0 not a number.",
+        "'single.rater2:tone': 4 of 24 rows have no rating and do not count.",
     ):
         assert words in shown.out
     # What is judged is still measured where the raters are not there.
@@ -165,6 +165,26 @@ def test_raters_that_cannot_be_compared_are_said(run, tmp_path, options, said) -
     assert done.code == 3
     assert "d.jsonl" in done.err
     assert said in done.err
+
+
+@pytest.mark.parametrize(
+    ("cell", "remedy"),
+    [("4,5", "write it with a point"), ("4 - good", "correct it or drop the row, or"), (True, "write 1 for yes")],
+)
+def test_a_rating_that_is_no_number_is_refused_and_a_missing_one_is_not(run, tmp_path, cell, remedy) -> None:
+    data = [{"a": 1 + i % 5, "b": 1 + i * 3 % 5, "human": 1 + i % 4, "judge": i % 3} for i in range(24)]
+    for row, missing in zip(data[3:], (None, "", "n/a", float("nan")), strict=False):
+        row["b"] = missing
+    path = write(tmp_path / "d.jsonl", data)
+    two = ("--raters", "a", "--raters", "b", *QUICK)
+    found = raters(run, path, *two, "--json", human=None, predicted="judge").document["results"][0]["raters"]
+    assert [rater["missing"] for rater in found["columns"]] == [0, 4]
+    data[8]["b"] = cell
+    write(path, data)
+    for people in ({"human": None, "predicted": "judge"}, {"human": None}, {"human": "human"}):
+        done = raters(run, path, *two, **people)
+        assert (done.code, done.out) == (3, "")
+        assert f"d.jsonl, row 9, column 'b': the rating {str(cell)!r} is not a finite number; {remedy}" in done.err
 
 
 def test_no_ceiling_is_said_and_is_not_0(run, tmp_path) -> None:
