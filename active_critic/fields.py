@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from active_critic.cells import cell_at, conversation, decoded, inside, keys_to, rated, starred, ways
+from active_critic.cells import cell_at, conversation, decoded, inside, keys_to, name_in, rated, starred, text_in, ways
 from active_critic.errors import DataError
 from active_critic.records import VERDICT_COLUMNS, Example, Verdict
 
@@ -93,6 +93,15 @@ def _names_things(rows: Sequence[tuple[int, Given]], column: str) -> bool:
     return not any(isinstance(record.get(column), list | Mapping) for _, record in rows if isinstance(record, dict))
 
 
+def _says_nothing(rows: Sequence[tuple[int, Given]], column: str, read: Callable[[Any], str | None]) -> bool:
+    """Whether no row holds anything in a column, as it is read."""
+    cells = (cell_at(record, column) for _, record in rows if isinstance(record, dict))
+    try:
+        return all(read(cell) is None for cell in cells)
+    except ValueError:  # there is something that cannot be read, which is an error of its own
+        return False
+
+
 def _near(name: str, names: Iterable[str]) -> str:
     folded = {other.casefold(): other for other in names}
     found = difflib.get_close_matches(name.casefold(), folded, n=1)
@@ -166,6 +175,10 @@ def resolve(
         if odd:
             notes.append(f"the {name} is not read from {odd[0]!r}, which holds lists or objects")
             found = [column for column in found if column not in odd]
+        empty = [column for column in found if scored and name == "group" and _says_nothing(rows, column, name_in)]
+        if empty:
+            notes.append(f"the {name} is not read from {empty[0]!r}, which is empty")
+            found = [column for column in found if column not in empty]
         chosen.update({name: found[0]} if found else {})
         if len(found) > 1 and (scored or name != "score"):
             others = " or ".join(repr(other) for other in found[1:])
@@ -186,7 +199,8 @@ def resolve(
     if "*" in pattern and pattern not in columns:
         notes.extend(_mean_note(pattern, records, whole=whole))
     if scored and "group" not in chosen:
-        which = "rows with the same source" if "source" in chosen else "only rows with the same response"
+        sourced = "source" in chosen and not _says_nothing(rows, chosen["source"], text_in)
+        which = "rows with the same source" if sourced else "only rows with the same response"
         notes.append(f"no column names the document: {which} are one; --fields group=COLUMN for another")
     notes.extend(_conversation_note(chosen["response"], rows))
     notes.extend(_speaker_note(chosen["response"], rows, whole=whole))

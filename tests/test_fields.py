@@ -239,6 +239,26 @@ def test_what_counts_as_a_document_is_said_where_no_column_names_it() -> None:
         assert not any("no column names the document" in note for note in notes)
 
 
+@pytest.mark.parametrize("nothing", ["", " ", None, float("nan"), "n/a"])
+def test_a_column_of_documents_that_is_empty_counts_as_absent(nothing: Any) -> None:
+    rows = [{"group": nothing, "source": f"q{i // 2}", "response": f"a{i}", "score": 1 + i % 5} for i in range(10)]
+    examples = read_examples(rows)
+    assert "group" not in examples.fields
+    assert "the group is not read from 'group', which is empty" in examples.notes
+    assert any("no column names the document: rows with the same source are one" in note for note in examples.notes)
+    other = read_examples([{**row, "doc_id": f"d{i // 5}"} for i, row in enumerate(rows)])
+    assert [example.group for example in other] == ["d0"] * 5 + ["d1"] * 5
+    assert not any("empty" in note for note in read_examples(rows, scored=False).notes)
+
+
+@pytest.mark.parametrize("nothing", ["", None, float("nan")])
+def test_a_source_that_is_empty_makes_no_documents(nothing: Any) -> None:
+    rows = [{"source": nothing, "response": f"a{i}", "score": 1 + i % 5} for i in range(10)]
+    said = "no column names the document: {} are one; --fields group=COLUMN for another"
+    assert said.format("only rows with the same response") in read_examples(rows).notes
+    assert said.format("rows with the same source") in read_examples([*rows, {**rows[0], "source": "q"}]).notes
+
+
 def test_conversations_are_documents_where_nothing_nearer_is() -> None:
     row = {"response": "r", "score": 3, "session_id": "s", "conversation_id": "c"}
     assert read_examples([row], scale="1..5")[0].group == "c"

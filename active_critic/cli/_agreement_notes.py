@@ -67,6 +67,17 @@ def of_splits(table: Table) -> list[str]:
     return [f"{rows} of different splits may differ in level and spread; `compare` measures within each, and averages"]
 
 
+def of_lacking_sources(rows: Sequence[int], sources: Sequence[str | None], column: str) -> list[str]:
+    """A note where some rows have a source, by which documents are told apart, and others have none."""
+    from active_critic.examples import describe_rows
+
+    lacking = [row for row, source in zip(rows, sources, strict=True) if source is None]
+    if not 0 < len(lacking) < len(rows):
+        return []
+    where = f"no {column!r} in {describe_rows(lacking)}, each of which counts as a document of its own"
+    return [f"{where}; merged cells of a spreadsheet leave it to their first row: fill it in if that is why"]
+
+
 def why_undefined(prediction: Predictions, level: Level) -> str:
     """Why a column has no coefficient, and what to do."""
     given = [value for value in prediction.values if value is not None]

@@ -179,11 +179,10 @@ class _Job:
 
     def find_groups(self, asked: str | None, taken: set[str]) -> None:
         """The document of every row: from the column asked for, else a usual one, else the source."""
+        from active_critic.cli._agreement_notes import of_lacking_sources
         from active_critic.errors import DataError
 
         column = asked or self._usual("group", taken)
-        if column is not None and asked is None and not self._names(column):
-            column = None
         if column is not None:
             names = self.table.names(column)
             if None in names:
@@ -192,14 +191,13 @@ class _Job:
                 raise DataError(f"no document is named; {remedy}", path=self.table.path, row=row, column=column)
         else:
             column = self._usual("source", taken)
-            if column is not None and not self._names(column):
-                column = None
             if column is None:
                 self.notes.append(
                     "no column names the document (--group), so every row counts as a document of its own"
                 )
                 return
             names = self.table.digests(column)
+            self.notes.extend(of_lacking_sources(self.table.rows, names, column))
             # Rows without a source have nothing in common.
             names = tuple(name or f"row {row}" for name, row in zip(names, self.table.rows, strict=True))
         self.groups, self.group_column = [str(name) for name in names], column
@@ -211,27 +209,31 @@ class _Job:
     def find_systems(self, asked: str | None, taken: set[str]) -> None:
         """The system of every row, where there is a column for it."""
         column = asked or self._usual("system", taken)
-        if column is not None and (asked is not None or self._names(column)):
+        if column is not None:
             self.systems, self.system_column = self.table.names(column), column
 
-    def _names(self, column: str) -> bool:
-        """Whether a column that nobody asked for can be used: it holds names."""
-        from active_critic.errors import DataError
-
-        try:
-            self.table.names(column)
-        except DataError:
-            self.notes.append(f"the column {column!r} holds lists or objects and is not used")
-            return False
-        return True
-
     def _usual(self, kind: str, taken: set[str]) -> str | None:
-        """The column of a usual name, an exact one before one that only looks alike."""
+        """The column of a usual name that can be used, an exact one before one that only looks alike."""
         from active_critic.data import COLUMNS
         from active_critic.fields import folded
 
         columns = sorted(set(self.table.columns) - taken, key=lambda column: (column != folded(column), column))
-        return next((column for name in COLUMNS[kind] for column in columns if folded(column) == name), None)
+        found = [column for name in COLUMNS[kind] for column in columns if folded(column) == name]
+        return next((column for column in found if self._names(column, kind)), None)
+
+    def _names(self, column: str, kind: str) -> bool:
+        """Whether a column that nobody asked for can be used: it holds names."""
+        from active_critic.errors import DataError
+
+        try:
+            names = self.table.names(column)
+        except DataError:
+            self.notes.append(f"the column {column!r} holds lists or objects and is not used")
+            return False
+        if kind == "system" or any(names):  # that no system is named matters at system level alone, and is said there
+            return True
+        self.notes.append(f"the column {column!r} is empty and is not used")
+        return False
 
     def measure(
         self, human: str | None, columns: Sequence[str], level: Level, aspect: str | None, *, only: bool

@@ -232,6 +232,39 @@ def test_documents_are_found_in_the_source_where_nothing_else_names_them(run, tm
     assert "every row counts as a document of its own" in found["notes"][0]
 
 
+def test_sources_that_merged_cells_leave_out_are_said(run, tmp_path) -> None:
+    data = [{"source": f"s{i // 2}", "overall": 1 + i % 4, "score": i % 5} for i in range(16)]
+    merged = [{**row, "source": "" if i % 2 else row["source"]} for i, row in enumerate(data)]
+    found = go(run, write(tmp_path / "m.jsonl", merged), *QUICK, "--json").document
+    said = "no 'source' in rows 2, 4, 6, 8, 10 and 3 more, each of which counts as a document of its own; merged cells"
+    assert [note for note in found["notes"] if note.startswith(said)]
+    assert found["results"][0]["columns"][0]["figures"]["groups"] == 16
+    assert "merged cells" not in go(run, write(tmp_path / "d.jsonl", data), *QUICK).err
+
+
+@pytest.mark.parametrize("nothing", ["", None, "n/a"])
+def test_a_column_of_documents_that_is_empty_is_not_used_unless_it_is_named(run, tmp_path, nothing) -> None:
+    data = [{"group": nothing, "source": f"s{i // 4}", "overall": 1 + i % 4, "score": i % 5} for i in range(16)]
+    path = write(tmp_path / "d.jsonl", data)
+    found = go(run, path, *QUICK, "--json").document
+    assert (found["group"], found["results"][0]["columns"][0]["figures"]["groups"]) == ("source", 4)
+    assert "the column 'group' is empty and is not used" in found["notes"]
+    named = go(run, path, "--group", "group")
+    assert (named.code, "row 1, column 'group': no document is named" in named.err) == (3, True)
+    other = go(
+        run, write(tmp_path / "o.jsonl", [{**row, "doc_id": f"d{i // 8}"} for i, row in enumerate(data)]), "--json"
+    )
+    assert other.document["group"] == "doc_id"
+
+
+def test_a_source_that_is_empty_tells_no_documents_apart(run, tmp_path) -> None:
+    data = [{"source": "", "overall": 1 + i % 4, "score": i % 5} for i in range(16)]
+    found = go(run, write(tmp_path / "d.jsonl", data), *QUICK, "--json").document
+    assert (found["group"], found["results"][0]["columns"][0]["figures"]["groups"]) == (None, 16)
+    assert not any("the same 'source'" in note for note in found["notes"])
+    assert any("every row counts as a document of its own" in note for note in found["notes"])
+
+
 def test_a_csv_of_the_score_verb_and_other_formats(run, tmp_path) -> None:
     path = tmp_path / "d.csv"
     path.write_text("doc,human,auto\n" + "".join(f"d{i // 3},{1 + i % 4},{i}\n" for i in range(12)))
@@ -261,7 +294,11 @@ def test_a_csv_of_the_score_verb_and_other_formats(run, tmp_path) -> None:
             {"more": ["--level", "document"]},
             ["column 'doc_id': there is only one document", "use --level dataset", "--group"],
         ),
-        ({"doc_id": ""}, {}, ["row 1, column 'doc_id': no document is named", "name another column with --group"]),
+        (
+            {"doc_id": ""},
+            {"more": ["--group", "doc_id"]},
+            ["row 1, column 'doc_id': no document is named", "name another column with --group"],
+        ),
         (
             {"system": "s"},
             {"more": ["--level", "system"]},
