@@ -17,6 +17,7 @@ from active_critic.correlation import (
     coefficients,
     numbered,
     rowwise_coefficients,
+    tied,
 )
 from active_critic.errors import DataError
 
@@ -83,16 +84,19 @@ class Measure:
         return self._resampled(np.ascontiguousarray(weights.T)[self._group])
 
     def _over_systems(self, weights: Floats) -> Floats:
-        # Documents by systems: sums of both sides, and how many examples there are.
-        cell = self._group * (int(self._system.max()) + 1) + self._system
-        shape = (weights.shape[1], int(self._system.max()) + 1)
-        sums = (np.bincount(cell, v, shape[0] * shape[1]).reshape(shape) for v in (self._x, self._y, None))
-        x, y, n = (weights @ sum_ for sum_ in sums)
+        order = np.argsort(self._system, kind="stable")
+        starts = np.flatnonzero(np.diff(self._system[order], prepend=-1))
+        drawn = weights[:, self._group[order]]  # how often each example, system by system
+        n = np.add.reduceat(drawn, starts, axis=1)
         present = n > 0
-        x, y = (np.divide(v, n, out=np.zeros_like(v), where=present) for v in (x, y))
-        step = max(1, 8 * _CELLS // x.shape[1] ** 2)
-        parts = [slice(start, start + step) for start in range(0, len(x), step)]
+        sums = (np.add.reduceat(drawn * side[order], starts, axis=1) for side in (self._x, self._y))
+        x, y = (np.divide(sum_, n, out=np.zeros_like(n), where=present) for sum_ in sums)
         # Means that differ only by the rounding of their sums are equal.
+        if len(starts) > _LONG:
+            rows = zip(x, y, present, strict=True)
+            return np.array([coefficients(tied(of_x[there]), tied(of_y[there])) for of_x, of_y, there in rows])
+        step = max(1, 8 * _CELLS // len(starts) ** 2)
+        parts = [slice(start, start + step) for start in range(0, len(x), step)]
         return np.concatenate([rowwise_coefficients(x[p], y[p], present[p], close=TOLERANCE) for p in parts])
 
 

@@ -3,6 +3,7 @@
 import functools
 import json
 import time
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -227,6 +228,25 @@ def test_system_level_compares_mean_scores_of_systems() -> None:
     assert result.spearman == pytest.approx(COEFFICIENTS["spearman"](*means))
     assert (result.units, result.level) == (5, "system")
     assert result.mean_interval is not None
+
+
+@pytest.mark.parametrize("count", [400, 600])  # all pairs of systems at once, or one draw after the other
+def test_many_systems_equal_scipy_in_little_memory_also_where_means_tie_but_for_rounding(count: int) -> None:
+    rng = np.random.default_rng(0)
+    # A third of the systems has 0.1, 0.2 and 0.3 in one order or the other, whose sums differ in the last bit.
+    human = [[0.1, 0.2, 0.3][:: 1 - i % 2 * 2] if i % 3 == 0 else rng.integers(1, 6, 3) for i in range(count)]
+    pred = [np.mean(scores) + rng.normal(size=3) for scores in human]
+    systems = [f"s{i}" for i in range(count) for _ in range(3)]
+    sides = [np.concatenate(side).tolist() for side in (pred, human)]
+    tracemalloc.start()
+    found = stats.agreement(*sides, level="system", systems=systems, resamples=10)  # every row is a document
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    means = [np.mean(pred, axis=1), np.round([np.mean(scores) for scores in human], 9)]
+    for name, of in COEFFICIENTS.items():
+        assert getattr(found, name) == pytest.approx(of(*means), abs=1e-8)
+    assert found.mean_interval is not None
+    assert count < 500 or peak < 4_000_000  # bytes; documents by systems alone would be 8,640,000
 
 
 @pytest.mark.parametrize("systems", [None, ["a", None, "b"]])
