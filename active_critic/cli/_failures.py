@@ -46,7 +46,10 @@ def explain(problem: BaseException, session: Session | None) -> int:
         say(f"error: {_said(problem)}", style="red")
     elif isinstance(problem, MemoryError):
         code = UNEXPECTED
-        say("error: there is not enough memory; use fewer --workers, or split or shorten the items", style="red")
+        remedy = "split the file, or leave out rows"
+        if session is not None and session.opened:
+            remedy = "use fewer --workers, or split or shorten the items"
+        say(f"error: there is not enough memory; {remedy}", style="red")
     else:
         code = UNEXPECTED
         say("".join(traceback.format_exception(problem)).rstrip())

@@ -343,6 +343,9 @@ class _Job:
             elif len(set(self.systems)) < 2:
                 message = f"the only system is {str(self.systems[0])[:40]!r}, and system level needs at least two"
                 refuse(f"{message}; use --level dataset or document", self.system_column)
+            elif len(set(self.systems)) == len(self.systems):
+                message = f"each of the {len(self.systems):,} rows has a system of its own, so nothing is averaged"
+                refuse(f"{message}; use --level dataset, or name another column with --system", self.system_column)
 
     def _check_first(self, prediction: Predictions, entry: dict[str, Any], level: Level) -> None:
         from active_critic.errors import DataError

@@ -338,6 +338,18 @@ def test_levels_need_their_columns(run, tmp_path) -> None:
     assert "Left out: overall, system level" in done.out
 
 
+def test_systems_of_one_row_each_have_no_means_to_compare(run, tmp_path) -> None:
+    path = write(tmp_path / "d.jsonl", [{**row, "system": f"s{i}"} for i, row in enumerate(records())])
+    done = go(run, path, "--level", "system")
+    assert (done.code, done.out) == (3, "")
+    assert "d.jsonl, column 'system': each of the 24 rows has a system of its own" in done.err
+    assert "use --level dataset, or name another column with --system" in done.err
+    found = go(run, path, "--level", "all", *QUICK, "--json").document
+    assert [left["level"] for left in found["left_out"]] == ["system"]
+    most = write(tmp_path / "m.jsonl", [{**row, "system": f"s{i // 2}"} for i, row in enumerate(records())])
+    assert go(run, most, "--level", "system", *QUICK).code == 0
+
+
 def test_one_document_has_no_interval_and_that_is_said(run, tmp_path) -> None:
     done = go(run, write(tmp_path / "d.jsonl", records(doc_id="d")), "--other", "poor", "--json")
     first, second = done.document["results"][0]["columns"]

@@ -155,6 +155,12 @@ def test_markup_in_messages_is_shown_as_it_is(capsys) -> None:
     assert "column [bold]x[/bold] :smile:" in capsys.readouterr().err
 
 
+def test_only_a_command_that_calls_a_model_is_told_of_workers_when_memory_runs_out(capsys) -> None:
+    for session, remedy in ((Session(opened=True), "use fewer --workers"), (Session(), "split the file, or leave out")):
+        assert explain(MemoryError(), session) == 1
+        assert f"error: there is not enough memory; {remedy}" in capsys.readouterr().err
+
+
 def test_an_interrupt_says_whether_the_same_command_goes_on(capsys, tmp_path) -> None:
     assert explain(KeyboardInterrupt(), Session()) == 130
     assert capsys.readouterr().err == "interrupted\n"
