@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats as scipy_stats
 
 from active_critic import stats
 from active_critic.errors import DataError
@@ -211,6 +212,17 @@ def test_fewer_than_no_resamples_are_refused_by_ceiling_and_agreement_alike() ->
         human_ceiling(table, groups, resamples=-1)
     with pytest.raises(ValueError, match=r"0 \(no intervals\) or more, not -1"):
         stats.agreement(table[1, :9], table[2, :9], groups[:9], resamples=-1)
+
+
+def test_within_documents_the_interval_of_the_ceiling_is_no_narrower_than_students() -> None:
+    groups = [str(i // 2) for i in range(12)]
+    one, other = [1.0, 2.0] * 6, [1.0, 2.0] * 5 + [2.0, 1.0]
+    found = human_ceiling([one, other], groups, level="document")
+    half = scipy_stats.t.ppf(0.975, 5) * np.std([1.0] * 5 + [-1.0], ddof=1) / 6**0.5
+    assert found.mean == pytest.approx(2 / 3)
+    assert found.mean_interval[0] <= 2 / 3 - half + 1e-9
+    assert found.mean_interval[1] == 1.0
+    assert human_ceiling([one, one], groups, level="document").mean_interval is None  # all alike
 
 
 @pytest.mark.skipif(not HANNA.exists(), reason="the shared data sets are not here")

@@ -17,6 +17,7 @@ from active_critic.errors import FitError
 from active_critic.evaluators import ActiveCritic
 from active_critic.evaluators.fit_report import FOLDS, RESAMPLES, FitReport, held_out_predictions, make_report
 from active_critic.evaluators.surface import out_of_fold
+from active_critic.evaluators.zero_shot import zero_shot_protocol
 from active_critic.examples import folds, group_of
 from active_critic.lm import Turn, scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading
@@ -254,6 +255,35 @@ def test_the_floor_of_the_report_never_sees_the_fold_it_is_measured_on() -> None
     floor = out_of_fold(data, folds(data, FOLDS, 0), SCALE)
     human, groups = [e.score or 0.0 for e in data], [group_of(e) for e in data]
     assert report.surface == stats.agreement(floor, human, groups, folded=True, resamples=RESAMPLES)
+
+
+def test_differences_of_the_report_are_as_uncertain_as_figures_over_folds_are() -> None:
+    data = examples(24)
+
+    def rate(response: str, turns: list[Turn]) -> float:
+        """A guess, nearer to people's scores where the task is told."""
+        told = 3.0 if "Replies to customers." in turns[0][1] else 1.0
+        return 1 + (told * len(response.split()) / 14 + random.Random(response).random()) * 4 / (told + 1)
+
+    lm = simulated_lm(rate)
+    program = CriticProtocol(
+        mode="coarse", task_description="Replies to customers.", scale=SCALE, provenance=Provenance(model="scripted")
+    )
+    settings = DemoSearch(candidates=1, demos=0)  # without demonstrations every example is held out
+    search = settings.compile(Scorer(program, lm), trainset=data).search
+    report = make_report(search, settings, usage={}, notes=[], candidates=[])
+    mine = [search.verdicts[0, i].score for i in range(24)]
+    plain = Scorer(zero_shot_protocol(lm, SCALE, program.reading), lm)
+    zero = [plain.verdict(example.source, example.response, explain=False).score for example in data]
+    floor = out_of_fold(data, folds(data, FOLDS, 0), SCALE)
+    human, groups = [example.score or 0.0 for example in data], [group_of(example) for example in data]
+    for found, other in ((report.over_zero_shot, zero), (report.over_surface, floor)):
+        folded, independent = (
+            stats.paired_difference(mine, other, human, groups, folded=folded, resamples=RESAMPLES)
+            for folded in (True, False)
+        )
+        assert found == folded
+        assert folded.p > independent.p
 
 
 # --- in words ---------------------------------------------------------------------------------------------------------

@@ -81,6 +81,30 @@ def test_an_answer_waits_while_a_failure_is_counted() -> None:
     assert run.answered
 
 
+def test_an_item_that_one_question_leaves_without_a_score_is_asked_no_other() -> None:
+    asked: list[tuple[str, str]] = []
+
+    class Threefold(Judge):
+        questions = ("rating", "approval", "likelihood")
+
+        def answer(self, question: str, example: Example, *, explain: bool) -> str:
+            asked.append((question, example.response))
+            if (question, example.response) == ("approval", "1"):
+                raise UnreadableReply("no yes and no no", reply="well")
+            return "good"
+
+        def verdict(self, example: Example, answers: object) -> Verdict:
+            return Verdict(score=1.0)
+
+    run = Run(Threefold(), explain=False)
+    answers: list[dict[str, object]] = [{}, {}, {}]
+    for question in run.questions:
+        for item, came in zip(items(3), answers, strict=True):
+            run.ask(question, item, came, next(run.numbers))
+    assert asked == [(q, i) for q in run.questions for i in "012" if (q, i) != ("likelihood", "1")]
+    assert scores(map(run.verdict, items(3), answers)) == [1.0, None, 1.0]
+
+
 # --- when what is answered cannot be used -----------------------------------------------------------------------------
 
 
