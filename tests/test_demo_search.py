@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 import math
 import random
@@ -230,11 +231,49 @@ def test_q_is_the_sum_of_three_correlations_over_all_examples() -> None:
         assert (candidate.scored, candidate.asked, candidate.coverage) == (25, 25, 1.0)
 
 
-def test_a_constant_prediction_counts_as_zero_and_ties_go_to_fewer_demonstrations() -> None:
+def test_a_constant_prediction_counts_as_zero() -> None:
     found, _ = compiled(lambda item, shown: 50.0, examples(20), demos=3)
     assert {candidate.q for candidate in found.candidate_programs} == {0.0}
-    assert found.rate.demos == []
+
+
+def test_ties_go_to_fewer_demonstrations_whichever_was_ahead_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the first eight examples a candidate with demonstrations is ahead of the one without; on all they tie."""
+    data = examples(16)
+    _, ahead, _ = drawn(data, demos=3, candidates=3)
+
+    def judge(item: str, shown: list[str]) -> float:
+        return 40.0 if not shown else 60.0 if set(shown) <= set(ahead) else 20.0
+
+    monkeypatch.setattr(stats, "q", lambda pred, human: 1.0 if len(pred) > 8 else sum(pred))
+    monkeypatch.setattr(stats, "chance_ahead", lambda *of, seed: 0.5)
+    found, _ = compiled(judge, data, demos=3, candidates=3)
+    asked = {candidate.index: candidate.asked for candidate in found.candidate_programs}
+    assert asked == {0: 16, 1: 16, 2: 8}
     assert found.candidate_programs[0].index == 0
+    assert found.rate.demos == []
+
+
+def test_of_candidates_that_agree_alike_one_that_rates_before_it_explains_wins() -> None:
+    data = examples(20)
+    right = truth(data)
+
+    def answer(turns: list[Turn]) -> str:
+        reasons = {"justification": "fair", "advice": "more"}
+        if "Fill in the form" in turns[-1][1]:
+            return json.dumps(reasons)
+        *shown, item = re.findall(r"<response>\n(.{7})", "".join(text for _, text in turns))
+        rating = {"overall": round(right[item] if shown else noise(item))}
+        first = '{"overall"' in turns[0][1]
+        return json.dumps({**rating, **reasons} if first else {**reasons, **rating})
+
+    slow, quick = (Reading(low=0, high=100, source="text", order=o) for o in ("reason_first", "rating_first"))
+    scorer = Scorer(student(Model(lambda item, shown: 50.0), data).protocol, scripted_lm(answer))
+    found = DemoSearch(candidates=3, demos=3, readings=[quick, slow], race=False).compile(scorer, trainset=data)
+    best, other, _ = found.candidate_programs
+    assert (best.order, other.order) == ("rating_first", "reason_first")
+    assert best.q == other.q > 2.9
+    assert best.index > other.index  # no earlier one wins for being early
+    assert found.protocol.reading == quick
 
 
 def test_a_constant_prediction_beats_one_that_disagrees() -> None:
@@ -327,6 +366,20 @@ def test_texts_that_cannot_fit_are_no_demonstrations() -> None:
     thai = [Example(f"item {i:02} {'ก' * 300}", f"source {i}", float(i)) for i in range(20)]
     with pytest.raises(FitError, match="only 0 of 20 examples have at most 500 characters"):
         DemoSearch(demos=3).compile(student(roomy, thai), trainset=thai)
+
+
+def test_examples_that_share_the_most_of_the_prompt_are_asked_one_after_the_other() -> None:
+    data = examples(24, per_group=3)
+    model = Model(lambda item, shown: 50.0)
+    search = Search(student(model, data), data, data, DemoSearch(demos=3))
+    asked = search.order[:16]
+    search.score(1, asked)
+    source = {name_of(example.response): example.source for example in data}
+    shown = [names for _, names in model.scored]
+    for shared in (shown, [source[item] for item, _ in model.scored]):
+        together = [value for value, _ in itertools.groupby(shared)]
+        assert len(together) == len(set(together)) > 1
+    assert len(model.scored) == 16
 
 
 # --- rating levels ---------------------------------------------------------------------------------------------------

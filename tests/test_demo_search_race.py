@@ -47,6 +47,16 @@ def test_one_that_is_lost_among_the_first_few_costs_a_search_that_ends_early_not
     assert search.stopped is not None
 
 
+def test_a_chance_of_a_quarter_against_the_leader_keeps_a_candidate_in_the_race_and_less_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chances = iter([0.25, 0.24, 0.25, 0.24, 0.25])  # of the rest of the better half of eleven; of those after, none
+    monkeypatch.setattr(stats, "chance_ahead", lambda *of, seed: next(chances, 0.0))
+    found, _ = compiled(lambda item, shown: noise(item + "".join(shown)), examples(40), demos=3)
+    asked = sorted((candidate.asked for candidate in found.candidate_programs), reverse=True)
+    assert asked == [40, 16, 16, 16, 8, 8, 8, 8, 8, 8, 8]
+
+
 @pytest.mark.parametrize(("n", "unread"), [(40, slice(5)), (200, slice(None, None, 2))])
 def test_a_search_that_ends_early_accepts_no_leader_that_failed_on_much_of_what_it_was_tried_on(
     n: int, unread: slice
