@@ -89,6 +89,16 @@ def test_readings_that_all_go_against_people_still_tell_texts_apart(others: tupl
     assert all(weight >= 0 for weight in weights_of(found).values())
 
 
+def test_a_reading_that_says_nearly_nothing_moves_the_score_by_a_tenth_of_what_people_vary_by() -> None:
+    rng = np.random.default_rng(0)
+    rating, human = rng.normal(size=(2, 200))
+    human -= np.polyfit(rating, human, 1)[0] * rating  # not correlated at all: the weight is of the belief alone
+    found = calibrate({"rating": rating.tolist()}, human.tolist(), alone(200))
+    told = [score(found, rating=value) for value in rating.tolist()]
+    assert np.std(told) == pytest.approx(0.1 * np.std(human))
+    assert np.corrcoef(told, rating)[0, 1] == pytest.approx(1.0)
+
+
 def test_a_reading_that_goes_against_people_leaves_the_others_as_they_are_without_it() -> None:
     readings, human = drawn(30, {"rating": 0.6, "surface": 0.4, "likelihood": -1.0}, 0.3)
     # Tied to the rating: as long as it stood in the sum with its negative weight, it raised the rating's.

@@ -532,6 +532,19 @@ def test_without_overall_scoring_the_overall_is_the_mean_of_the_criteria_and_cos
     assert not any("overall" in text for _, text in conversation)
 
 
+@pytest.mark.parametrize(
+    ("accuracy", "tone", "read_from"),
+    [("4", "3", "probabilities"), ("4", "3.5", "text"), ("4.5", "3.5", "text")],  # no single token is 3.5
+)
+def test_a_mean_of_criteria_is_read_from_probabilities_only_where_all_of_them_are(
+    accuracy: str, tone: str, read_from: str
+) -> None:
+    asked = Asked(lambda _: f'{{"scores": {{"Accuracy": {accuracy}, "Tone": {tone}}}}}')
+    program = protocol(overall_scoring=False, explanations=False, reading=Reading())
+    verdict = Scorer(program, asked.lm).verdict("question", "answer")
+    assert (verdict.score, verdict.read_from) == ((float(accuracy) + float(tone)) / 2, read_from)
+
+
 def test_without_a_task_description_nothing_is_said_of_the_task() -> None:
     assert "The task." in instructions(protocol())
     assert "The task." not in instructions(protocol(task_description=""))

@@ -142,6 +142,15 @@ def test_a_budget_that_pays_for_a_part_of_the_items_is_spent_on_verdicts() -> No
     assert sum(verdict.score is not None for verdict in verdicts) >= 24
 
 
+def test_a_small_budget_is_spent_on_as_many_verdicts_as_it_can_pay_for() -> None:
+    critic, lm = spend(None, report=False, use_approval="always")
+    assert critic.judge().questions == ("overall", "approval")
+    lm.workers = 1
+    lm.budget = Budget(calls=20)
+    verdicts = list(critic.score_many(examples(30), explain=False))
+    assert sum(verdict.score is not None for verdict in verdicts) == 20 // 3  # three calls each, as above
+
+
 @pytest.mark.parametrize("budget", ["20 calls", ["20 calls", "1h"], Budget(calls=20)])
 def test_a_fit_takes_a_budget_of_its_own_in_words_or_made(budget) -> None:
     lm = simulated_lm()

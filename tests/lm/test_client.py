@@ -13,7 +13,7 @@ from active_critic.errors import ModelError
 from active_critic.journal import Journal
 from active_critic.lm import Capabilities, LanguageModel, Reply, Token, open_lm, scripted_lm
 from active_critic.lm.failures import translate
-from active_critic.lm.retrying import LONGEST_WAIT, RETRIES, SPREAD
+from active_critic.lm.retrying import LONGEST_WAIT, RETRIES
 from active_critic.protocols import Reading
 from active_critic.reading import read_form, read_rating
 from active_critic.records import Usage
@@ -240,14 +240,20 @@ def test_what_may_pass_is_tried_again(
     assert loopback.calls == 1 + len(expected) + 3
 
 
-def test_calls_that_are_limited_together_do_not_all_come_again_at_once(
-    lm: LanguageModel, loopback: Loopback, waits: list[float], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("chance", "waited"), [(0.0, 8.0), (0.5, 9.0), (1.0, 10.0)])
+def test_calls_that_are_limited_together_wait_up_to_a_quarter_longer_and_do_not_all_come_again_at_once(
+    lm: LanguageModel,
+    loopback: Loopback,
+    waits: list[float],
+    monkeypatch: pytest.MonkeyPatch,
+    chance: float,
+    waited: float,
 ) -> None:
-    monkeypatch.setattr("active_critic.lm.retrying.chance", lambda: 0.5)
+    monkeypatch.setattr("active_critic.lm.retrying.chance", lambda: chance)
     assert lm.workers > 1
     loopback.script(too_many("8"), Fault(status=500), Say("ok"))
     assert lm.ask(ASK, max_tokens=5).text == "ok"
-    assert waits == [8.0 * (1 + SPREAD / 2), 2.0]
+    assert waits == [waited, 2.0]
     lm.workers = 1
     loopback.script(too_many("8"), Say("ok"))
     lm.ask([("user", "something else")], max_tokens=5)

@@ -12,7 +12,6 @@ from simulated import simulated_lm
 from active_critic.data import RecordWriter
 from active_critic.errors import FitError
 from active_critic.meta_evaluation.curves import curve
-from active_critic.meta_evaluation.learning_curve import WORTH
 
 
 def drawn(evaluator, count=120, **settings):
@@ -40,8 +39,21 @@ def test_rising_agreement_says_label_more(rising) -> None:
 def test_flat_agreement_says_stop_and_extrapolates_nothing() -> None:
     found = drawn(FLAT)
     assert found.advice == "stop"
-    assert found.words[-1] == f"Advice: stop; that the last step brought {WORTH} or more is excluded."
+    assert found.words[-1] == "Advice: stop; that the last step brought 0.03 or more is excluded."
     assert "doubling" not in " ".join(found.words)
+
+
+def test_a_doubling_of_the_labels_is_worth_a_gain_of_three_hundredths() -> None:
+    found = drawn(FLAT)
+    *others, last = found.points
+
+    def advice(low: float, high: float) -> str:
+        gain = replace(last.gain, interval=(low, high))
+        return replace(found, points=(*others, replace(last, gain=gain))).advice
+
+    assert (others[-1].labels, last.labels) == (10, 20)
+    assert [advice(-0.01, high) for high in (0.029, 0.031)] == ["stop", "unclear"]
+    assert [advice(0.01, high) for high in (0.029, 0.031)] == ["stop", "more"]
 
 
 def test_a_small_last_step_is_no_reason_to_stop() -> None:
@@ -59,12 +71,11 @@ def test_noisy_agreement_says_that_it_cannot_be_told() -> None:
     assert found.advice == "unclear"
     low, high = found.points[-1].gain.interval
     assert low < 0
-    assert high > WORTH
+    assert high > 0.03
     tests, documents = found.points[-1].gain.n, found.points[-1].gain.groups
     assert found.words[-1].startswith("Advice: too noisy to tell; more labels of this kind are not shown to help")
     assert (
-        f"{tests} tests of {documents} documents in 3 repeats cannot tell a gain of {WORTH} from none"
-        in found.words[-1]
+        f"{tests} tests of {documents} documents in 3 repeats cannot tell a gain of 0.03 from none" in found.words[-1]
     )
 
 
