@@ -101,6 +101,17 @@ def test_all_figures_of_the_surface_count_as_much_as_one_reading() -> None:
     assert np.abs(places.standard).max() <= 2.0
 
 
+def test_all_ratings_of_single_criteria_count_as_much_as_one_reading() -> None:
+    rng = np.random.default_rng(0)
+    names = ("rating", "criterion Tone", "criterion Clarity", "criterion Accuracy")
+    drawn = rng.uniform(size=(30, 4)).tolist()
+    parts = [dict(zip(names, row, strict=True)) | {"criterion Length": 0.5} for row in drawn]  # one does not vary
+    places = Places.of(texts(30), [Verdict(score=3.0, parts=one) for one in parts])
+    assert places.names[:4] == names
+    spread = (places.at**2).mean(axis=0)
+    assert spread[:4] == pytest.approx([1.0, 1 / 3, 1 / 3, 1 / 3], abs=0.05)
+
+
 def test_a_verdict_without_several_readings_lies_where_its_score_is() -> None:
     examples = texts(4)
     for parts in ({}, {"rating": 0.5}):

@@ -117,3 +117,18 @@ def test_documents_that_were_fitted_on_are_known_by_their_source_where_either_ha
         tally.add(Example(f"other {i}", f"source  {i // 3}", score=score, group=group), Verdict(score))
     found = tally.summary()["agreement"]
     assert (found["figures"]["total"], found["fitted_documents_left_out"]) == (12, 12)
+
+
+def test_a_fit_on_named_documents_knows_no_others_of_the_source_that_they_share() -> None:
+    """Such as stories on one and the same request."""
+    rows = [
+        {"source": "Write a story.", "response": f"r {i} " + "word " * i, "score": 1 + i % 5, "doc_id": f"d{i // 3}"}
+        for i in range(12)
+    ]
+    tally = Tally(Surface().fit(read_examples(rows, scale="1..5")).fitted, {})
+    for i in range(24):
+        score = 1 + i % 5
+        tally.add(Example(f"other {i}", "Write a story.", score=score, group=f"d{i // 3}"), Verdict(score))
+    found = tally.summary()["agreement"]
+    assert (found["figures"]["total"], found["fitted_documents_left_out"]) == (12, 12)
+    assert not any("flatter" in said for said in found["words"])

@@ -257,6 +257,25 @@ def test_a_criterion_that_does_not_vary_counts_for_nothing() -> None:
     assert "did not vary" in str(low.criteria[2].explanation)
 
 
+def test_ratings_that_vary_by_less_than_half_a_percent_of_the_scale_count_for_nothing() -> None:
+    def gamma_of_fit(step: int) -> TreeCriterion:
+        """Gamma is rated 50 of 100, and ``step`` more by every fourth example."""
+
+        def rate(text: str, name: str) -> float:
+            more = step / 25 if int(text.split()[1]) % 4 == 0 else 0
+            return 2 + more if name == "Gamma" else value_of(text, name)
+
+        numbers = Capabilities(json_schema=True, probabilities=False)
+        program = fitted(model(rate=rate, capabilities=numbers), layers=1).fitted
+        return next(criterion for criterion in program.criteria if criterion.name == "Gamma")
+
+    deviation = 3**0.5 / 4  # of one in four
+    less, more = gamma_of_fit(1), gamma_of_fit(2)
+    assert (less.spread, less.weight) == (0.0, 0.0)  # 0.43 %
+    assert more.spread == pytest.approx(4 * 2 * deviation / 100)  # 0.87 % of a scale of four points
+    assert more.weight != 0
+
+
 # --- what goes wrong ------------------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 from simulated import simulated_lm
 from test_readings import SCALE, searched, text_of
@@ -16,7 +17,7 @@ from active_critic.evaluators._readings import Combiner, _parts, is_copy, readin
 from active_critic.evaluators.fit_report import FOLDS
 from active_critic.evaluators.surface import SurfaceFloor, copied_share, out_of_fold
 from active_critic.examples import folds, group_of
-from active_critic.records import Example
+from active_critic.records import Example, Verdict
 
 
 def test_an_example_that_lacks_only_a_reading_that_is_left_out_counts() -> None:
@@ -27,6 +28,21 @@ def test_an_example_that_lacks_only_a_reading_that_is_left_out_counts() -> None:
     found, _ = combiner.fit(0, range(40))
     assert "likelihood" not in found.shares
     assert found.n == 40
+
+
+@pytest.mark.parametrize(("r", "told"), [(-0.4, True), (-0.3, False), (-0.2, False), (0.3, False)])
+def test_ratings_are_said_to_go_against_people_only_where_chance_does_not_explain_it(r: float, told: bool) -> None:
+    """By chance 40 ratings come to less than -0.4 five times in a thousand, to less than -0.3 thirty times."""
+    search, _ = searched()
+    people = np.array(search.human) - np.mean(search.human)
+    noise = np.random.default_rng(0).normal(size=40)
+    noise -= noise.mean() + (noise @ people) / (people @ people) * people
+    made = r * people / np.linalg.norm(people) + (1 - r * r) ** 0.5 * noise / np.linalg.norm(noise)
+    for i, rating in enumerate(made.tolist()):
+        search.verdicts[0, i] = Verdict(score=2.5 + rating, read_from="text")
+    said = Combiner(("rating", "surface"), search, SCALE).against_people(0)
+    assert len(said) == told
+    assert all(note.startswith(f"the rating goes against people's scores (Pearson {r:.2f})") for note in said)
 
 
 def test_what_counts_as_a_copy_is_learnt_from_the_examples_fitted_on_alone() -> None:
