@@ -40,6 +40,8 @@ FEWEST = 4
 """Examples that a rung has at least, however few of it a fold leaves."""
 FINALISTS = 3
 """Candidates that may win in the end, one after the other, where those before left too many examples unscored."""
+SAME = 9
+"""Decimal places in which Q must differ to differ: the last ones are those of rounding."""
 CHANCE = 0.25
 """The race also drops candidates that beat the leader in a smaller part of bootstrap resamples."""
 
@@ -377,7 +379,7 @@ class Search:
         covered = asked > 0 and covers(scored, asked)
         # Ties go to the cheaper: reasons that come first are written for every text.
         cheap = (-len(self.sets[candidate]), self.protocol(candidate).reading.order == "rating_first")
-        return covered, -math.inf if q is None else q, *cheap
+        return covered, -math.inf if q is None else round(q, SAME), *cheap
 
     def candidates(self, winner: int) -> list[Candidate]:
         """Every candidate, the winner first, then by how far they came and by Q."""

@@ -21,9 +21,9 @@ from active_critic.lm.deadline import finished
 from active_critic.lm.likelihood import Likelihood, Weigh, refusal
 from active_critic.lm.memory import Memory as Memory
 from active_critic.lm.paying import Payer
+from active_critic.lm.reply import END, as_response, closed, failure_in, is_flat, reply_from, text_of, usage_of
 from active_critic.lm.reply import Reply as Reply
 from active_critic.lm.reply import Token as Token
-from active_critic.lm.reply import as_response, failure_in, reply_from, text_of, usage_of
 from active_critic.lm.retrying import RETRIES, SPREAD
 from active_critic.lm.scope import Blocks, Scoped
 from active_critic.lm.wording import Wording
@@ -365,15 +365,19 @@ class LanguageModel:
             ModelError: As in :meth:`ask`.
         """
         can = self.capabilities
-        return self.ask(
+        ends = END if can.json_schema and self.weights is not None and is_flat(schema) else ""
+        if can.json_schema or can.thinks:  # a stop may stand in what is thought, and many refuse it
+            stop = (ends,) if ends else ()
+        reply = self.ask(
             turns,
             max_tokens=max_tokens + can.room,
             schema=schema if can.json_schema else None,
             top_logprobs=top_logprobs,
             temperature=temperature if can.temperature else None,
-            stop=() if can.json_schema or can.thinks else stop,  # it may stand in what is thought, and many refuse it
+            stop=stop,
             sample=sample,
         )
+        return closed(reply) if ends else reply
 
     def likelihood(self, turns: Sequence[Turn], text: str) -> Likelihood:
         """How likely the model finds this text as the assistant's reply to a conversation; it writes nothing itself.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import codecs
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -27,6 +27,11 @@ _MEANT = {"▁": " ", "Ġ": " ", "Ċ": "\n", "ĉ": "\t"}
 _WRITTEN = re.compile(f"[{''.join(_MEANT)}]|<0x[0-7][0-9A-F]>")
 MOST_TOKENS = 2**53
 """Larger figures of usage are none."""
+
+
+END = "}\n"
+"""Ends a form that is one object: behind it llama.cpp's grammar of a schema lets a model write twenty blanks, and many
+do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,17 @@ class Reply:
             usage=Usage(**document["usage"]),
             model=document["model"],
         )
+
+
+def is_flat(schema: Mapping[str, Any]) -> bool:
+    """Whether a form is one object, with no other and no list in it."""
+    return all(part.get("type") not in {"object", "array", None} for part in schema.get("properties", {}).values())
+
+
+def closed(reply: Reply) -> Reply:
+    """The reply with the brace that it was stopped at (see ``END``); one that was cut off stays as it is."""
+    whole = reply.finish_reason != "stop" or reply.text.rstrip().endswith("}")
+    return reply if whole else replace(reply, text=reply.text + "}")
 
 
 def cut_in_thought(reply: Reply) -> bool:

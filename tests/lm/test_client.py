@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from active_critic.errors import ModelError
 from active_critic.journal import Journal
 from active_critic.lm import Capabilities, LanguageModel, Reply, Token, open_lm, scripted_lm
 from active_critic.lm.failures import translate
+from active_critic.lm.reply import as_response
 from active_critic.lm.retrying import LONGEST_WAIT, RETRIES
 from active_critic.protocols import Reading
 from active_critic.reading import read_form, read_rating
@@ -597,3 +599,32 @@ def test_a_priced_model_has_a_cost(loopback: Loopback, monkeypatch: pytest.Monke
 def test_the_fixture_records_what_was_asked(loopback: Loopback, lm: LanguageModel) -> None:
     lm.ask(ASK, max_tokens=5)
     assert isinstance(loopback.asked[0], Asked)
+
+
+FLAT = {"type": "object", "properties": {"overall": {"type": "integer"}, "advice": {"type": "string"}}}
+NESTED = {"type": "object", "properties": {"scores": {"type": "object", "properties": {"Tact": {"type": "integer"}}}}}
+
+
+@pytest.mark.parametrize(
+    ("came", "ending", "text"),
+    [
+        ('{"overall": 4', "stop", '{"overall": 4}'),
+        ('{"overall": 4}', "stop", '{"overall": 4}'),
+        ('{"over', "length", '{"over'),
+    ],
+)
+def test_an_embedded_model_writes_no_blanks_behind_a_form(came: str, ending: str, text: str) -> None:
+    asked: list[Any] = []
+
+    def send(request: Any) -> Any:
+        asked.append(request.config)
+        return replace(as_response("m", Usage(prompt_tokens=9, completion_tokens=4), came), finish_reason=ending)
+
+    def filled(schema: Any, identity: dict[str, str]) -> str:
+        lm = LanguageModel("m", send, identity=identity, capabilities=EVERYTHING)
+        return lm.fill([("user", "?")], schema, max_tokens=9, stop=('"advice"',)).text
+
+    assert filled(FLAT, {"name": "m", "weights": "abc"}) == text
+    assert filled(NESTED, {"name": "m", "weights": "abc"}) == came
+    assert filled(FLAT, {"name": "m", "endpoint": "http://x/v1"}) == came
+    assert [config.stop for config in asked] == [("}\n",), (), ()]
