@@ -247,8 +247,11 @@ def _answer_begin(text: str, *, planted: bool) -> int:
     return begin
 
 
-def _lone_object(text: str, begin: int) -> tuple[_Scanner, dict[str, Any]] | None:
-    """The object that all of the text from there on is, a code fence aside; None where it is something else."""
+def _lone_object(text: str, begin: int, first: str) -> tuple[_Scanner, dict[str, Any]] | None:
+    """The object that all of the text from there on is, a code fence aside; None where it is something else.
+
+    Nor is it the form where it is whole and lacks the field that comes ``first`` in that.
+    """
     fence = _FENCE.match(text, begin)
     start = fence.end() if fence else begin
     if text[start : start + 1] != "{":
@@ -257,7 +260,7 @@ def _lone_object(text: str, begin: int) -> tuple[_Scanner, dict[str, Any]] | Non
     with suppress(ValueError):
         values = scanner.object()
         scanner.alone = scanner.cut or bool(_FENCE.fullmatch(text, scanner.at))
-        return (scanner, values) if scanner.alone else None
+        return (scanner, values) if scanner.alone and (scanner.cut or first in values) else None
     return None
 
 
@@ -270,7 +273,7 @@ def _only_object(
         ValueError: There is none, it is malformed, or a later one has other numbers: then one of them is a quotation.
     """
     begin = _answer_begin(text, planted=planted)
-    if any_order and (alone := _lone_object(text, begin)):
+    if any_order and (alone := _lone_object(text, begin, first)):
         return alone
     opening = re.compile(r'\{\s*"' + re.escape(first) + '"')
     found = opening.search(text, begin)
