@@ -242,7 +242,7 @@ def _by_group(examples: Sequence[Example], seed: int) -> list[list[int]]:
     return [members[group] for group in sorted(members, key=lambda group: _digest(str(seed), group))]
 
 
-def split(examples: Examples, train: float, seed: int) -> tuple[Examples, Examples]:
+def split(examples: Examples, train: float, seed: int = 0) -> tuple[Examples, Examples]:
     """Two parts of a set, whole documents in each, input order kept.
 
     The first part has as close to ``train`` times the number of examples as whole documents allow. Which documents

