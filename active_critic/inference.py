@@ -43,6 +43,7 @@ class Inferred:
         criteria: 4 to 10 criteria (or those that were given).
         task_batches: Mini-batches read for the task description (0 when it was given).
         criteria_batches: Mini-batches read for the criteria (0 when they were given).
+        shortened: Texts that were shortened because a batch of five would not have fitted.
         remarks: What the user should be told: texts shortened, steps that the model could not do when asked again.
     """
 
@@ -50,6 +51,7 @@ class Inferred:
     criteria: tuple[Criterion, ...]
     task_batches: int
     criteria_batches: int
+    shortened: int
     remarks: tuple[str, ...] = ()
 
 
@@ -89,7 +91,7 @@ def infer(
     remarks, shortened = reader.remarks, reader.texts.shortened
     if shortened:
         remarks.append(f"{shortened} texts were shortened for task inference {SHORTENED}")
-    return Inferred(task_description, tuple(criteria), task_batches, criteria_batches, tuple(remarks))
+    return Inferred(task_description, tuple(criteria), task_batches, criteria_batches, shortened, tuple(remarks))
 
 
 class _Reader:

@@ -96,7 +96,7 @@ def _own_cache(tmp_path, monkeypatch) -> None:
 
 def tiny(*sources: HubFile | Wheels, content: bytes = CONTENT) -> Model:
     sha256 = hashlib.sha256(content).hexdigest()
-    return Model("tiny", (), "Tiny", len(content), sha256, "Apache-2.0", 8192, sources, False, "")
+    return Model("tiny", (), "Tiny", len(content), sha256, "Apache-2.0", 8192, sources, "")
 
 
 HUBBED = tiny(HUB_FILE)
