@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from active_critic.asking import MATERIAL, WITHHELD, listed, shown_texts
+from active_critic.asking import MATERIAL, listed, shown_texts, withheld
 from active_critic.errors import ModelError, RequestRefused, UnreadableReply
 from active_critic.lm.client import LanguageModel, Turn
 from active_critic.lm.filling import YES_OR_NO
@@ -81,9 +81,7 @@ def read_approval(lm: LanguageModel, turns: Sequence[Turn]) -> Approval:
     reply = lm.ask(turns, max_tokens=1, top_logprobs=lm.capabilities.alternatives, temperature=temperature)
     top = reply.tokens[0].top if reply.tokens else ()
     if reply.finish_reason == "content_filter":
-        withheld = RequestRefused(WITHHELD.format(lm.name))
-        withheld.usage = reply.usage
-        raise withheld
+        raise withheld(lm, reply.usage)
     if reply.text.strip() and not top:
         refused = RequestRefused(f"{lm.name}: {NEEDED}")
         refused.usage = reply.usage

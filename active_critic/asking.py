@@ -21,7 +21,6 @@ PER_ITEM = (UnreadableReply, ContextOverflow, RequestRefused)
 UNREADABLE_AT_FIRST = 20
 """Items whose replies cannot be read, after which a run stops in which none could be read yet."""
 THOUGHT = "the reply is empty: the model used the {:,} tokens it may have before it wrote anything"
-WITHHELD = "{}: the provider's content filter withheld the reply"
 CUT = "the explanation was cut off"
 """Said of a verdict whose reply ended before its last text did."""
 
@@ -132,9 +131,7 @@ def ask(
             return Filled(reply, form, ratings, usage, tuple(model_notes(lm, reply)))
         except UnreadableReply as problem:
             if reply.finish_reason == "content_filter":  # it would withhold the second one too
-                withheld = RequestRefused(WITHHELD.format(lm.name))
-                withheld.usage = usage
-                raise withheld from None
+                raise withheld(lm, usage) from None
             if attempt == 2:
                 problem.usage, problem.asked_again = usage, True
                 raise
@@ -148,6 +145,13 @@ def ask(
             demand += "Answer with nothing but this JSON object, filled in: " + compact(sheet.skeleton)
             conversation += [("assistant", quote(reply.text[:1000]) or "(nothing)"), ("user", demand)]
     raise AssertionError("unreachable")
+
+
+def withheld(lm: LanguageModel, usage: Usage) -> RequestRefused:
+    """What a reply is taken for that a content filter has ended."""
+    refused = RequestRefused(f"{lm.name}: the provider's content filter withheld the reply")
+    refused.usage = usage
+    return refused
 
 
 def spent_on(problem: ModelError) -> Usage:

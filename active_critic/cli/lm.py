@@ -158,7 +158,7 @@ def serve(
     import signal
 
     from active_critic.lm.catalogue import find
-    from active_critic.lm.opening import named_key
+    from active_critic.lm.environment import named_key
     from active_critic.lm.server import LocalServer
     from active_critic.lm.weights import means_path, open_weights
 

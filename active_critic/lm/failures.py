@@ -57,9 +57,8 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
         said = _page(said)
     wait = failure.retry_after
     status = failure.status or 0
-    if ((status == 403 or status >= 500) and (status == 501 or _PARAMETER.search(said))) or (
-        status == 403 and _WITHHELD.search(said)
-    ):
+    of_a_parameter = status == 501 or ((status == 403 or status >= 500) and _PARAMETER.search(said))
+    if of_a_parameter or (status == 403 and _WITHHELD.search(said)):
         return _refused(failure, name, said)
     invalid = isinstance(failure, theirs.LMInvalidRequestError)
     if isinstance(failure, (theirs.LMAuthError, theirs.LMNotConfiguredError)) or (invalid and _KEY.search(said)):
@@ -78,16 +77,14 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
     if status == 404 and _NONE_TAKES_IT.search(said):
         return _refused(failure, name, said)
     if isinstance(failure, theirs.LMUnsupportedModelError) or (status == 404 and _is_of_a_model(said, name)):
-        missing = errors.UnknownModel(f"{name}: the endpoint has no such model ({said}){_asked_as(failure)}")
-        missing.retryable = getattr(failure, "in_other_words", False)
-        return missing
+        return _anew(
+            errors.UnknownModel(f"{name}: the endpoint has no such model ({said}){_asked_as(failure)}"), failure
+        )
     if status == 404:
         came = "" if wordless else f" (it said: {_page(said)})"
-        missing = errors.UnknownModel(
-            f"{name}: 404: nothing answers at this address{came}; an OpenAI-compatible address usually ends in /v1"
-        )
-        missing.retryable = getattr(failure, "in_other_words", False)
-        return missing
+        where = "nothing answers at this address"
+        remedy = "an OpenAI-compatible address usually ends in /v1"
+        return _anew(errors.UnknownModel(f"{name}: 404: {where}{came}; {remedy}"), failure)
     garbled = type(failure) is theirs.LMProviderError and failure.status in {None, 200}
     # What DSPy's client says of a reply that it stumbles over: a NaN in what should be JSON, a count that is no number.
     garbled = garbled or isinstance(failure, theirs.LMUnexpectedError)
@@ -100,11 +97,14 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
     return _refused(failure, name, said)
 
 
-def _refused(failure: Exception, name: str, said: str) -> errors.RequestRefused:
-    """A refusal, which may pass where the request is put in other words."""
-    refused = errors.RequestRefused(f"{name}: the endpoint refused the request ({said})")
-    refused.retryable = getattr(failure, "in_other_words", False)
-    return refused
+def _refused(failure: Exception, name: str, said: str) -> errors.ModelError:
+    return _anew(errors.RequestRefused(f"{name}: the endpoint refused the request ({said})"), failure)
+
+
+def _anew(error: errors.ModelError, failure: Exception) -> errors.ModelError:
+    """An error that may pass where the failure says that the next attempt is in other words."""
+    error.retryable = getattr(failure, "in_other_words", False)
+    return error
 
 
 def _asked_as(failure: Exception) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from active_critic.errors import AuthenticationFailed, ModelError, UnknownModel
+from active_critic.errors import ModelError, UnknownModel
 from active_critic.lm.budget import Budget
 from active_critic.lm.catalogue import find
 from active_critic.lm.client import LanguageModel
@@ -22,9 +22,16 @@ from active_critic.lm.connection import (
     without_userinfo,
 )
 from active_critic.lm.echoing import Echoing
+from active_critic.lm.environment import (
+    key_in,
+    named_key,
+    spare_loopback_the_proxy,
+    spare_loopback_the_proxy_of,
+    whole_key,
+)
 from active_critic.lm.likelihood import Likelihood, forcing, templated
 from active_critic.lm.naming import Naming, Way
-from active_critic.lm.sending import directly, import_dspy, provider_of, through_dspy, usual_address
+from active_critic.lm.sending import directly, import_dspy, provider_of, through_dspy
 
 if TYPE_CHECKING:
     from dspy.lm15 import Response
@@ -193,7 +200,7 @@ def _open_local(name: str, context: int, strict: bool, timeout: float) -> Langua
     label = model.name if model else Path(path).stem
     if model is not None:
         context = min(context, model.context)
-    _spare_loopback_the_proxy("127.0.0.1")
+    spare_loopback_the_proxy("127.0.0.1")
     server = LocalServer(path, alias=label, context=context)
     server.start()
     import_dspy()
@@ -258,15 +265,15 @@ def _open_remote(
         if api_base is not None:
             # An endpoint of one's own often wants no key, but the client insists on sending something.
             own = prefix if name in dict(routes) else "OPENAI"
-            key = key or _key_in(f"{own}_API_KEY") or (_key_in("OPENAI_API_KEY") if given else None)
+            key = key or key_in(f"{own}_API_KEY") or (key_in("OPENAI_API_KEY") if given else None)
             settings["api_key"] = key or "none"
         else:
             own = f"{prefix}_API_KEY"
-            if key is None and _key_in(own) != os.environ.get(own):
-                key = _key_in(own)  # the client would read it with its line end
+            if key is None and key_in(own) != os.environ.get(own):
+                key = key_in(own)  # the client would read it with its line end
             if key is not None:
                 settings["api_key"] = key
-            _spare_loopback_the_proxy_of(provider_of(dspy.LM(routes[0][0])))
+            spare_loopback_the_proxy_of(provider_of(dspy.LM(routes[0][0])))
         naming = Naming(*(way(model, engine) for model, engine in routes))
     except ModelError:
         raise
@@ -368,65 +375,8 @@ def _address(api_base: str) -> str:
             f"the address of {shown} carries a user name, password or query; keys come from the environment only: "
             "set OPENAI_API_KEY, or name the variable with api_key_env"
         )
-    _spare_loopback_the_proxy(parts.hostname)
+    spare_loopback_the_proxy(parts.hostname)
     return shown.rstrip("/")
-
-
-def _spare_loopback_the_proxy(host: str) -> None:
-    """Have this process reach loopback directly: a proxy set in the environment must not see those calls.
-
-    Only where a proxy is set there: naming exceptions alone would switch off a proxy configured in the system. The
-    address that a server listens at on every network (``0.0.0.0``) is this machine, too.
-    """
-    if host not in {"localhost", "::1", "0.0.0.0", "::"} and not host.startswith("127."):  # noqa: S104
-        return
-    names = ("http_proxy", "https_proxy", "all_proxy")
-    if not any(os.environ.get(name) or os.environ.get(name.upper()) for name in names):
-        return
-    spared = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
-    if spared != "*" and host not in [entry.strip() for entry in spared.split(",")]:
-        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(filter(None, (spared, host)))
-
-
-def _spare_loopback_the_proxy_of(provider: str | None) -> None:
-    """The same where a provider is reached on this machine without an address, as Ollama is."""
-    _spare_loopback_the_proxy(urlsplit(usual_address(provider) or "").hostname or "")
-
-
-def named_key(variable: str) -> str:
-    """The key in the environment variable that the user names.
-
-    Raises:
-        AuthenticationFailed: It holds none, or what no key can hold.
-    """
-    key = _key_in(variable)
-    if not key:
-        raise AuthenticationFailed(f"the environment variable {variable} holds no key; set it and try again")
-    return key
-
-
-def _key_in(variable: str) -> str | None:
-    """The key in an environment variable, without the line end that comes with it out of some files.
-
-    Raises:
-        AuthenticationFailed: It holds what no key can hold.
-    """
-    key = os.environ.get(variable)
-    return None if key is None else _whole_key(key, f"the environment variable {variable}")
-
-
-def _whole_key(key: str, place: str) -> str:
-    """A key without white space around it.
-
-    Raises:
-        AuthenticationFailed: It is none.
-    """
-    key = key.strip()
-    if not (key.isascii() and key.isprintable()):
-        raise AuthenticationFailed(
-            f"{place} holds characters that no key can have (a line end or a letter beyond ASCII); set it anew"
-        )
-    return key
 
 
 def _wrap(inner: Any, workers: int, context: int | None) -> LanguageModel:
@@ -436,15 +386,15 @@ def _wrap(inner: Any, workers: int, context: int | None) -> LanguageModel:
     provider, _, wire = inner.model.partition("/")
     base = inner.kwargs.get("api_base") or inner.kwargs.get("base_url") or base_in_environment(provider)
     if base:
-        _spare_loopback_the_proxy(urlsplit(base).hostname or "")
+        spare_loopback_the_proxy(urlsplit(base).hostname or "")
     else:
-        _spare_loopback_the_proxy_of(provider_of(inner))
+        spare_loopback_the_proxy_of(provider_of(inner))
     own = inner.copy(cache=False, num_retries=0)
     key = inner.kwargs.get("api_key")
     if isinstance(key, str):
-        key = own.kwargs["api_key"] = _whole_key(key, f"the api_key of the dspy.LM {inner.model}")
+        key = own.kwargs["api_key"] = whole_key(key, f"the api_key of the dspy.LM {inner.model}")
     elif not key and isinstance(inner.engine, str):
-        key = _key_in(variable := f"{provider.upper()}_API_KEY")
+        key = key_in(variable := f"{provider.upper()}_API_KEY")
         if key != os.environ.get(variable):
             own.kwargs["api_key"] = key  # the client would read it with its line end
     given = inner.kwargs.get("timeout")
