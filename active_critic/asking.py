@@ -124,7 +124,7 @@ def ask(
             if not reply.text.strip():
                 cut = not reply.text and reply.finish_reason == "length"
                 raise UnreadableReply(THOUGHT.format(longest + can.room) if cut else "the reply is empty", reply="")
-            form = read_form(reply, first=next(iter(sheet.schema["properties"])), shown=material, any_order=True)
+            form = read_form(reply, first=next(iter(sheet.schema["properties"])), shown=material)
             if form.values == sheet.skeleton and _has_prose(sheet.skeleton):
                 raise UnreadableReply("it is the form as it was shown, not filled in", reply=reply.text)
             ratings = {name: read_rating(reply, form, path, reading) for name, path in sheet.ratings.items()}

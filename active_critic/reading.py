@@ -167,7 +167,7 @@ def _decoded(literal: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def read_form(reply: Reply, *, first: str, shown: str = "", any_order: bool = False) -> Form:
+def read_form(reply: Reply, *, first: str, shown: str = "") -> Form:
     """Take a reply apart.
 
     Text around the object (a code fence, a remark) is passed over; the object is the one that begins with the expected
@@ -177,11 +177,10 @@ def read_form(reply: Reply, *, first: str, shown: str = "", any_order: bool = Fa
 
     Args:
         reply: What the model answered.
-        first: The field that the object must begin with.
+        first: The field that the object begins with. Where the reply is nothing but the object, a thought before it and
+            a code fence aside, it may stand anywhere in it: some endpoints that enforce a schema sort its fields.
         shown: The material that the model was shown. An object that stands among other words, and in there too, is a
             quotation: the model's own may never have come. So may be an end of a thought that stands in there.
-        any_order: Whether the object may begin with another field where the reply is nothing but the object: some
-            endpoints that enforce a schema sort its fields. A thought before it and a code fence do not count.
 
     Raises:
         UnreadableReply: There is no such object, or two that differ, or it is malformed or a quotation, or a field is
@@ -190,7 +189,7 @@ def read_form(reply: Reply, *, first: str, shown: str = "", any_order: bool = Fa
     planted = _THOUGHT_END in reply.text and _THOUGHT_END in _visible(shown)
 
     def only_object(text: str) -> tuple[_Scanner, dict[str, Any]]:
-        return _only_object(text, first, any_order=any_order, planted=planted)
+        return _only_object(text, first, planted=planted)
 
     try:
         scanner, values = only_object(reply.text)
@@ -264,16 +263,14 @@ def _lone_object(text: str, begin: int, first: str) -> tuple[_Scanner, dict[str,
     return None
 
 
-def _only_object(
-    text: str, first: str, *, any_order: bool = False, planted: bool = False
-) -> tuple[_Scanner, dict[str, Any]]:
-    """The object that begins with the expected field, or in any order the one that the reply is nothing but.
+def _only_object(text: str, first: str, *, planted: bool = False) -> tuple[_Scanner, dict[str, Any]]:
+    """The object that the reply is nothing but, or else the one that begins with the expected field.
 
     Raises:
         ValueError: There is none, it is malformed, or a later one has other numbers: then one of them is a quotation.
     """
     begin = _answer_begin(text, planted=planted)
-    if any_order and (alone := _lone_object(text, begin, first)):
+    if alone := _lone_object(text, begin, first):
         return alone
     opening = re.compile(r'\{\s*"' + re.escape(first) + '"')
     found = opening.search(text, begin)

@@ -36,6 +36,10 @@ def filled(scores: dict[str, Any], why: str = "fits", justification: str = "fair
     return json.dumps({"scores": scores, "explanations": reasons, "justification": justification, "advice": advice})
 
 
+def in_order(form: str) -> str:
+    return json.dumps(json.loads(form), sort_keys=True)
+
+
 class Asked:
     def __init__(self, answer: Callable[[list[Turn]], str] | str, can: Capabilities | None = None) -> None:
         self.requests: list[dict[str, Any]] = []
@@ -176,6 +180,13 @@ def test_a_dead_endpoint_is_the_callers() -> None:
 
     with pytest.raises(EndpointDown):
         demonstrate(EXAMPLE, protocol(), scripted_lm(answer))
+
+
+def test_an_endpoint_that_sorts_the_fields_gives_the_same_demonstration() -> None:
+    form = filled(dict.fromkeys(NAMES, 4))
+    kept, turned = (demonstrate(EXAMPLE, protocol(), Asked(text).lm) for text in (form, in_order(form)))
+    assert kept.explanations
+    assert turned == kept
 
 
 def test_ratings_that_are_missing_or_off_the_levels_count_as_the_human_level() -> None:

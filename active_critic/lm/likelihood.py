@@ -16,6 +16,7 @@ import orjson
 
 from active_critic.errors import ContextOverflow, RequestRefused, UnreadableReply
 from active_critic.lm.memory import Impossible
+from active_critic.lm.reply import CEILING
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ LEAST_LIKELY = 15
 """How many of a text's least likely tokens its weakness is read from."""
 FLOOR = -104.0
 """Log-probability of a token whose probability is zero in single precision (its smallest number is exp(-103.3))."""
-CEILING = 1e-3
-"""Log-probability up to which one above 0 is an error of rounding; no probability is higher."""
 LIKELIEST, EVERY_TOKEN = 4096, 1 << 20
 """How many alternatives to look among for a token that is not whole characters; the second is more than any vocabulary
 has. A list of a whole vocabulary takes the server longer than the step itself."""

@@ -313,6 +313,13 @@ def test_a_decomposition_that_cannot_be_read_leaves_the_criterion_whole() -> Non
     assert "That could not be used" in plans[1][-1][1]
 
 
+def test_an_endpoint_that_sorts_the_fields_grows_the_same_tree() -> None:
+    def turned(turns: list[Turn]) -> str:
+        return json.dumps(json.loads(filled(parts_of(turns), turns[1][1])), sort_keys=True)
+
+    assert fitted(model(decompose=turned)).fitted == fitted().fitted
+
+
 def test_a_tree_that_cannot_grow_ends() -> None:
     program = fitted(model(decompose=lambda t: '{"name_1": "...", "definition_1": "..."}'), layers=3).fitted
     assert len(program.layers) == 1

@@ -34,7 +34,7 @@ PLAIN = {
 
 def filled(text: str) -> None:
     with suppress(UnreadableReply):
-        read_form(Reply(f'{{"rating": 4}}{text}'), first="rating", any_order=True)
+        read_form(Reply(f'{{"rating": 4}}{text}'), first="rating")
 
 
 def written(text: str, folder: Path) -> None:
