@@ -32,17 +32,18 @@ EXPECTED = {"rating": 0.2, "approval": 0.3, "likelihood": 0.2, "surface": 0.2, "
 In that of a single criterion less than in that of the whole: few labels leave the score to the whole.
 """
 TOGETHER = 0.2
-"""The correlation of two readings that is believed in,"""
+"""The correlation of two readings that is believed in before any label is seen, unless both are of ``ONE_VOICE``."""
 ONE_VOICE = frozenset({"rating", "approval", "criterion"})
-"""but for these: all are what the model says of a text when it is asked,"""
+"""Readings that are what the model says of a text when it is asked."""
 SAME_VOICE = 0.8
-"""and are believed to correlate so."""
+"""The correlation that is believed in of two readings of ``ONE_VOICE``."""
 UNBOUNDED = frozenset({"approval", "likelihood"})
-"""Readings that have no ends of their own, as a rating and the surface have,"""
+"""Readings that have no ends of their own, as a rating and the surface have; see ``WITHIN``."""
 WITHIN = 0.95
-"""and so count as no more than the upper end of the prediction interval of this coverage of their training values,
-for a normal distribution: about two standard deviations above the mean, more where there are few. No text is to be
-paid without bound for being likely. Downwards there is no bound: what is no text at all is to score as low as it can.
+"""Coverage of the prediction interval (of a normal distribution, over the training values) whose upper end is the most
+that a reading without ends counts as: about two standard deviations above the mean, more where there are few values. No
+text is to be paid without bound for being likely. Downwards there is no bound: what is no text at all is to score as
+low as it can.
 """
 LEAST_SLOPE = 0.1
 """The combined score varies at least by this part of what people's scores vary by, so that it always says something."""

@@ -82,8 +82,9 @@ class RecordWriter:
     Args:
         path: Where the finished file shall be.
         guarded: The only columns in which texts are kept from running as formulas wherever they may; None: all. What
-            is in other columns, and their names, is written as it is, so that it can be read back,
-        heads: or with an apostrophe at the beginning, which :func:`unguarded` takes off again.
+            is in other columns, and their names, is written as it is, so that it can be read back.
+        heads: Whether a formula that begins a text in those other columns, or their names, gets an apostrophe too,
+            which :func:`unguarded` takes off again.
         decimal_comma: Whether numbers of the user's have commas: then so have those of CSV and TSV, and semicolons
             separate the cells of a CSV. Numbers inside of JSON text keep their points.
         bom: Whether CSV and TSV begin with a byte order mark, by which Excel knows UTF-8.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,14 @@ CHECKS = {
 def test_house_rule_holds(check: str) -> None:
     done = subprocess.run(CHECKS[check], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_module_has_its_place_in_the_order_of_imports() -> None:
+    order = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]["layers"]
+    placed = [name.strip() for layer in order for name in layer.split("|")]
+    package = (ROOT / "active_critic").iterdir()
+    there = [path.stem for path in package if path.suffix == ".py" or (path / "__init__.py").is_file()]
+    assert sorted(placed) == sorted(f"active_critic.{name}" for name in there if not name.startswith("__"))
 
 
 @pytest.mark.parametrize("folder", ["programs", "datasets"])

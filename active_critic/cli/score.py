@@ -292,8 +292,8 @@ class _File(_Sink):
 
     Args:
         path: Where it shall be.
-        rated: Criteria that verdicts have a score of: in CSV and TSV each has a column of its own,
-        explain: and one for its explanation.
+        rated: Criteria that verdicts have a score of: in CSV and TSV each has a column of its own.
+        explain: Whether each of them has a column for its explanation, too.
     """
 
     def __init__(self, path: Path, rated: Sequence[str], *, explain: bool) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from active_critic.errors import ModelError, UnknownModel
-from active_critic.lm.budget import Budget
 from active_critic.lm.catalogue import find
 from active_critic.lm.client import LanguageModel
 from active_critic.lm.connection import (
@@ -32,6 +31,7 @@ from active_critic.lm.environment import (
 from active_critic.lm.likelihood import Likelihood, forcing, templated
 from active_critic.lm.naming import Naming, Way
 from active_critic.lm.sending import directly, import_dspy, provider_of, through_dspy
+from active_critic.lm.spending import Amounts, as_budget
 
 if TYPE_CHECKING:
     from dspy.lm15 import Response
@@ -57,7 +57,7 @@ def open_lm(
     strict: bool = False,
     workers: int | None = None,
     timeout: float | None = None,
-    budget: Budget | str | None = None,
+    budget: Amounts | None = None,
 ) -> LanguageModel:
     """Open a language model.
 
@@ -77,7 +77,8 @@ def open_lm(
         strict: Bit-for-bit reproducible scores from an embedded model: no prefix cache, two to three times slower.
         workers: Calls in flight at once; default 8 for an endpoint, 1 for an embedded model.
         timeout: Seconds to wait for one reply; default 120 for an endpoint, 900 for an embedded model.
-        budget: What may be spent through this model from now on, for example ``"500 calls"`` or a :class:`Budget`.
+        budget: What may be spent through this model from now on: ``"500 calls"``, ``["200k tokens", "2 USD"]``, or a
+            :class:`Budget`.
 
     Raises:
         DataError: The budget cannot be read.
@@ -88,7 +89,7 @@ def open_lm(
         MissingExtra: An embedded model needs ``pip install "active-critic[local]"``.
         DownloadFailed: The weights could not be fetched.
     """
-    allowed = Budget.parse(budget) if isinstance(budget, str) else budget
+    allowed = None if budget is None else as_budget(budget)
     if timeout is not None and not 0 < timeout < math.inf:
         raise ModelError(f"timeout is {timeout:g}; give the seconds that one reply may take, more than 0")
     model = _open(name, api_base, api_key_env, context, strict, workers, timeout)

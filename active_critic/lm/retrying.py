@@ -12,11 +12,13 @@ import tenacity
 from active_critic.errors import ModelError, RateLimited, RequestRefused
 
 RETRIES = 3
-"""Retries after a failed attempt; a request is sent at most 1 + RETRIES times,"""
+"""Retries after a failed attempt: a request is sent at most 1 + RETRIES times."""
 WHERE_LIMITED = 2
-"""or so many times as many where the provider asks to slow down: together they outlast a limit by the minute."""
+"""How many times as many retries there are where the provider asks to slow down: together they outlast a limit by the
+minute."""
 SPREAD = 0.25
-"""And where several calls are in flight, each waits longer by up to this part, so that they do not come all at once."""
+"""Where several calls are in flight, each waits longer by up to this part of its wait, so that they do not come
+back all at once."""
 LONGEST_WAIT = 60.0
 """Seconds; a longer Retry-After than this is waited for only this long before the next attempt."""
 

@@ -139,6 +139,15 @@ def test_an_endpoint_of_ones_own_has_no_price_whatever_its_model_is_called(monke
         own.budget = Budget(cost=1.0)
 
 
+@pytest.mark.parametrize("budget", ["2 calls", ["2 calls", "9k tokens"], Budget(calls=2)])
+def test_a_budget_is_taken_in_every_form(loopback: Loopback, budget: Any) -> None:
+    lm = open_lm("openai/x", api_base=loopback.api_base, budget=budget)
+    for number in (1, 2):
+        assert ask(lm, sample=number) == "hello"
+    with pytest.raises(errors.BudgetSpent):
+        ask(lm, sample=3)
+
+
 # --- keys -----------------------------------------------------------------------------------------------------------
 
 

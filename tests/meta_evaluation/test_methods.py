@@ -4,7 +4,7 @@ import pytest
 from simulated import simulated_lm
 
 from active_critic.errors import FitError
-from active_critic.evaluators import ActiveCritic, ZeroShot
+from active_critic.evaluators import EVALUATORS, ActiveCritic, ZeroShot
 from active_critic.lm import scripted_lm
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, given_settings, needs_model, resolve
 from active_critic.records import Criterion
@@ -19,6 +19,12 @@ def test_every_name_makes_an_unfitted_evaluator_of_its_own(name) -> None:
     assert lm.usage.calls == 0
     assert set(EVALUATOR_NAMES[name].parameters) <= set(made.parameters())
     assert needs_model(EVALUATOR_NAMES[name]) == (name != "surface")
+
+
+def test_every_evaluator_that_can_be_loaded_has_a_name() -> None:
+    lm = simulated_lm()
+    made = {type(resolve([name])[name](lm)) for name in EVALUATOR_NAMES}
+    assert made == set(EVALUATORS)
 
 
 def test_settings_reach_the_evaluator_and_the_seed_does_unless_set() -> None:
