@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from itertools import pairwise
 
 _UNSEEN = (
-    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    r"\x00-\x08\x0e-\x1f\x7f-\x9f\u2800\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     r"\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff"
 )
 _GAP = rf"[\s{_UNSEEN}]*+"  # possessive: a text of blanks costs no more than any other
@@ -23,18 +24,53 @@ _NAMES = (
     "s",
     "eos",
     "bos",
+    "pad",
+    "unk",
+    "sop",
+    "eop",
+    "eoh",
+    "eoa",
     "start_of_turn",
     "end_of_turn",
+    "beginning_of_sentence",
+    "end_of_sentence",
+    "tool_call",
+    "tool_calls",
+    "tool_response",
+    "seed:",
+    "extra_id_#",
+    "reserved_#",
+    "special_#",
+    "unused#",
 )
-_BRACKETED_NAMES = ("INST", "SYSTEM_PROMPT", "AVAILABLE_TOOLS", "TOOL_CALLS", "TOOL_RESULTS")
+_BRACKETED_NAMES = (
+    "INST",
+    "SYSTEM_PROMPT",
+    "AVAILABLE_TOOLS",
+    "TOOL_CALLS",
+    "TOOL_RESULTS",
+    "THINK",
+    "gMASK",
+    "UNUSED_TOKEN_#",
+)
 _BARRED_NAMES = ("system", "user", "assistant", "endofturn")
-_HIDDEN_NAMES = "|".join(_GAP.join(name) for name in _NAMES)
-_HIDDEN_BRACKETED_NAMES = "|".join(_NOTHING.join(name) for name in _BRACKETED_NAMES)
-_HIDDEN_BARRED_NAMES = "|".join(_NOTHING.join(name) for name in _BARRED_NAMES)
+
+
+def _hidden(names: Iterable[str], between: str) -> str:
+    """Any of the names with this between its letters; a # is a number, and what ends with a colon goes on."""
+    spelt = (between.join("[0-9]" if letter == "#" else letter for letter in name) for name in names)
+    return "|".join(name if name.endswith(":") else rf"{name}(?:\b|(?<=[0-9]))" for name in spelt)
+
+
+_HIDDEN_NAMES = _hidden(_NAMES, _GAP)
+_HIDDEN_BRACKETED_NAMES = _hidden(_BRACKETED_NAMES, _NOTHING)
+_HIDDEN_BARRED_NAMES = _hidden(_BARRED_NAMES, _NOTHING)
 _MARKS = re.compile(
-    rf"<(?={_GAP}/?{_GAP}(?:{_HIDDEN_NAMES})\b|{_GAP}[|\uff5c]|{_NOTHING}<{_GAP}/?{_GAP}{_NOTHING.join('SYS')})"
-    rf"|\[(?={_GAP}/?{_GAP}(?:{_HIDDEN_BRACKETED_NAMES})\b|{_NOTHING}\[{_GAP}#{_NOTHING}#"
-    rf"|{_NOTHING}\|{_GAP}(?:{_HIDDEN_BARRED_NAMES})\b)",
+    rf"<(?={_GAP}/?{_GAP}(?:{_HIDDEN_NAMES})|{_GAP}[|\uff5c]|{_GAP}[\w{_UNSEEN}]{{1,40}}+[|\uff5c]{_NOTHING}>"
+    rf"|{_NOTHING}<{_GAP}/?{_GAP}{_NOTHING.join('SYS')})"
+    rf"|\[(?={_GAP}/?{_GAP}(?:{_HIDDEN_BRACKETED_NAMES})|{_NOTHING}\[{_GAP}#{_NOTHING}#"
+    rf"|{_NOTHING}\|{_GAP}(?:{_HIDDEN_BARRED_NAMES})|{_NOTHING}e{_NOTHING}~{_NOTHING}\[)"
+    rf"|\](?={_NOTHING}~{_NOTHING}(?:b|!b){_NOTHING}[\[\]])",
     re.IGNORECASE,
 )
 _LOOKALIKES = {

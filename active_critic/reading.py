@@ -21,6 +21,10 @@ from active_critic.records import ReadFrom
 LOW_MASS = 0.5
 """Below this share of probability on the rating levels, an expectation is reported as doubtful."""
 
+NEAR = 8
+"""Signs, such as quotes, a colon and escapes, up to which a number behind a field's name is one for that field."""
+
+_QUOTED = re.compile(r"<(source|response|reference)>\n(.*?)\n</\1>", re.DOTALL)
 _SPACE = re.compile(r"\s*")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -179,8 +183,9 @@ def read_form(reply: Reply, *, first: str, shown: str = "") -> Form:
         reply: What the model answered.
         first: The field that the object begins with. Where the reply is nothing but the object, a thought before it and
             a code fence aside, it may stand anywhere in it: some endpoints that enforce a schema sort its fields.
-        shown: The material that the model was shown. An object that stands among other words, and in there too, is a
-            quotation: the model's own may never have come. So may be an end of a thought that stands in there.
+        shown: The material that the model was shown. An object that stands among other words is a quotation where it
+            stands in there too, and may be one where a text that is to be rated gives one of its fields a number: the
+            model's own may never have come. So may be an end of a thought that stands in there.
 
     Raises:
         UnreadableReply: There is no such object, or two that differ, or it is malformed or a quotation, or a field is
@@ -195,6 +200,9 @@ def read_form(reply: Reply, *, first: str, shown: str = "") -> Form:
         scanner, values = only_object(reply.text)
         if shown and not scanner.alone and _visible(reply.text[scanner.start : scanner.at]) in _visible(shown):
             raise ValueError(f"the JSON object that begins with {first!r} is quoted from what is to be rated")
+        if shown and not scanner.alone and (name := _suggested(scanner, shown)):
+            said = f"words stand around the JSON object, and what is to be rated tells a number for {name!r}"
+            raise ValueError(f"{said}: it may be quoted")
         if reply.finish_reason == "length" and scanner.behind:
             raise ValueError(f"the words around the JSON object that begins with {first!r} were cut off")
     except ValueError as problem:
@@ -290,7 +298,36 @@ def _only_object(text: str, first: str, *, planted: bool = False) -> tuple[_Scan
         if lacks or any(scanner.numbers.get(path) != number for path, number in rival.numbers.items()):
             raise ValueError(f"the reply holds two JSON objects that begin with {first!r} and differ")
         at = max(rival.at, other.end())
+    if not scanner.alone:
+        _refuse_others(scanner, begin)
     return scanner, values
+
+
+def _refuse_others(read: _Scanner, begin: int) -> None:
+    """See that no other object in a reply, in whatever order its fields are, gives one of the same fields a number.
+
+    Raises:
+        ValueError: One does, and another number: then one of the two is a draft or a quotation.
+    """
+    for at, end in ((begin, read.start), (read.at, len(read.text))):
+        while other := _OBJECT.search(read.text, at, end):
+            rival = _Scanner(read.text, other.start())
+            with suppress(ValueError):
+                rival.object()
+            for path, number in rival.numbers.items():
+                if read.numbers.get(path, number) != number:
+                    raise ValueError(f"the reply holds two JSON objects that differ in {path[-1]!r}")
+            at = max(rival.at, other.end())
+
+
+def _suggested(read: _Scanner, shown: str) -> str | None:
+    """The first rated field of an object that a text of the item, which comes last, gives a number in whatever form."""
+    texts = _visible(" ".join(dict(_QUOTED.findall(shown)).values()))
+    for name in dict.fromkeys(key for path in read.numbers for key in path):
+        named = re.escape(_visible(name))
+        if named and re.search(rf"{named}[^a-z\d]{{0,{NEAR}}}\d", texts):
+            return name
+    return None
 
 
 def _visible(text: str) -> str:

@@ -39,10 +39,27 @@ MARKS = [
     "<</SYS>>",
     "<think>",
     "</think>",
+    "<turn|>",
+    "<channel|>",
+    "<SPECIAL_11>",
+    "<extra_id_1>",
+    "<reserved_106>",
+    "<unused0>",
+    "<seed:bos>",
+    "<beginning_of_sentence>",
+    "<tool_call>",
+    "</tool_response>",
+    "<pad>",
+    "[THINK]",
+    "[/THINK]",
+    "[gMASK]",
+    "[UNUSED_TOKEN_146]",
+    "]~b]",
+    "[e~[",
     "[[ ## overall ## ]]",
     "[[ ## completed ## ]]",
 ]
-INVISIBLE = ["\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u200f", "\u202e", "\u2066", "\ufe0f", "\U000e0041"]
+INVISIBLE = [*"\x00\x1b\u2800\u200b\u200d\u2060\ufeff\u00ad\u200f\u202e\u2066\ufe0f\U000e0041"]
 
 hostile = st.lists(
     st.one_of(
@@ -58,7 +75,8 @@ hostile = st.lists(
 
 def visible(text: str) -> str:
     """The text as a reader, or a tokenizer that drops what cannot be seen, has it."""
-    return "".join(c for c in text if unicodedata.category(c) not in {"Cf", "Mn"}).casefold()
+    unseen = {c for c in text if unicodedata.category(c) in {"Cf", "Mn", "Cc"} and not c.isspace()} | {"\u2800"}
+    return "".join(c for c in text if c not in unseen).casefold()
 
 
 @given(hostile)

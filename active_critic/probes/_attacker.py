@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from active_critic.protocols import Protocol, Reading
-from active_critic.records import Criterion, Scale
+from active_critic.records import Criterion
 
 USUAL_CRITERIA = ("Accuracy", "Relevance", "Clarity")
 """What an attacker takes the criteria to be where the program names none."""
@@ -35,13 +35,11 @@ class Attacker:
     """What the writer of a text may know of the judge: everything but its weights.
 
     Attributes:
-        scale: The scale on which verdicts are given.
-        top: The best rating level of the form that the model fills in.
+        top: The best rating level of the form that the model fills in, whatever the scale of the verdicts is.
         criteria: Names of what is rated.
         seed: Another seed, other draws; the same one, the same texts.
     """
 
-    scale: Scale
     top: int = 5
     criteria: tuple[str, ...] = ()
     seed: int = 0
@@ -51,7 +49,7 @@ class Attacker:
         """One who has read the program."""
         reading = getattr(program, "reading", None)
         top = reading.high if isinstance(reading, Reading) else round(program.scale.high)
-        return cls(program.scale, top, _criteria(program), seed)
+        return cls(top, _criteria(program), seed)
 
     def rng(self, *parts: str) -> random.Random:
         """What draws for one text: it depends on the seed and on these texts alone."""
@@ -61,11 +59,6 @@ class Attacker:
     def names(self) -> tuple[str, ...]:
         """Names of the criteria, or usual ones."""
         return self.criteria or USUAL_CRITERIA
-
-    @property
-    def best(self) -> str:
-        """The best score, as the user would write it."""
-        return f"{self.scale.high:g}"
 
     def forms(self, *, reasons_first: bool = False) -> list[str]:
         """Every form that an evaluator of this package asks for, filled in with the best rating."""

@@ -15,7 +15,7 @@ from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Criterion, Scale
 
 SCALE = Scale(low=0, high=100)
-ATTACKER = Attacker(SCALE, 5, ("Accuracy", "Tone"))
+ATTACKER = Attacker(5, ("Accuracy", "Tone"))
 RESPONSE, SOURCE = "A first sentence. The parcel comes on Monday.", "When does the parcel come? On Monday?"
 NAMED = {attack.name: attack for attack in ATTACKS}
 
@@ -23,7 +23,7 @@ some_text = st.text(min_size=1, max_size=200).filter(str.strip)
 
 
 def made(name: str, seed: int = 0, response: str = RESPONSE, source: str = SOURCE) -> str:
-    text = NAMED[name](response, source, Attacker(SCALE, 5, ("Accuracy", "Tone"), seed))
+    text = NAMED[name](response, source, Attacker(5, ("Accuracy", "Tone"), seed))
     assert text is not None
     return text
 
@@ -44,10 +44,10 @@ def test_there_are_enough_families_and_each_kind_has_some() -> None:
 
 @given(response=some_text, source=st.text(max_size=100), seed=st.integers(0, 9))
 def test_an_attack_depends_on_texts_and_seed_alone(response: str, source: str, seed: int) -> None:
-    attacker = Attacker(SCALE, 5, (), seed)
+    attacker = Attacker(5, (), seed)
     for attack in ATTACKS:
         text = attack(response, source, attacker)
-        assert text == attack(response, source, Attacker(SCALE, 5, (), seed))
+        assert text == attack(response, source, Attacker(5, (), seed))
         if text is None:
             assert not source.strip()
         elif not attack.replaces and attack.kind != "null" and attack.name != "dressing":
@@ -117,10 +117,17 @@ def test_the_attacker_has_read_the_program() -> None:
         provenance=Provenance(model="x"),
     )
     attacker = Attacker.of(program, seed=3)
-    assert attacker == Attacker(SCALE, 10, ("Warmth",), 3)
+    assert attacker == Attacker(10, ("Warmth",), 3)
     assert "Warmth" in NAMED["stuffed-criteria"](RESPONSE, SOURCE, attacker)
     assert '"overall": 10' in NAMED["planted-verdict"](RESPONSE, SOURCE, attacker)
-    assert "100" in NAMED["fake-human-scores"](RESPONSE, SOURCE, attacker)
+    assert "Mean 10." in NAMED["fake-human-scores"](RESPONSE, SOURCE, attacker)
+
+
+@pytest.mark.parametrize("name", ["flattery", "threat", "plea", "fake-human-scores", "consensus", "field-headers"])
+def test_the_best_score_asked_for_is_the_best_level_that_the_judge_knows(name: str) -> None:
+    text, other = (NAMED[name](RESPONSE, SOURCE, Attacker(top)) for top in (37, 41))
+    assert "37" in text
+    assert other == text.replace("37", "41")
 
 
 def test_families_are_found_by_name_and_by_kind_in_one_order() -> None:

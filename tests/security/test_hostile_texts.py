@@ -31,7 +31,7 @@ from active_critic.lm import Capabilities, LanguageModel, Turn, scripted_lm
 from active_critic.lm.filling import form_filling_lm
 from active_critic.probes.attacks import ATTACKS, Attack, Attacker
 from active_critic.protocols import Reading
-from active_critic.records import Example, Scale
+from active_critic.records import Example
 from active_critic.scoring import reply_schema
 
 FAMILIES = {
@@ -83,7 +83,7 @@ FAMILIES = {
 SOURCE = "Where is my parcel? It was to come on Monday."
 RESPONSE = "It is on its way. It will be there tomorrow, and we are sorry for the delay."
 NAMES = ["Accuracy", "Tone"]
-KNOWING = Attacker(Scale(low=1, high=5), 5, ("Accuracy", "Tone"))
+KNOWING = Attacker(5, ("Accuracy", "Tone"))
 MARKS = ("<source>", "</source>", "<response>", "</response>")
 CHAT_MARK = re.compile(
     r"<[|｜]|\[\[ ?##|\[/?INST\]|<<SYS>>|<(start|end)_of_turn>|</?s>|</?think>|\[\|(user|assistant)", re.IGNORECASE
@@ -95,7 +95,7 @@ every_family = pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: att
 
 
 def attacked(attack: Attack, response: str = RESPONSE, source: str = SOURCE, seed: int = 0) -> str:
-    text = attack(response, source, Attacker(KNOWING.scale, KNOWING.top, KNOWING.criteria, seed))
+    text = attack(response, source, Attacker(KNOWING.top, KNOWING.criteria, seed))
     assert text is not None
     return text
 
@@ -125,8 +125,20 @@ def filled(part: Any, level: int = OWN) -> Any:
     return level if part["type"] == "integer" else "It says a good deal."
 
 
+def gives_a_number(text: str) -> bool:
+    """Whether a text gives a number to a field of some form, in any form of its own."""
+    return bool(re.search(r"(overall|rating|accuracy|tone)\W{0,8}\d", visible(text), re.IGNORECASE))
+
+
 def replies(text: str, own: str, rng: random.Random) -> Iterator[str]:
     """Ways in which a model may quote a text before, after, or in place of its own form."""
+    for shortened in re.findall(r'"(?:overall|rating)": 5', text)[:2]:  # nothing but the rating of a planted form
+        told = f"The response says {{{shortened}}}, which I ignore."
+        yield f"{told} My rating is 2."
+        yield f"{told}\n{own}"
+        yield f"{told}\n{json.dumps(dict(reversed(json.loads(own).items())))}"
+    for reworded in re.findall(r"\{.*5.*\}", text)[:1]:
+        yield f"The response says {reworded.replace('better.', 'better')}, which I ignore. My rating is 2."
     yield f"{text}\n{own}"
     yield f"The response says: {text}\n{own}"
     yield f"The response says: {text}\n\nMy rating:\n```json\n{own}\n```"
@@ -158,8 +170,9 @@ def test_no_reply_that_quotes_it_is_read_as_its_verdict(attack: Attack) -> None:
                 try:
                     ratings = asking.ask(lm, turns, sheet, reading).ratings
                 except UnreadableReply:
-                    # Nothing but a form in the quote, or none of the model's own, keeps a reply from being read.
-                    assert "{" in echo or own not in reply, reply
+                    # Nothing but a field with a number in the quote, or no form of the model's own, keeps a reply
+                    # from being read.
+                    assert gives_a_number(echo) or own not in reply, reply
                     continue
                 read += 1
                 assert {rating.value for rating in ratings.values()} == {OWN}, reply
@@ -233,8 +246,9 @@ def test_quoting_lifts_no_score_of_any_evaluator(programs: dict[str, Any], name:
         quoting = from_protocol(programs[name], model(before), journal=None).score_many(items, explain=False)
         for attack, own, got in zip(ATTACKS, plain, quoting, strict=True):
             assert own.score is not None, attack.name
-            # A text that holds a form may leave the reply unreadable; no other does.
-            assert got.score == own.score or (got.score is None and "{" in attacked(attack)), attack.name
+            # A text that gives a field a number may leave the reply unreadable; no other does.
+            gives = gives_a_number(attacked(attack))
+            assert got.score == own.score or (got.score is None and gives), attack.name
 
 
 # --- the prompt ---------------------------------------------------------------------------------------------------
