@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from active_critic.errors import ContextOverflow, ModelError, RequestRefused, UnreadableReply
 from active_critic.lm.capabilities import ROOM_TO_THINK
@@ -15,6 +15,8 @@ from active_critic.protocols import Reading
 from active_critic.quoting import quote
 from active_critic.reading import LOW_MASS, Form, Rating, read_form, read_rating
 from active_critic.records import Criterion, Usage
+
+_Read = TypeVar("_Read")
 
 PER_ITEM = (UnreadableReply, ContextOverflow, RequestRefused)
 """Failures that concern one item: it stays unscored, and the others go on."""
@@ -143,8 +145,43 @@ def ask(
                 thought, longest, stop = problem, longest + ROOM_TO_THINK, ()
             demand = f"That could not be read: {quote(str(problem))}. "
             demand += "Answer with nothing but this JSON object, filled in: " + compact(sheet.skeleton)
-            conversation += [("assistant", quote(reply.text[:1000]) or "(nothing)"), ("user", demand)]
+            conversation += _stricter(reply, demand)
     raise AssertionError("unreachable")
+
+
+def twice(
+    lm: LanguageModel,
+    turns: Sequence[Turn],
+    schema: Mapping[str, Any],
+    read: Callable[[Reply], _Read],
+    demand: Callable[[UnreadableReply], str],
+    **how: Any,
+) -> _Read:
+    """What is read from a reply; from a second one, asked for in stricter words, if the first cannot be used.
+
+    Args:
+        lm: The language model.
+        turns: The conversation.
+        schema: The form.
+        read: Reads a reply; raises ``UnreadableReply`` where it cannot be used.
+        demand: The stricter words, from what was wrong with the first reply.
+        how: See :meth:`active_critic.lm.client.LanguageModel.fill`.
+
+    Raises:
+        UnreadableReply: Neither reply could be used.
+        ModelError: The endpoint could not be used.
+    """
+    reply = lm.fill(turns, schema, **how)
+    try:
+        return read(reply)
+    except UnreadableReply as problem:
+        again = [*turns, *_stricter(reply, demand(problem))]
+    return read(lm.fill(again, schema, **how))
+
+
+def _stricter(reply: Reply, demand: str) -> list[Turn]:
+    """How a conversation goes on behind a reply that cannot be used."""
+    return [("assistant", quote(reply.text[:1000]) or "(nothing)"), ("user", demand)]
 
 
 def withheld(lm: LanguageModel, usage: Usage) -> RequestRefused:

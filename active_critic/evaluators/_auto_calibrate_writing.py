@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from active_critic.asking import MATERIAL, compact, object_schema, string_schema
+from active_critic.asking import MATERIAL, compact, object_schema, string_schema, twice
 from active_critic.batches import DEFAULT_CONTEXT, Shortener
 from active_critic.errors import UnreadableReply
 from active_critic.examples import human_score
 from active_critic.lm import LanguageModel
-from active_critic.lm.client import Turn
+from active_critic.lm.client import Reply, Turn
 from active_critic.protocols import Reading
 from active_critic.quoting import quote
 from active_critic.reading import read_form
@@ -130,29 +130,26 @@ class Writer:
             UnreadableReply: Neither reply holds criteria.
             ModelError: The endpoint could not be used.
         """
-        conversation = list(turns)
-        for attempt in (1, 2):
-            schema = object_schema({"criteria": string_schema(LONGEST)})
-            reply = self.lm.fill(conversation, schema, max_tokens=MAX_TOKENS, temperature=1.0, sample=sample)
-            try:
-                return _tidied(read_form(reply, first="criteria").values.get("criteria"), reply.text)
-            except UnreadableReply as problem:
-                if attempt == 2:
-                    raise
-                demand = f"That could not be used: {quote(str(problem))}. Answer with nothing but this JSON object, "
-                demand += f"with the criteria as one text in it: {compact(_FORM)}"
-                conversation += [("assistant", quote(reply.text[:1000]) or "(nothing)"), ("user", demand)]
-        raise AssertionError("unreachable")
+
+        def demand(problem: UnreadableReply) -> str:
+            return (
+                f"That could not be used: {quote(str(problem))}. Answer with nothing but this JSON object, with the "
+                f"criteria as one text in it: {compact(_FORM)}"
+            )
+
+        schema = object_schema({"criteria": string_schema(LONGEST)})
+        return twice(self.lm, turns, schema, _criteria, demand, max_tokens=MAX_TOKENS, temperature=1.0, sample=sample)
 
 
-def _tidied(value: object, reply: str) -> str:
+def _criteria(reply: Reply) -> str:
     """A text of criteria with single blanks, its lines kept; one that is too long ends with its last whole sentence."""
+    value = read_form(reply, first="criteria").values.get("criteria")
     if not isinstance(value, str):
-        raise UnreadableReply("the criteria are no text", reply=reply)
+        raise UnreadableReply("the criteria are no text", reply=reply.text)
     lines = (" ".join(line.split()) for line in value.splitlines())
     text = "\n".join(line for line in lines if line)
     if len(text) < SHORTEST or text == _FORM["criteria"]:
-        raise UnreadableReply("the criteria say nothing", reply=reply)
+        raise UnreadableReply("the criteria say nothing", reply=reply.text)
     if len(text) >= LONGEST - 1:  # at the bound of the schema it was cut off
         sentences = re.match(r".*[.!?;](?=\s|$)", text[:LONGEST], re.DOTALL)
         text = sentences.group() if sentences else text[: LONGEST - 1].rsplit(" ", 1)[0] + "…"

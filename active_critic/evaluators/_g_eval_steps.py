@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
-from active_critic.asking import PER_ITEM, compact, object_schema, string_schema
+from active_critic.asking import PER_ITEM, compact, object_schema, string_schema, twice
 from active_critic.errors import UnreadableReply
 from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators.base import Progress
@@ -58,19 +58,14 @@ def write_steps(lm: LanguageModel, task_description: str, criterion: Criterion, 
         f"sentence a step, in this form, on one line: {form}"
     )
     turns: list[Turn] = [("system", "You write evaluation steps for people who rate texts."), ("user", question)]
-    for attempt in (1, 2):
-        reply = lm.fill(turns, object_schema({"steps": steps}), max_tokens=600)
-        try:
-            return _steps(reply)
-        except UnreadableReply as problem:
-            if attempt == 2:
-                raise
-            demand = (
-                f"That could not be used: {problem}. Answer with nothing but a JSON object of this form, with "
-                f"{FEWEST_STEPS} to {MOST_STEPS} different short sentences: {form}"
-            )
-            turns += [("assistant", quote(reply.text[:1000]) or "(nothing)"), ("user", demand)]
-    raise AssertionError("unreachable")
+
+    def demand(problem: UnreadableReply) -> str:
+        return (
+            f"That could not be used: {quote(str(problem))}. Answer with nothing but a JSON object of this form, with "
+            f"{FEWEST_STEPS} to {MOST_STEPS} different short sentences: {form}"
+        )
+
+    return twice(lm, turns, object_schema({"steps": steps}), _steps, demand, max_tokens=600)
 
 
 def _steps(reply: Reply) -> Steps:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from active_critic.asking import compact, object_schema, string_schema
+from active_critic.asking import compact, object_schema, string_schema, twice
 from active_critic.errors import UnreadableReply
 from active_critic.lm.client import LanguageModel, Reply, Turn
 from active_critic.quoting import quote
@@ -57,26 +57,23 @@ def decompose(
     skeleton = compact({field: "..." for pair in fields for field in pair})
     lengths = {name: NAME_CHARS for name, _ in fields} | {definition: DEFINITION_CHARS for _, definition in fields}
     schema = object_schema({field: string_schema(lengths[field]) for pair in fields for field in pair})
-    turns = _turns(task, parent, at_most, skeleton)
-    for attempt in (1, 2):
-        reply = lm.fill(turns, schema, max_tokens=60 + 110 * at_most)
-        try:
-            return _read(reply, fields, taken, at_least)
-        except UnreadableReply as problem:
-            if attempt == 2:
-                raise
-            hint = (
-                "Qualities are such as accuracy, relevance, clarity or completeness, never topics of the texts, and no "
-                "two have the same name."
-                if parent is None
-                else f"Each thing to check is smaller than {quote(parent.name)} and has a name of its own."
-            )
-            demand = (
-                f"That could not be used: {quote(str(problem))}. {hint} Answer with nothing but this JSON object, "
-                f"filled in: {skeleton}"
-            )
-            turns = [*turns, ("assistant", quote(reply.text[:1000]) or "(nothing)"), ("user", demand)]
-    raise AssertionError("unreachable")
+    hint = (
+        "Qualities are such as accuracy, relevance, clarity or completeness, never topics of the texts, and no two "
+        "have the same name."
+        if parent is None
+        else f"Each thing to check is smaller than {quote(parent.name)} and has a name of its own."
+    )
+
+    def read(reply: Reply) -> Decomposed:
+        return _read(reply, fields, taken, at_least)
+
+    def demand(problem: UnreadableReply) -> str:
+        return (
+            f"That could not be used: {quote(str(problem))}. {hint} Answer with nothing but this JSON object, filled "
+            f"in: {skeleton}"
+        )
+
+    return twice(lm, _turns(task, parent, at_most, skeleton), schema, read, demand, max_tokens=60 + 110 * at_most)
 
 
 def _turns(task: str, parent: Criterion | None, at_most: int, skeleton: str) -> list[Turn]:
