@@ -12,7 +12,7 @@ from active_critic.lm.capabilities import ROOM_TO_THINK
 from active_critic.lm.client import LanguageModel, Reply, Turn
 from active_critic.lm.reply import cut_in_thought
 from active_critic.protocols import Reading
-from active_critic.quoting import quote
+from active_critic.quoting import marked, quote
 from active_critic.reading import LOW_MASS, Form, Rating, read_form, read_rating
 from active_critic.records import Criterion, Usage
 
@@ -283,7 +283,7 @@ def levels_words(reading: Reading) -> str:
 def shown_texts(source: str, response: str, reference: str | None = None) -> str:
     """The texts of one item as they stand in a prompt: source first, so that responses to one source share a prefix."""
     parts = [(name, text) for name, text in (("source", source), ("reference", reference or "")) if text.strip()]
-    return "\n\n".join(f"<{name}>\n{quote(text)}\n</{name}>" for name, text in [*parts, ("response", response)])
+    return "\n\n".join(marked(name, quote(text)) for name, text in [*parts, ("response", response)])
 
 
 def listed(criteria: Iterable[Criterion]) -> str:

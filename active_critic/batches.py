@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 from active_critic.lm.lengths import CHARS_PER_TOKEN, beginning_of, end_of, length_of
-from active_critic.quoting import quote
+from active_critic.quoting import marked, quote
 from active_critic.records import Example, Scale
 
 BATCH_SIZE = 5
@@ -51,19 +51,23 @@ class Shortener:
         self.shortened += 1
         return f"{beginning_of(text, longest * 2 // 3)} [...] {end_of(text, longest // 3)}"
 
-    def texts(self, example: Example) -> tuple[str, str]:
-        """Source and response of an example, shortened and quoted."""
+    def shown(self, number: int, example: Example, *, blank_source: bool = True) -> str:
+        """An example as it stands in the prompt, its texts shortened and quoted; what is said of it comes below.
+
+        Args:
+            number: Its number, from 1.
+            example: The example.
+            blank_source: Whether a source that says nothing stands there, too.
+        """
         response = quote(self._fit(example.response, self.share // 2))
-        return quote(self._fit(example.source, self.share - length_of(response))), response
+        source = quote(self._fit(example.source, self.share - length_of(response)))
+        above = [marked("source", source)] if blank_source or source.strip() else []
+        return "\n".join([f"Example {number}", *above, marked("response", response)])
 
     def batch(self, examples: Sequence[Example], scale: Scale) -> str:
         """A mini-batch as it stands in the prompt, with the scores as 0-100."""
         shown = []
         for number, example in enumerate(examples, 1):
-            source, response = self.texts(example)
             score = scale.to_percent(example.score if example.score is not None else scale.low)
-            shown.append(
-                f"Example {number}\n<source>\n{source}\n</source>\n<response>\n{response}\n</response>\n"
-                f"Score people gave (0-100): {score:.0f}"
-            )
+            shown.append(f"{self.shown(number, example)}\nScore people gave (0-100): {score:.0f}")
         return "\n\n".join(shown)

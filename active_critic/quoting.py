@@ -91,3 +91,8 @@ def quote(text: str) -> str:
     seen = text if text.isascii() else text.translate(_LOOKALIKES)
     ends = [0, *(mark.end() for mark in _MARKS.finditer(seen)), len(text)]
     return " ".join(text[start:end] for start, end in pairwise(ends))
+
+
+def marked(name: str, quoted: str) -> str:
+    """A quoted text between its marks."""
+    return f"<{name}>\n{quoted}\n</{name}>"

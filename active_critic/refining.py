@@ -195,10 +195,9 @@ def _edited(
     texts = Shortener(lm.context or DEFAULT_CONTEXT)
     shown = []
     for number, ((i, score), _) in enumerate(worst, 1):
-        source, response = texts.texts(search.examples[i])
         people, rater = (round(protocol.scale.to_percent(s)) for s in (search.human[i], score))
         shown.append(
-            f"Example {number}\n<source>\n{source}\n</source>\n<response>\n{response}\n</response>\n"
+            f"{texts.shown(number, search.examples[i])}\n"
             f"Score people gave (0-100): {people}\nScore of the rater (0-100): {rater}"
         )
     kept = [c for c in protocol.criteria if c.name not in dropped]

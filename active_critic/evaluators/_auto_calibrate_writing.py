@@ -104,15 +104,13 @@ class Writer:
         texts = Shortener(self.lm.context or DEFAULT_CONTEXT, len(shown))
         parts = []
         for number, one in enumerate(shown, 1):
-            source, response = texts.texts(one.example)
-            material = f"<source>\n{source}\n</source>\n" if source.strip() else ""
-            lines = f"Example {number}\n{material}<response>\n{response}\n</response>\n"
+            lines = [texts.shown(number, one.example, blank_source=False)]
             if one.rated is not None:
                 side = "high" if one.rank_gap > 0 else "low"
-                lines += f"The rater's score: {self._level(one.rated)} (too {side}, beside the other responses)\n"
+                lines.append(f"The rater's score: {self._level(one.rated)} (too {side}, beside the other responses)")
             percent = self.scale.to_percent(human_score(one.example))
             level = self.reading.low + (self.reading.high - self.reading.low) * percent / 100
-            parts.append(f"{lines}Score people gave: {self._level(level)}")
+            parts.append("\n".join([*lines, f"Score people gave: {self._level(level)}"]))
         self.shortened = self.shortened or texts.shortened > 0
         return "\n\n".join(parts)
 

@@ -11,7 +11,7 @@ from active_critic.lm.client import LanguageModel, Reply, Turn
 from active_critic.probes._demonstrations import ORIGINALS, TASKS
 from active_critic.probes._sentences import WORD
 from active_critic.probes.aspects import EFFECTS
-from active_critic.quoting import quote
+from active_critic.quoting import marked, quote
 from active_critic.reading import read_form
 
 KEPT = 0.4
@@ -81,8 +81,9 @@ def _why(problem: ModelError, source: str, text: str) -> str:
 
 
 def _question(text: str, source: str) -> str:
-    before = f"<source>\n{quote(source)}\n</source>\n" if source.strip() else ""
-    return f'{before}<response>\n{quote(text)}\n</response>\n\nGive the changed text as {{"text": "..."}}.'
+    above = [marked("source", quote(source))] if source.strip() else []
+    material = "\n".join([*above, marked("response", quote(text))])
+    return f'{material}\n\nGive the changed text as {{"text": "..."}}.'
 
 
 def _checked(text: str, new: str, name: str) -> tuple[str | None, str | None]:
