@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from active_critic.asking import compact
+from active_critic.asking import compact, object_schema, string_schema
 from active_critic.errors import ContextOverflow, RequestRefused, UnreadableReply
 from active_critic.examples import example_key, group_of, human_score
 from active_critic.lm.client import LanguageModel, Reply, Turn
@@ -59,13 +59,9 @@ def demonstrate(example: Example, protocol: CriticProtocol, lm: LanguageModel) -
         for text in properties.get("explanations", {}).get("properties", {}).values():
             text["maxLength"] = REASON_CHARS
     if protocol.explanations and (protocol.overall_scoring or not names):
-        properties |= {
-            "justification": {"type": "string", "maxLength": PROSE_CHARS},
-            "advice": {"type": "string", "maxLength": PROSE_CHARS},
-        }
+        properties |= {"justification": string_schema(PROSE_CHARS), "advice": string_schema(PROSE_CHARS)}
     if not properties:
         return demo
-    schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
     form = {name: _blank(part, level) for name, part in properties.items()}
     verdict, ask = VERDICTS[min(int(percent / 20), 4)]
     question = (
@@ -78,7 +74,7 @@ def demonstrate(example: Example, protocol: CriticProtocol, lm: LanguageModel) -
         ("user", f"{item(example.source, example.response, protocol)}\n\n{question}"),
     ]
     try:
-        reply = lm.fill(turns, schema, max_tokens=200 + 70 * len(names))
+        reply = lm.fill(turns, object_schema(properties), max_tokens=200 + 70 * len(names))
     except (ContextOverflow, RequestRefused):  # this example's own fault: it must not end the search
         reply = Reply("")
     return _filled(demo, reply, next(iter(properties)), names, protocol, level)
