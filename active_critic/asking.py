@@ -14,7 +14,7 @@ from active_critic.lm.reply import cut_in_thought
 from active_critic.protocols import Reading
 from active_critic.quoting import marked, quote
 from active_critic.reading import LOW_MASS, Form, Rating, read_form, read_rating
-from active_critic.records import Criterion, Usage
+from active_critic.records import Criterion, ScoredBy, Usage
 
 _Read = TypeVar("_Read")
 
@@ -235,6 +235,20 @@ def reading_notes(reading: Reading, ratings: Mapping[str, Rating]) -> list[str]:
     if reading.source == "probabilities" and plain:
         notes.append(f"no probabilities were given for {', '.join(plain)}; read from the text")
     return notes
+
+
+_WAYS: tuple[ScoredBy, ...] = ("samples", "text", "probabilities")
+
+
+def way_of(ways: Iterable[ScoredBy]) -> ScoredBy:
+    """What a mean of ratings is said to be read from that came about in several ways: the first of ``_WAYS``."""
+    found = set(ways)
+    return next(way for way in _WAYS if way in found)
+
+
+def text_or_none(value: Any) -> str | None:
+    """A text as it stands in a form; None where there is none, or a blank one."""
+    return value.strip() or None if isinstance(value, str) else None
 
 
 # --- forms ------------------------------------------------------------------------------------------------------

@@ -101,6 +101,10 @@ class Scale(Record):
         """A score as verdicts hold it: with four decimals, and within the ends, which may have more."""
         return min(max(round(score, 4), self.low), self.high)
 
+    def at_percent(self, percent: float) -> float:
+        """A number from 0 to 100 as a score on this scale, as verdicts hold it."""
+        return self.rounded(self.from_percent(percent))
+
 
 class Criterion(Record):
     """One thing the people who scored cared about.

@@ -28,6 +28,8 @@ from active_critic.asking import (
     shown_texts,
     spent_on,
     string_schema,
+    text_or_none,
+    way_of,
     why_unscored,
 )
 from active_critic.errors import ModelError
@@ -162,7 +164,8 @@ class _Conversation:
             reasons = values.get("explanations") if self.explain else None
             reasons = reasons if isinstance(reasons, dict) else {}
             criteria = tuple(
-                CriterionVerdict(name, self._on_scale(ratings[name].value), _text(reasons.get(name))) for name in names
+                CriterionVerdict(name, self._on_scale(ratings[name].value), text_or_none(reasons.get(name)))
+                for name in names
             )
             said = quote(filled.reply.text)  # reasons may quote the response, and are no safer than it is
             if self.reading.order == "rating_first":
@@ -179,8 +182,8 @@ class _Conversation:
             self.notes.append(CUT)
         return Verdict(
             score=self._on_scale(overall.value),
-            explanation=_text(values.get("justification")) if self.explain else None,
-            advice=_text(values.get("advice")) if self.explain else None,
+            explanation=text_or_none(values.get("justification")) if self.explain else None,
+            advice=text_or_none(values.get("advice")) if self.explain else None,
             criteria=criteria,
             read_from=overall.read_from,
             notes=tuple(self.notes),
@@ -193,22 +196,20 @@ class _Conversation:
         return Verdict(
             score=self._on_scale(sum(rating.value for rating in ratings.values()) / len(ratings)),
             criteria=criteria,
-            read_from="text" if any(r.read_from == "text" for r in ratings.values()) else "probabilities",
+            read_from=way_of(rating.read_from for rating in ratings.values()),
             notes=(*self.notes, *reading_notes(self.reading, ratings), *(CUT,) * (self.cut and self.explain)),
             usage=self.usage,
         )
 
     def _on_scale(self, rating: float) -> float:
-        scale = self.protocol.scale
-        return scale.rounded(scale.from_percent(self.reading.to_percent(rating)))
+        return self.protocol.scale.at_percent(self.reading.to_percent(rating))
 
     def _ask(self, turns: list[Turn], sheet: Sheet) -> Filled:
         try:
             filled = ask(self.lm, turns, sheet, self.reading)
         except ModelError as problem:
-            problem.usage = self.usage = self.usage + spent_on(
-                problem
-            )  # what the criteria cost is paid, too, whoever catches this
+            # What the criteria cost is paid, too, whoever catches this.
+            problem.usage = self.usage = self.usage + spent_on(problem)
             raise
         self.usage = self.usage + filled.usage
         self.notes += [note for note in filled.notes if note not in self.notes]
@@ -305,7 +306,3 @@ def _skeleton(reading: Reading, names: list[str] | None, explain: bool) -> dict[
         return _ordered(reading, {"scores": dict.fromkeys(names, middle)}, prose)
     texts = {"justification": "why, in two sentences", "advice": "what would make it better"} if explain else {}
     return _ordered(reading, {"overall": middle}, texts)
-
-
-def _text(value: Any) -> str | None:
-    return value.strip() or None if isinstance(value, str) else None

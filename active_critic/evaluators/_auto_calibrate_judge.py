@@ -17,16 +17,15 @@ from active_critic.asking import (
     rating_sheet,
     reading_notes,
     shown_texts,
+    text_or_none,
+    way_of,
 )
-from active_critic.evaluators.judging import Judge
+from active_critic.evaluators.judging import OVERALL, Judge
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.protocols import Protocol, Reading
 from active_critic.quoting import quote
 from active_critic.records import CriterionVerdict, Example, Record, Usage, Verdict
-
-OVERALL = "overall"
-"""The only question where no aspects are named."""
 
 _LISTED = 10
 
@@ -177,28 +176,19 @@ class AutoCalibrateJudge(Judge):
     def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
         """The mean over the questions, with a verdict per aspect where there are aspects."""
         del example
-        program = self.protocol
+        program, scale = self.protocol, self.protocol.scale
         filled: dict[str, Filled] = {question: answers[question] for question in self.questions}
         ratings = {question: one.ratings["rating"] for question, one in filled.items()}
         percents = {question: program.reading.to_percent(rating.value) for question, rating in ratings.items()}
-        reasons = {question: _reason(one) for question, one in filled.items()}
+        reasons = {question: text_or_none(one.form.values.get("reason")) for question, one in filled.items()}
         said = [f"{q}: {reason}" if program.aspects else reason for q, reason in reasons.items() if reason]
-        read_from = {rating.read_from for rating in ratings.values()}
         notes = [note for one in filled.values() for note in one.notes] + reading_notes(program.reading, ratings)
         notes += [CUT for question, one in filled.items() if reasons[question] and not one.form.complete]
         return Verdict(
-            score=self._on_scale(sum(percents.values()) / len(percents)),
+            score=scale.at_percent(sum(percents.values()) / len(percents)),
             explanation="\n".join(said) or None,
-            criteria=tuple(CriterionVerdict(q, self._on_scale(percents[q]), reasons[q]) for q in program.aspects),
-            read_from="probabilities" if read_from == {"probabilities"} else "text",
+            criteria=tuple(CriterionVerdict(q, scale.at_percent(percents[q]), reasons[q]) for q in program.aspects),
+            read_from=way_of(rating.read_from for rating in ratings.values()),
             notes=tuple(dict.fromkeys(notes)),
             usage=sum((one.usage for one in filled.values()), Usage()),
         )
-
-    def _on_scale(self, percent: float) -> float:
-        return self.protocol.scale.rounded(self.protocol.scale.from_percent(percent))
-
-
-def _reason(filled: Filled) -> str | None:
-    reason = filled.form.values.get("reason")
-    return reason.strip() or None if isinstance(reason, str) else None

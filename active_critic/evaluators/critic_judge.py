@@ -19,7 +19,7 @@ from active_critic.evaluators._readings import (
     weighed_part,
 )
 from active_critic.evaluators.gpt_score import weighing_turns
-from active_critic.evaluators.judging import Judge
+from active_critic.evaluators.judging import OVERALL, Judge
 from active_critic.evaluators.surface import SurfaceFloor
 from active_critic.examples import same_texts
 from active_critic.lm.client import Turn
@@ -63,7 +63,7 @@ class CriticJudge(Judge):
             )
         self._other = protocol.provenance.unlike(scorer.lm.name, scorer.lm.weights)
         self.further = [name for name in ("approval", "likelihood") if name in names]
-        self.questions = ("overall", *self.further)
+        self.questions = (OVERALL, *self.further)
         weights = {part.name: part.weight for part in protocol.calibration.parts} if protocol.calibration else {}
         # Where the rating has no weight, it is asked for its explanation alone, and in fine mode for the criteria.
         self._unrated = protocol.mode == "coarse" and bool(self.further) and not weights.get("rating")
@@ -109,7 +109,7 @@ class CriticJudge(Judge):
     def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
         """The same; combined with the other readings where the program says so."""
         calibration, scale = self.scorer.protocol.calibration, self.scorer.protocol.scale
-        verdict: Verdict = answers.get("overall") or Verdict(score=scale.low, read_from="combination")  # of no weight
+        verdict: Verdict = answers.get(OVERALL) or Verdict(score=scale.low, read_from="combination")  # of no weight
         further: dict[str, Approval | Likelihood] = {name: answers[name] for name in self.further}
         usage = sum((read.usage for read in further.values()), verdict.usage)
         if calibration is None or verdict.score is None:

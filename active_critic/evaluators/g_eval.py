@@ -22,6 +22,8 @@ from active_critic.asking import (
     reading_notes,
     shown_texts,
     spent_on,
+    text_or_none,
+    way_of,
 )
 from active_critic.errors import ModelError, UnreadableReply
 from active_critic.evaluators._fitting import check_names, check_task, given_criteria
@@ -221,29 +223,21 @@ class GEvalJudge(Judge):
         reading, scale = self.protocol.reading, self.protocol.scale
         rated: dict[str, Rated] = {name: answers[name] for name in self.questions}
         percent = {name: reading.to_percent(one.rating.value) for name, one in rated.items()}
-        ways = {one.read_from for one in rated.values()}
         notes = [note for one in rated.values() for note in one.notes]
         notes += reading_notes(reading, {name: one.rating for name, one in rated.items()})
         return Verdict(
-            score=scale.rounded(scale.from_percent(sum(percent.values()) / len(percent))),
+            score=scale.at_percent(sum(percent.values()) / len(percent)),
             criteria=tuple(
-                CriterionVerdict(name, scale.rounded(scale.from_percent(percent[name])), one.reason)
-                for name, one in rated.items()
+                CriterionVerdict(name, scale.at_percent(percent[name]), one.reason) for name, one in rated.items()
             ),
-            read_from=next(way for way in _WAYS if way in ways),
+            read_from=way_of(one.read_from for one in rated.values()),
             notes=tuple(dict.fromkeys(notes)),
             usage=sum((one.usage for one in rated.values()), Usage()),
         )
 
 
-_WAYS: tuple[ScoredBy, ...] = ("samples", "text", "probabilities")
-"""A mean of ratings that came about in several ways is said to be of the first of these."""
-
-
 def _reason(filled: Filled) -> tuple[str | None, list[str]]:
-    said = filled.form.values.get("reason")
-    reason = said.strip() if isinstance(said, str) else ""
-    return reason or None, [] if filled.form.complete else [CUT]
+    return text_or_none(filled.form.values.get("reason")), [] if filled.form.complete else [CUT]
 
 
 # --- the evaluator ------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from active_critic.asking import PER_ITEM
 from active_critic.errors import FitError, RequestRefused
 from active_critic.evaluators._fitting import check_names, check_task, given_criteria, in_parallel
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, scale_of
-from active_critic.evaluators.judging import Judge
+from active_critic.evaluators.judging import OVERALL, Judge
 from active_critic.examples import MIN_EXAMPLES, Examples, human_score
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
@@ -27,7 +27,6 @@ from active_critic.records import Criterion, CriterionVerdict, Example, Record, 
 
 LEAST_SLOPE = 0.1
 """The line from log-likelihoods to scores rises at least by this part of the ratio of their spreads."""
-OVERALL = "overall"
 
 Given = Literal["source", "nothing"]
 

@@ -92,7 +92,7 @@ class HDEvalJudge(Judge):
                 for c in program.criteria
             ),
             explanation=_explanation(program, given, points) if explain else None,
-            read_from="probabilities" if all(r.read_from == "probabilities" for r in ratings.values()) else "text",
+            read_from=asking.way_of(rating.read_from for rating in ratings.values()),
             notes=tuple(notes),
             usage=sum((layer.usage for layer in layers), Usage()),
         )

@@ -22,11 +22,13 @@ from active_critic.asking import (
     rating_sheet,
     reading_notes,
     shown_texts,
+    way_of,
 )
+from active_critic.demo_search import Sampling
 from active_critic.errors import FitError
 from active_critic.evaluators._fitting import check_aspects, of_aspect
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, check_whole, default_reading, scale_of
-from active_critic.evaluators.judging import Judge
+from active_critic.evaluators.judging import OVERALL, Judge
 from active_critic.examples import Examples, example_key, group_of, human_score, same_texts
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
@@ -36,10 +38,8 @@ from active_critic.records import CriterionVerdict, Example, Record, Scale, Usag
 
 SHOTS = 4
 """In-context examples, as in the paper (section 2.3)."""
-OVERALL = "overall"
 
 Input = Literal["source", "reference", "response"]
-ICESampling = Literal["uniform", "stratified"]
 
 INPUTS: Mapping[str, Input] = {
     "consistency": "source",
@@ -94,7 +94,7 @@ class ICEProtocol(Protocol):
 
     evaluator: Literal["ice"] = "ice"
     reading: Reading
-    sampling: ICESampling
+    sampling: Sampling
     aspects: tuple[ICEAspect, ...] = Field(min_length=1)
 
     @property
@@ -177,19 +177,17 @@ class ICEJudge(Judge):
     def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
         """The rating of the overall, or the mean of the aspects."""
         del example
-        protocol = self.protocol
+        protocol, scale = self.protocol, self.protocol.scale
         ratings = {name: answers[name].filled.ratings["rating"] for name in self.questions}
         percent = {name: protocol.reading.to_percent(rating.value) for name, rating in ratings.items()}
-        scale = protocol.scale
-        scores = {name: scale.rounded(scale.from_percent(value)) for name, value in percent.items()}
+        scores = {name: scale.at_percent(value) for name, value in percent.items()}
         aspects = tuple(CriterionVerdict(name, scores[name]) for name in self.questions if name != OVERALL)
         mean = sum(percent.values()) / len(percent)
         notes = [note for name in self.questions for note in answers[name].notes]
-        read_from = {rating.read_from for rating in ratings.values()}
         return Verdict(
-            score=scale.rounded(scale.from_percent(mean)),
+            score=scale.at_percent(mean),
             criteria=aspects,
-            read_from="text" if "text" in read_from else "probabilities",
+            read_from=way_of(rating.read_from for rating in ratings.values()),
             notes=tuple(dict.fromkeys([*notes, *reading_notes(protocol.reading, ratings)])),
             usage=sum((answers[name].usage for name in self.questions), Usage()),
         )
@@ -218,7 +216,7 @@ class ICE(Evaluator):
         lm: LanguageModel | str | Any = "local",
         *,
         shots: int = SHOTS,
-        sampling: ICESampling = "uniform",
+        sampling: Sampling = "uniform",
         aspects: Sequence[str] | None = None,
         inputs: Mapping[str, Input] | None = None,
         seed: int = 0,
@@ -226,7 +224,7 @@ class ICE(Evaluator):
     ) -> None:
         super().__init__(lm, journal=journal)
         self.shots = shots
-        self.sampling: ICESampling = sampling
+        self.sampling: Sampling = sampling
         self.aspects = aspects
         self.inputs = inputs
         self.seed = seed
@@ -306,7 +304,7 @@ def needed(example: Example, shown: Input) -> dict[str, str]:
     }
 
 
-def draw(data: Examples, shots: int, sampling: ICESampling, rng: random.Random) -> list[Example]:
+def draw(data: Examples, shots: int, sampling: Sampling, rng: random.Random) -> list[Example]:
     """The in-context examples of one aspect, each from another document, as Appendix B draws them.
 
     What is drawn depends on the texts and scores, not on the order of rows.

@@ -41,6 +41,10 @@ requests stop no such run: they cost nothing, and as no reply is kept, the next 
 OUT_OF_MEMORY = "there was not enough memory for this item; shorten it, or score with fewer workers"
 
 
+OVERALL = "overall"
+"""The question about the response as a whole: the only one where no aspects are named."""
+
+
 class Judge(ABC):
     """Scores examples by one program; safe to call from several threads.
 
@@ -52,7 +56,7 @@ class Judge(ABC):
         questions: Names of the questions.
     """
 
-    questions: Sequence[str] = ("overall",)
+    questions: Sequence[str] = (OVERALL,)
 
     def asked(self, *, explain: bool) -> Sequence[str]:
         """Those of the questions that a verdict takes, with explanations or without."""

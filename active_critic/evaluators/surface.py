@@ -18,7 +18,7 @@ from active_critic.errors import DataError, FitError, ProtocolError
 from active_critic.evaluators import ridge
 from active_critic.evaluators._surface_features import FEATURES, Floats, copied_share, figures_of
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, scale_of
-from active_critic.evaluators.judging import Judge
+from active_critic.evaluators.judging import OVERALL, Judge
 from active_critic.examples import Examples
 from active_critic.lm import LanguageModel
 from active_critic.protocols import Protocol
@@ -300,7 +300,7 @@ class SurfaceJudge(Judge):
     def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
         """The same."""
         del example
-        verdict: Verdict = answers["overall"]
+        verdict: Verdict = answers[OVERALL]
         return verdict
 
 
