@@ -41,16 +41,12 @@ class Inferred:
     Attributes:
         task_description: What is judged and how a response relates to its source.
         criteria: 4 to 10 criteria (or those that were given).
-        task_batches: Mini-batches read for the task description (0 when it was given).
-        criteria_batches: Mini-batches read for the criteria (0 when they were given).
         shortened: Texts that were shortened because a batch of five would not have fitted.
         remarks: What the user should be told: texts shortened, steps that the model could not do when asked again.
     """
 
     task_description: str
     criteria: tuple[Criterion, ...]
-    task_batches: int
-    criteria_batches: int
     shortened: int
     remarks: tuple[str, ...] = ()
 
@@ -83,15 +79,14 @@ def infer(
         ModelError: The endpoint cannot be used.
     """
     reader = _Reader(examples, lm, scale=scale, seed=seed, most=max_batches, progress=progress)
-    task_batches = criteria_batches = 0
     if task_description is None:
-        task_description, task_batches = reader.task()
+        task_description = reader.task()
     if criteria is None:
-        criteria, criteria_batches = reader.criteria(task_description)
+        criteria = reader.criteria(task_description)
     remarks, shortened = reader.remarks, reader.texts.shortened
     if shortened:
         remarks.append(f"{shortened} texts were shortened for task inference {SHORTENED}")
-    return Inferred(task_description, tuple(criteria), task_batches, criteria_batches, shortened, tuple(remarks))
+    return Inferred(task_description, tuple(criteria), shortened, tuple(remarks))
 
 
 class _Reader:
@@ -129,13 +124,12 @@ class _Reader:
             self._shown[number] = self.texts.batch(self._batches[number], self._scale)
         return self._shown[number]
 
-    def task(self) -> tuple[str, int]:
-        """The task description, and how many batches were read for it."""
+    def task(self) -> str:
+        """The task description."""
         observations: list[str] = []
-        streak = read = 0
+        streak = 0
         for number in range(len(self._batches)):
-            examples, read = self._batch(number, "task"), number + 1
-            earlier = _latest(observations)
+            examples, earlier = self._batch(number, "task"), _latest(observations)
             notes = self._ask(ObserveTask, "notes", TaskNotes, examples=examples, earlier_observations=earlier)
             if not (notes.complete and observations):  # that nothing is new is no observation
                 observations += [notes.observations] if notes.observations else []
@@ -148,14 +142,14 @@ class _Reader:
             )
         while sum(map(length_of, observations)) > self.texts.room:
             del observations[len(observations) // 2]
-        return self._ask(SummariseTask, "summary", TaskSummary, observations=_joined(observations)).text(), read
+        return self._ask(SummariseTask, "summary", TaskSummary, observations=_joined(observations)).text()
 
-    def criteria(self, task: str) -> tuple[list[Criterion], int]:
-        """The criteria for a task, and how many batches were read for them."""
+    def criteria(self, task: str) -> list[Criterion]:
+        """The criteria for a task."""
         found, observations = self._first_criteria(task)
-        streak, read = 0, 1
+        streak = 0
         for number in range(1, len(self._batches)):
-            examples, read = self._batch(number, "criteria"), number + 1
+            examples = self._batch(number, "criteria")
             notes = self._ask(
                 ObserveScores,
                 "notes",
@@ -182,8 +176,10 @@ class _Reader:
                     new_observations=notes.observations,
                 ).criteria
             except UnreadableReply:
-                self.remarks.append(f"{self._model} could not refine the criteria after batch {read}; they were kept")
-        return [Criterion(name=c.name, definition=c.definition) for c in found], read
+                self.remarks.append(
+                    f"{self._model} could not refine the criteria after batch {number + 1}; they were kept"
+                )
+        return [Criterion(name=c.name, definition=c.definition) for c in found]
 
     def _first_criteria(self, task: str) -> tuple[list[NamedCriterion], list[str]]:
         """Criteria from the first batch, and what was observed there."""
