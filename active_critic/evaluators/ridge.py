@@ -45,16 +45,13 @@ class Ridge:
         return np.asarray(self.intercept + self.contributions(x).sum(axis=-1))
 
 
-def fit(
-    x: Floats, y: Floats, groups: Sequence[str], *, alpha: float | None = None, least: float = LEAST_SPREAD
-) -> Ridge:
-    """Fit on standardised figures.
+def fit(x: Floats, y: Floats, groups: Sequence[str], *, least: float = LEAST_SPREAD) -> Ridge:
+    """Fit on standardised figures, as strongly as :func:`pick_alpha` says.
 
     Args:
         x: Figures, shape ``(n, figures)``, finite.
         y: Human scores, shape ``(n,)``.
         groups: The document of each row.
-        alpha: The strength; None: as by :func:`pick_alpha`.
         least: A figure whose standard deviation is not above this does not vary, and gets weight 0.
 
     Raises:
@@ -65,10 +62,9 @@ def fit(
     means, spreads = x.mean(axis=0), x.std(axis=0)
     spreads = np.where(spreads > least, spreads, 0.0)
     z = (x - means) / np.where(spreads > 0, spreads, np.inf)
-    intercept = float(y.mean())
-    strength = pick_alpha(z, y, groups) if alpha is None else alpha
-    weights = weights_of(z, y, strength)
-    return Ridge(means, spreads, np.where(spreads > 0, weights, 0.0), intercept, strength)
+    alpha = pick_alpha(z, y, groups)
+    weights = weights_of(z, y, alpha)
+    return Ridge(means, spreads, np.where(spreads > 0, weights, 0.0), float(y.mean()), alpha)
 
 
 def weights_of(z: Floats, y: Floats, alpha: float) -> Floats:
