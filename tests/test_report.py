@@ -226,7 +226,6 @@ def test_usage_in_words() -> None:
 def test_findings_say_what_they_mean(probabilities, said) -> None:
     found = Findings(
         model="m\x1b[2J",
-        chat=True,
         json_schema=False,
         probabilities=probabilities,
         temperature=False,
@@ -244,7 +243,7 @@ def test_findings_say_what_they_mean(probabilities, said) -> None:
 
 
 def test_findings_of_a_model_that_thinks_first_say_what_that_costs() -> None:
-    able = Findings("m", True, True, False, False, None, False, 100.0, 50.0, ())
+    able = Findings("m", True, False, False, None, False, 100.0, 50.0, ())
     assert "thinks first" not in text_of(findings_table(able), 120)
     shown = text_of(findings_table(replace(able, thinks=True)), 120)
     assert "4,000 tokens more" in shown

@@ -153,7 +153,6 @@ class Findings:
 
     Attributes:
         model: Name of the model asked.
-        chat: Whether it answers at all.
         json_schema, probabilities, temperature: See :class:`active_critic.lm.client.Capabilities`.
         rating_mass: Share of the probability that falls on the five rating digits when one is asked for; None
             without token probabilities.
@@ -167,7 +166,6 @@ class Findings:
     """
 
     model: str
-    chat: bool
     json_schema: bool
     probabilities: bool
     temperature: bool
@@ -182,7 +180,7 @@ class Findings:
 
     def to_dict(self) -> dict[str, Any]:
         """The findings as plain JSON values."""
-        return asdict(self)
+        return {"model": self.model, "chat": True, **asdict(self)}  # there are none of one that does not answer
 
 
 def check(lm: LanguageModel) -> Findings:
@@ -235,7 +233,6 @@ def check(lm: LanguageModel) -> Findings:
                 notes, long_prompts = (*notes, f"a prompt of {LONG:,} tokens: {problem}"), False
     return Findings(
         model=lm.name,
-        chat=True,
         json_schema=can.json_schema,
         probabilities=can.probabilities,
         temperature=can.temperature,

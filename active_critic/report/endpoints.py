@@ -44,7 +44,6 @@ def findings_table(found: Findings) -> RenderableType:
         else ("none reported: every call reads instructions and demonstrations anew")
     )
     table = table_of("what", "found", "what it means")
-    table.add_row("chat", said(found.chat), "it answers")
     table.add_row("JSON schema", said(found.json_schema), schema)
     table.add_row("token probabilities", said(found.probabilities), probabilities)
     if found.rating_mass is not None:
