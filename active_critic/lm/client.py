@@ -92,7 +92,6 @@ class LanguageModel:
         weigh: Weigh | None = None,
         count_tokens: Callable[[str], int] | None = None,
         render: Callable[[Sequence[Turn]], str] | None = None,
-        retries: int = RETRIES,
         wait: Callable[[float], None] = stopping.pause,
     ) -> None:
         self.name = name
@@ -114,7 +113,7 @@ class LanguageModel:
         self._close = close
         self._weigh = weigh
         self._weighs: bool | None = None
-        self._retries = retries
+        self._retries = RETRIES
         self._wait = wait
         self._usage = Usage()
         self._account: Account | None = None

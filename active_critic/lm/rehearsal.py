@@ -90,24 +90,8 @@ class Estimate:
         }
 
 
-def rehearsal(
-    lm: LanguageModel,
-    take: int = 0,
-    scores: Mapping[str, float] | None = None,
-    can: Capabilities | None = None,
-) -> LanguageModel:
-    """A stand-in for a model, with its identity and its limits; it makes no call, and has no memory yet.
-
-    Args:
-        lm: The model.
-        take: Every number gives other replies.
-        scores: What people gave responses, from 0 to 1, for the takes of ``EXTREMES``.
-        can: What the model can do, where it does not know it itself; None: everything.
-    """
-    return _stand_in(lm, _Understudy(lm, take, scores or {}, _counting(lm), Habits()), can)
-
-
 def _stand_in(lm: LanguageModel, understudy: _Understudy, can: Capabilities | None) -> LanguageModel:
+    """A model with the identity and the limits of another one, which makes no call, and has no memory yet."""
     return _StandIn(
         lm.name,
         understudy.send,

@@ -17,7 +17,7 @@ from active_critic.journal import Journal
 from active_critic.lm import Capabilities, LanguageModel, open_lm, scripted_lm
 from active_critic.lm.client import Turn
 from active_critic.lm.filling import form_filling_lm
-from active_critic.lm.rehearsal import Estimate, estimate, rehearsal
+from active_critic.lm.rehearsal import Estimate, estimate
 from active_critic.lm.speed import MEASURED, Speed, fitted, speed_of
 from active_critic.records import Example, Usage
 
@@ -37,6 +37,13 @@ def embedded(**settings) -> LanguageModel:
     everything = Capabilities(json_schema=True, probabilities=True)
     given = {"identity": identity, "context": 4096, "capabilities": everything, "weigh": forbidden, **settings}
     return LanguageModel("qwen2.5-coder-1.5b", forbidden, extensions={"cache_prompt": True}, **given)
+
+
+def rehearsal(lm: LanguageModel, take: int = 0, scores: dict[str, float] | None = None) -> LanguageModel:
+    """The stand-in of a take."""
+    twins: list[LanguageModel] = []
+    estimate(lm, twins.append, [], takes=take + 1, scores=scores)
+    return twins[take]
 
 
 @pytest.mark.parametrize("kind", EVALUATORS, ids=lambda kind: kind.kind)
