@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from active_critic.asking import MATERIAL, listed, shown_texts, withheld
 from active_critic.errors import ModelError, RequestRefused, UnreadableReply
 from active_critic.lm.client import LanguageModel, Turn
-from active_critic.lm.filling import YES_OR_NO
+from active_critic.lm.marks import YES_OR_NO
 from active_critic.reading import LOW_MASS
 from active_critic.records import Criterion, Usage
 

@@ -30,8 +30,8 @@ from active_critic.evaluators.gpt_score import weighing_turns
 from active_critic.examples import group_of, human_score
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
-from active_critic.lm.filling import YES_OR_NO
 from active_critic.lm.likelihood import LEAST_LIKELY
+from active_critic.lm.marks import YES_OR_NO
 from active_critic.records import Criterion, Example
 from active_critic.stats import q
 

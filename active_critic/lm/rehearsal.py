@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 from active_critic.lm.check import RATING_PROMPT, recalled
 from active_critic.lm.client import Capabilities, LanguageModel, Reply, Turn
-from active_critic.lm.filling import RESPONSE, YES_OR_NO, Filler, one_word
 from active_critic.lm.habits import TRUE, Habits, habits_of, kind
 from active_critic.lm.likelihood import Likelihood
+from active_critic.lm.made_up import Filler, letters, one_word, turns_of
+from active_critic.lm.marks import RESPONSE, YES_OR_NO
 from active_critic.lm.memory import Memory
-from active_critic.lm.reply import as_response, text_of
+from active_critic.lm.reply import as_response
 from active_critic.lm.speed import Speed, speed_of
 from active_critic.records import Usage
 
@@ -299,10 +300,7 @@ class _Understudy:
         return prompt, Usage(prompt_tokens=tokens, cached_tokens=int(tokens * shared / max(1, len(prompt))))
 
     def send(self, request: Request) -> Response:
-        from dspy.lm15 import TokenLogprob, TopLogprob
-
-        turns: list[Turn] = [("system", text_of(request.system))] if request.system else []
-        turns += [("user" if m.role == "user" else "assistant", text_of(m)) for m in request.messages]
+        turns = turns_of(request)
         prompt, read = self._read(turns)
         rated = RESPONSE.findall("\n".join(text for role, text in turns if role == "user"))
         # Of the turns of a model some are its own ratings of the criteria; a demonstration has a response of its own.
@@ -323,13 +321,7 @@ class _Understudy:
             text = str(round(value))
         longest = request.config.max_tokens
         written = self.count(text) + 1
-        low = min(4, int(value))
-        levels = {str(low): 1 - (value - low), str(low + 1): value - low}
-        top = tuple(TopLogprob(token=k, logprob=math.log(p)) for k, p in levels.items() if p > 0)
-        logprobs = tuple(
-            TokenLogprob(piece, math.log(levels.get(piece) or 1.0), top=top if piece.isdigit() else ())
-            for piece in (text if request.config.logprobs is not None else "")
-        )
+        logprobs = () if request.config.logprobs is None else letters(text, value)
         usage = replace(read, completion_tokens=min(written, longest) if longest else written)
         return as_response(self.lm.name, usage, text, logprobs)
 

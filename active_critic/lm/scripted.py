@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from active_critic.lm.client import Capabilities, LanguageModel, Turn
-from active_critic.lm.filling import YES_OR_NO, one_word
 from active_critic.lm.likelihood import Likelihood
-from active_critic.lm.reply import as_response, text_of
+from active_critic.lm.made_up import one_word, tokens_used, turns_of
+from active_critic.lm.marks import YES_OR_NO
+from active_critic.lm.reply import as_response
 from active_critic.lm.thinning import NEVER
 from active_critic.records import Usage
 
@@ -43,16 +44,14 @@ def scripted_lm(
         context: Its context window in tokens.
         workers: Calls in flight at once.
     """
-    from dspy.lm15 import Message, Response, TokenLogprob, TopLogprob
-    from dspy.lm15 import Usage as DspyUsage
+    from dspy.lm15 import TokenLogprob, TopLogprob
 
     def send(request: Request) -> Response:
-        turns: list[Turn] = [("system", text_of(request.system))] if request.system else []
-        turns += [("user" if m.role == "user" else "assistant", text_of(m)) for m in request.messages]
+        turns = turns_of(request)
         if approves is not None and turns[-1][1].endswith(YES_OR_NO):
             return as_response(name, Usage(prompt_tokens=10, completion_tokens=1), *one_word(approves(turns)))
         text = answer(turns)
-        logprobs = None
+        logprobs: tuple[TokenLogprob, ...] = ()
         if request.config.logprobs is not None:
             given = dict(levels(turns)) if levels else {}
             logprobs = tuple(
@@ -67,16 +66,7 @@ def scripted_lm(
                 )
                 for piece in text
             )
-        return Response(
-            id=None,
-            model=name,
-            message=Message.assistant(text),
-            finish_reason="stop",
-            usage=DspyUsage(
-                input_tokens=sum(len(t) for _, t in turns) // 4, output_tokens=len(text) // 4 if text else 1
-            ),
-            logprobs=logprobs,
-        )
+        return as_response(name, tokens_used(turns, text), text, logprobs)
 
     def weigh(turns: Sequence[Turn], text: str) -> Likelihood:
         logprobs = likelihood(list(turns), text) if likelihood else ()

@@ -18,7 +18,7 @@ from active_critic.calibration import Calibration, Part
 from active_critic.cli import main
 from active_critic.evaluators import SurfaceFloor
 from active_critic.lm import Capabilities, LanguageModel, open_lm
-from active_critic.lm.filling import YES_OR_NO
+from active_critic.lm.marks import YES_OR_NO
 from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Example, Scale
 

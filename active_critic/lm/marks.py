@@ -1,0 +1,10 @@
+"""What stands in our prompts and tells a stand-in for a model what is asked of it."""
+
+from __future__ import annotations
+
+import re
+
+YES_OR_NO = "Answer yes or no."
+"""How a question ends that is answered with one word."""
+RESPONSE = re.compile(r"<response>\n(.*?)\n</response>", re.DOTALL)
+"""A response as it stands in a prompt."""
