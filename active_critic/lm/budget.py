@@ -17,6 +17,7 @@ from weakref import WeakSet
 from active_critic.cells import plain_value
 from active_critic.errors import BudgetSpent, DataError, ModelError
 from active_critic.lm import stopping
+from active_critic.lm.reply import text_of
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
@@ -321,7 +322,8 @@ def at_most(request: Request, context: int | None) -> Usage:
     import orjson
 
     form = request.config.response_format
-    texts = [request.system or "", *(part for message in request.messages for part in _texts(message.parts))]
+    # By part, for what a template adds to each.
+    texts = [text_of(request.system or ""), *(text_of(part) for message in request.messages for part in message.parts)]
     written = request.config.max_tokens or context or 4096
     return Usage(
         calls=1,
@@ -333,11 +335,6 @@ def at_most(request: Request, context: int | None) -> Usage:
 def prompt_tokens_at_most(texts: Iterable[str]) -> int:
     """How many tokens a prompt of these messages may have at most."""
     return PER_PROMPT + sum(len(text.encode("utf-8", "replace")) + PER_MESSAGE for text in texts)
-
-
-def _texts(parts: object) -> list[str]:
-    each = parts if isinstance(parts, tuple | list) else (parts,)
-    return [part if isinstance(part, str) else str(getattr(part, "text", part)) for part in each]
 
 
 def _time(seconds: float) -> str:

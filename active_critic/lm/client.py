@@ -21,7 +21,7 @@ from active_critic.lm.deadline import finished
 from active_critic.lm.likelihood import Likelihood, Weigh, refusal
 from active_critic.lm.memory import Memory as Memory
 from active_critic.lm.paying import Payer
-from active_critic.lm.reply import END, as_response, closed, failure_in, is_flat, reply_from, text_of, usage_of
+from active_critic.lm.reply import END, as_response, closed, failure_in, is_flat, reply_from, texts_of, usage_of
 from active_critic.lm.reply import Reply as Reply
 from active_critic.lm.reply import Token as Token
 from active_critic.lm.retrying import RETRIES, SPREAD
@@ -46,8 +46,7 @@ Paid = TypeVar("Paid", Reply, Likelihood)
 
 def _bytes(request: Request) -> int:
     """Bytes of a prompt."""
-    said = [request.system or "", *(text_of(message.parts) for message in request.messages)]
-    return sum(len(text.encode("utf-8", "replace")) for text in said)
+    return sum(len(text.encode("utf-8", "replace")) for text in texts_of(request))
 
 
 def _message(role: str, text: str) -> Message:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from active_critic.errors import ContextOverflow, ModelError, RequestRefused
-from active_critic.lm.reply import text_of
+from active_critic.lm.reply import texts_of
 from active_critic.locks import OneAtATime
 from active_critic.records import Usage
 
@@ -31,8 +31,7 @@ WRITTEN = 16
 
 def fewest_tokens(request: Request) -> int:
     """The fewest tokens that a prompt can have, by its words: next to none in scripts that part no words."""
-    said = [request.system or "", *(text_of(message.parts) for message in request.messages)]
-    return int(sum(len(text.split()) for text in said) / WORDS)
+    return int(sum(len(text.split()) for text in texts_of(request)) / WORDS)
 
 
 class CutPrompts:

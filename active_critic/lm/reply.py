@@ -15,7 +15,7 @@ from active_critic.lm.thinning import matters
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
-    from dspy.lm15 import Response
+    from dspy.lm15 import Request, Response
 
 
 CEILING = 1e-2
@@ -263,3 +263,8 @@ def text_of(part: object) -> str:
     if isinstance(part, tuple):
         return "\n".join(text_of(piece) for piece in part)
     return str(getattr(part, "text", part))
+
+
+def texts_of(request: Request) -> list[str]:
+    """The texts of a prompt by message, first the system message, which may be empty."""
+    return [text_of(request.system or ""), *(text_of(message.parts) for message in request.messages)]
