@@ -131,23 +131,23 @@ def over_documents(
     return max(-most, min(interval[0], value - half)), min(most, max(interval[1], value + half))
 
 
-def of_one_value(value: float, documents: int, reach: float, confidence: float = 0.95) -> Interval:
+def of_one_value(value: float, documents: int, lowest: float, highest: float, confidence: float = 0.95) -> Interval:
     """The interval of a mean that came out the same in all of some documents, so that all resamples are alike.
 
-    As many others as are just possible (Clopper and Pearson, 1934) may be otherwise: where something moved, they may
-    not move; where nothing did, they may move as far as anything was seen to.
+    As many others as are just possible (Clopper and Pearson, 1934) may be anything that they can be. Only where all of
+    these lie on one side of 0, the others are not taken to lie on the other: at the least, they are 0.
 
     Args:
         value: The mean.
         documents: How many there are.
-        reach: How far that is.
+        lowest: What any other may be at the least, 0 or less.
+        highest: And at the most, 0 or more.
         confidence: Coverage that it aims at.
     """
     others = 1 - ((1 - confidence) / 2) ** (1 / documents)
-    if value:
-        low, high = sorted((value, value * (1 - others)))
-        return low, high
-    return -others * reach, others * reach
+    least = 0.0 if value > ALIKE else min(lowest, value)
+    most = 0.0 if value < -ALIKE else max(highest, value)
+    return value + others * (least - value), value + others * (most - value)
 
 
 def cautions(documents: int, ps: int, resamples: int) -> list[str]:

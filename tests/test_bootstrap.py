@@ -56,3 +56,17 @@ def test_too_few_resamples_for_an_interval_are_said() -> None:
     assert any("intervals of 5 resamples are too narrow" in said for said in bootstrap.cautions(20, 0, 5))
     for documents, resamples in ((20, 0), (20, 100), (4, 5)):  # without intervals there is nothing to say of them
         assert not any("too narrow" in said for said in bootstrap.cautions(documents, 0, resamples))
+
+
+def test_one_value_in_all_documents_makes_no_interval_of_no_width() -> None:
+    others = scipy_stats.binomtest(0, 8).proportion_ci(0.95).high  # so many of others may be otherwise
+    same = 1 - others
+    assert bootstrap.of_one_value(0.0, 8, -1.0, 3.0) == pytest.approx((-others, 3 * others))
+    assert bootstrap.of_one_value(1e-15, 8, -1.0, 3.0) == pytest.approx((-others, 3 * others))  # 0, but for rounding
+    # What moved one way in all of them is not taken to move the other way elsewhere: at the least, it does not move.
+    assert bootstrap.of_one_value(2.0, 8, -1.0, 3.0) == pytest.approx((2 * same, 2 * same + 3 * others))
+    assert bootstrap.of_one_value(-0.5, 8, -1.0, 3.0) == pytest.approx((-0.5 * same - others, -0.5 * same))
+    assert bootstrap.of_one_value(1.0, 8, 0.0, 1.0) == pytest.approx((same, 1.0))
+    assert bootstrap.of_one_value(0.0, 8, 0.0, 1.0) == pytest.approx((0.0, others))
+    low, high = bootstrap.of_one_value(4.0, 8, -1.0, 3.0)  # an evaluator that leaves its scale
+    assert low < 4.0 == high

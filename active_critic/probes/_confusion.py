@@ -48,7 +48,13 @@ class Pair:
 
 
 def pairs_of(
-    scores: Columns, human: Columns, matched: Sequence[Matched], group: Indices, resamples: int, seed: int
+    scores: Columns,
+    human: Columns,
+    matched: Sequence[Matched],
+    group: Indices,
+    resamples: int,
+    seed: int,
+    confidence: float,
 ) -> tuple[Pair, ...]:
     """All pairs of criteria.
 
@@ -59,6 +65,7 @@ def pairs_of(
         group: The document of each text, as a number from 0.
         resamples: Bootstrap resamples of whole documents.
         seed: Seed of the resampling.
+        confidence: Coverage that intervals aim at.
     """
     people = _people_for(matched, list(human))
     made = []
@@ -76,7 +83,7 @@ def pairs_of(
                 human_a=of_a,
                 human_b=of_b,
                 human=pearson(x[2][theirs], x[3][theirs]) if both else None,
-                excess=_excess(x[:, own & theirs], group[own & theirs], resamples, seed) if both else None,
+                excess=_excess(x[:, own & theirs], group[own & theirs], resamples, seed, confidence) if both else None,
                 n=int(own.sum()),
                 human_n=int(theirs.sum()),
             )
@@ -103,7 +110,7 @@ def _people_for(matched: Sequence[Matched], names: Sequence[str]) -> dict[str, s
     return found
 
 
-def _excess(x: Floats, group: Indices, resamples: int, seed: int) -> Interval | None:
+def _excess(x: Floats, group: Indices, resamples: int, seed: int, confidence: float) -> Interval | None:
     if x.shape[1] < 2 or pearson(x[0], x[1]) is None or pearson(x[2], x[3]) is None:
         return None
     _, code = np.unique(group, return_inverse=True)
@@ -115,4 +122,4 @@ def _excess(x: Floats, group: Indices, resamples: int, seed: int) -> Interval | 
 
     documents = int(code.max()) + 1
     drawn = bootstrap(measure, documents, resamples, np.random.default_rng(seed), x.shape[1])
-    return percentile_interval(drawn, 0.95, documents)
+    return percentile_interval(drawn, confidence, documents)

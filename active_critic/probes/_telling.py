@@ -40,7 +40,8 @@ def _setting(found: Behaviour) -> list[str]:
     first = (
         f"{found.scored} of {found.examples} texts ({found.documents} documents) were scored as they were, and after "
         f"each of {len(found.treated)} perturbations (by {found.by}, seed {found.seed}). Changes are in points of "
-        f"{found.scale}, intervals 95 % over documents; a change within ±{found.tolerance:g} is none."
+        f"{found.scale}, intervals {100 * found.confidence:g} % over documents; a change within ±{found.tolerance:g} "
+        "is none."
     )
     lines = [first, *(f"{note[0].upper()}{note[1:]}." for note in found.notes)]
     if found.reasons:

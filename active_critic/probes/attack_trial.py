@@ -31,7 +31,8 @@ class Lift:
         mean: Mean gain in points of the user's scale (negative: attacked texts are scored lower), over the texts that
             were scored both ways; None where there are none.
         interval: Bootstrap interval of the mean over documents, or None with fewer than five documents. Where all
-            documents gained the same: see ``bootstrap.of_one_value``.
+            documents gained the same, as many others as are just possible may go to an end of the scale, or, where
+            these gained or lost, stay where they are (``bootstrap.of_one_value``).
         deviations: ``mean`` in standard deviations of the scores of all texts as they were (see ``AttackTrial``), or
             None.
         success: The part of these texts that gained ``SUCCESS`` of the scale or more, 0 to 1, or None.
@@ -248,7 +249,7 @@ def attack_trial(
         after.append([None if one is None else next(verdicts) for one in changed])
     scale: Scale = program.scale
     least = threshold * (scale.high - scale.low)
-    pairs = _Pairs(texts, before, least, resamples, confidence, seed)
+    pairs = _Pairs(texts, before, scale, least, resamples, confidence, seed)
     kept = [column for column, attack in enumerate(attacks) if not attack.replaces]
     replaced = [column for column, attack in enumerate(attacks) if attack.replaces]
     results = [
@@ -328,6 +329,7 @@ class _Pairs:
         self,
         texts: Sequence[Example],
         before: Sequence[Verdict],
+        scale: Scale,
         least: float,
         resamples: int,
         confidence: float,
@@ -336,22 +338,11 @@ class _Pairs:
         self.documents = [group_of(text) for text in texts]
         self.before = before
         self.spread = _spread([verdict.score for verdict in before if verdict.score is not None])
+        self.scale = scale
         self.least = least
         self.resamples = resamples
         self.confidence = confidence
         self.seed = seed
-
-    def _reach(self, after: Sequence[Sequence[Verdict | None]]) -> float:
-        """The most that any text has gained or lost under any attack."""
-        return max(
-            (
-                abs(verdict.score - was.score)
-                for was, verdicts in zip(self.before, after, strict=True)
-                for verdict in verdicts
-                if verdict is not None and verdict.score is not None and was.score is not None
-            ),
-            default=0.0,
-        )
 
     def lift(self, after: Sequence[Sequence[Verdict | None]], columns: Sequence[int]) -> Lift:
         """What was gained, from the verdicts on each text under the attacks in these columns; None: not applicable."""
@@ -382,21 +373,22 @@ class _Pairs:
             return np.asarray(drawn[:, :2] / drawn[:, 2:])
 
         mean, success = measure(np.ones((1, len(number))))[0]
+        before = float(np.mean([original for _, original, _ in gains]))
         rng = np.random.default_rng(self.seed)
         resampled = bootstrap(measure, len(number), self.resamples, rng, len(gains))
         intervals = [percentile_interval(resampled[:, i], self.confidence, len(number)) for i in (0, 1)]
         if (gained := intervals[0]) is not None and gained[1] - gained[0] <= ALIKE:
-            intervals[0] = of_one_value(float(mean), len(number), self._reach(after), self.confidence)
+            lowest, highest = self.scale.low - before, self.scale.high - before
+            intervals[0] = of_one_value(float(mean), len(number), lowest, highest, self.confidence)
         if intervals[1] is not None and success in (0.0, 1.0):
-            low, high = of_one_value(float(success), len(number), 1.0, self.confidence)
-            intervals[1] = max(0.0, low), high
+            intervals[1] = of_one_value(float(success), len(number), 0.0, 1.0, self.confidence)
         return Lift(
             mean=float(mean),
             interval=intervals[0],
             deviations=None if self.spread is None else float(mean) / self.spread,
             success=float(success),
             success_interval=intervals[1],
-            original=float(np.mean([original for _, original, _ in gains])),
+            original=before,
             attacked=float(np.mean([attacked for _, _, attacked in gains])),
             n=len(gains),
             failures=failures,

@@ -24,14 +24,13 @@ from active_critic.probes._texts import to_probe
 from active_critic.probes.aspects import ASPECTS, OVERALL, Expected, Matched, match_aspect
 from active_critic.probes.perturbations import PERTURBATIONS, By, named, perturb
 from active_critic.reasons import budget_spent, counted, first_spent
-from active_critic.records import Example, Verdict
+from active_critic.records import Example, Scale, Verdict
 
 TOLERANCE = 0.05
 """Changes within this part of the scale count as none: 0.2 points of 1 to 5, below which the paper speaks of almost no
 degradation (section 5.1)."""
 FAINTEST = 0.1
-"""A fall by less than this part of the tolerance is none, however sure it is."""
-RESAMPLES = 1000
+"""A change by less than this part of the tolerance is neither a fall nor a rise, however sure it is."""
 
 Kind = Literal["aspect", "criterion"]
 Outcome = Literal["falls", "faint", "still", "rises", "moves", "unclear"]
@@ -70,12 +69,13 @@ class Change:
         perturbation: The perturbation.
         expected: What the scores should do; None for a criterion that stands for no aspect.
         change: Mean score after minus before, in points of the user's scale (negative: it fell), or None.
-        interval: Its 95 % bootstrap interval over documents, or None with fewer than five documents.
+        interval: Its bootstrap interval over documents, or None with fewer than five documents. Where all documents
+            moved alike, or none did: see ``attack_trial.Lift``.
         outcome: Of what should fall: ``"falls"`` (interval below 0, and the mean falls by more than the tolerance),
             ``"faint"`` (interval below 0, but no more than the tolerance, and no less than ``FAINTEST`` of it),
-            ``"still"`` (any other interval within the tolerance: blind), ``"rises"`` (interval above 0) or
-            ``"unclear"``. Of what should not move: ``"still"`` (interval within the tolerance), ``"moves"`` (interval
-            outside it) or ``"unclear"``. None where nothing is tested.
+            ``"still"`` (any other interval within the tolerance: blind), ``"rises"`` (interval above 0, and no less
+            than ``FAINTEST`` of the tolerance) or ``"unclear"``. Of what should not move: ``"still"`` (interval within
+            the tolerance), ``"moves"`` (interval outside it) or ``"unclear"``. None where nothing is tested.
         n, documents: Texts that were scored both ways, and their documents.
     """
 
@@ -97,7 +97,7 @@ class Behaviour:
 
     Attributes:
         signature: The evaluator's.
-        scale: The user's scale, in words.
+        scale: The user's scale.
         by, seed: How the texts were perturbed.
         tolerance: Changes within this many points of the scale count as none.
         examples, scored, documents: Texts, those scored as they were, and their documents.
@@ -108,11 +108,11 @@ class Behaviour:
         pairs: How the critic's criteria go together.
         constant: Aspects and criteria that had the same score on every text.
         notes: What was left out.
-        resamples: Bootstrap resamples behind every interval.
+        resamples, confidence: Bootstrap resamples behind every interval, and the coverage that it aims at.
     """
 
     signature: str
-    scale: str
+    scale: Scale
     by: By
     seed: int
     tolerance: float
@@ -127,6 +127,7 @@ class Behaviour:
     constant: tuple[str, ...]
     notes: tuple[str, ...]
     resamples: int
+    confidence: float
 
     @property
     def unscored(self) -> int:
@@ -155,7 +156,7 @@ class Behaviour:
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain JSON values, the words and the matrix with them."""
-        plain: dict[str, Any] = _plain(asdict(self))
+        plain: dict[str, Any] = _plain(asdict(self) | {"scale": str(self.scale)})
         return {**plain, "matrix": self.matrix(), "words": self.words}
 
     def rows(self) -> list[dict[str, Any]]:
@@ -202,6 +203,8 @@ def examine(
     perturbations: Sequence[str] | None = None,
     by: By = "rule",
     seed: int = 0,
+    resamples: int = 1000,
+    confidence: float = 0.95,
     progress: Progress | None = None,
     aspects: Mapping[str, str] | None = None,
 ) -> Behaviour:
@@ -214,6 +217,8 @@ def examine(
         perturbations: Which; default: all that can be made in this way.
         by: ``"rule"``, or ``"model"``: the evaluator's own language model makes those that the paper's model makes.
         seed: Of the rules and of the intervals.
+        resamples: Bootstrap resamples of whole documents.
+        confidence: Coverage that the intervals aim at.
         progress: See :data:`active_critic.evaluators.base.Progress`.
         aspects: Aspect by criterion, where the words of the critic's criteria would mislead.
 
@@ -258,13 +263,13 @@ def examine(
     matched = _matched([originals[i] for i in kept], getattr(program, "criteria", ()), aspects or {})
     group = numbered([group_of(examples[i]) for i in kept])
     measured = _Measured(
-        [originals[i] for i in kept], after, matched, group, TOLERANCE * (program.scale.high - program.scale.low), seed
+        [originals[i] for i in kept], after, matched, group, program.scale, seed, resamples, confidence
     )
     criteria = {one.criterion: measured.before("criterion", one.criterion) for one in matched}
     people = sorted({name for i in kept for name in examples[i].aspects})
     return Behaviour(
         signature=evaluator.signature,
-        scale=str(program.scale),
+        scale=program.scale,
         by=by,
         seed=seed,
         tolerance=measured.tolerance,
@@ -276,11 +281,18 @@ def examine(
         matched=matched,
         changes=measured.changes(names),
         pairs=pairs_of(
-            criteria, {n: [examples[i].aspects.get(n) for i in kept] for n in people}, matched, group, RESAMPLES, seed
+            criteria,
+            {n: [examples[i].aspects.get(n) for i in kept] for n in people},
+            matched,
+            group,
+            resamples,
+            seed,
+            confidence,
         ),
         constant=measured.constant(),
         notes=tuple(notes),
-        resamples=RESAMPLES,
+        resamples=resamples,
+        confidence=confidence,
     )
 
 
@@ -316,12 +328,15 @@ class _Measured:
         after: Mapping[str, Sequence[Verdict | None]],
         matched: Sequence[Matched],
         group: Indices,
-        tolerance: float,
+        scale: Scale,
         seed: int,
+        resamples: int,
+        confidence: float,
     ) -> None:
-        self._before, self._after, self._group, self._seed = before, after, group, seed
+        self._before, self._after, self._group, self._scale = before, after, group, scale
+        self._seed, self._resamples, self._confidence = seed, resamples, confidence
         self._aspect = {one.criterion: one.aspect for one in matched}
-        self.tolerance = tolerance
+        self.tolerance = TOLERANCE * (scale.high - scale.low)
         there = {one.aspect for one in matched} | {OVERALL}
         self._measures: list[tuple[Kind, str]] = [("aspect", name) for name in ASPECTS if name in there]
         self._measures += [("criterion", one.criterion) for one in matched]
@@ -358,28 +373,21 @@ class _Measured:
         """The confusion matrix."""
         return tuple(self._change(kind, name, other) for kind, name in self._measures for other in names)
 
-    def _moved(self, kind: Kind, name: str, perturbation: str) -> dict[int, float]:
-        """By how much the score of each text has changed, by its number, where it has one before and after."""
+    def _pairs(self, kind: Kind, name: str, perturbation: str) -> dict[int, tuple[float, float]]:
+        """The scores of each text before and after, by its number, where it has both."""
         pairs = zip(self._before, self._after[perturbation], strict=True)
         values = [(self._value(a, kind, name, beside=b), self._value(b, kind, name, beside=a)) for a, b in pairs]
-        return {i: b - a for i, (a, b) in enumerate(values) if a is not None and b is not None}
-
-    def _reach(self, kind: Kind, name: str) -> float:
-        """The most that the score of any text has changed under any perturbation."""
-        every = (self._moved(kind, name, perturbation).values() for perturbation in self._after)
-        return max((abs(change) for column in every for change in column), default=0.0)
+        return {i: (a, b) for i, (a, b) in enumerate(values) if a is not None and b is not None}
 
     def _change(self, kind: Kind, name: str, perturbation: str) -> Change:
-        by_text = self._moved(kind, name, perturbation)
+        by_text = self._pairs(kind, name, perturbation)
         kept = sorted(by_text)
-        moved = np.array([by_text[i] for i in kept], dtype=np.float64)
+        scores = np.array([by_text[i] for i in kept], dtype=np.float64).reshape(-1, 2)
         _, code = np.unique(self._group[kept], return_inverse=True)
         aspect = name if kind == "aspect" else self._aspect[name]
         expected = PERTURBATIONS[perturbation].effect.on(aspect) if aspect else None
-        change = float(moved.mean()) if len(moved) else None
-        interval = _interval(moved, code, self._seed) if len(moved) else None
-        if change is not None and interval is not None and interval[1] - interval[0] <= ALIKE:
-            interval = of_one_value(change, int(code.max()) + 1, self._reach(kind, name))
+        change = float((scores[:, 1] - scores[:, 0]).mean()) if kept else None
+        interval = self._interval(scores, code) if kept else None
         return Change(
             kind=kind,
             name=name,
@@ -393,16 +401,20 @@ class _Measured:
             documents=len(set(code.tolist())),
         )
 
+    def _interval(self, scores: Floats, code: Indices) -> Interval | None:
+        moved, documents = scores[:, 1] - scores[:, 0], int(code.max()) + 1
 
-def _interval(moved: Floats, code: Indices, seed: int) -> Interval | None:
-    documents = int(code.max()) + 1
+        def mean(weights: Floats) -> Floats:
+            own = weights[:, code]
+            return np.asarray(np.einsum("ri,i->r", own, moved) / own.sum(axis=1))
 
-    def mean(weights: Floats) -> Floats:
-        own = weights[:, code]
-        return np.asarray(np.einsum("ri,i->r", own, moved) / own.sum(axis=1))
-
-    drawn = bootstrap(mean, documents, RESAMPLES, np.random.default_rng(seed), len(moved))
-    return percentile_interval(drawn, 0.95, documents)
+        drawn = bootstrap(mean, documents, self._resamples, np.random.default_rng(self._seed), len(moved))
+        interval = percentile_interval(drawn, self._confidence, documents)
+        if interval is None or interval[1] - interval[0] > ALIKE:
+            return interval
+        before = float(scores[:, 0].mean())
+        lowest, highest = self._scale.low - before, self._scale.high - before
+        return of_one_value(float(moved.mean()), documents, lowest, highest, self._confidence)
 
 
 def _outcome(
@@ -416,8 +428,8 @@ def _outcome(
     within = -tolerance <= low and high <= tolerance
     if expected == "still":
         return "still" if within else "moves" if high < -tolerance or low > tolerance else "unclear"
-    if within and (low > 0 or abs(change) < FAINTEST * tolerance):
-        return "still"
+    if abs(change) < FAINTEST * tolerance or (within and low > 0):
+        return "still" if within else "unclear"
     if high < 0:
         return "falls" if change <= -tolerance else "faint"
     if low > 0:

@@ -46,10 +46,11 @@ def fooled_by_flattery(text: str) -> float:
 def test_the_lift_is_the_gain_over_the_same_text_in_points_of_the_scale() -> None:
     found = attack_trial(judging(fooled_by_flattery), texts(), families=["flattery", "plea"])
     lift = lift_of(found, "flattery")
+    same = 0.025 ** (1 / 5)  # five documents gained 5 each: so do that many at the least, the others 0 to 7.5
     assert (lift.mean, lift.interval) == (
         pytest.approx(5.0),
-        pytest.approx((5.0 * 0.025 ** (1 / 5), 5.0)),
-    )  # of five documents
+        pytest.approx((5.0 * same, 5.0 * same + 7.5 * (1 - same))),
+    )
     assert (lift.success, lift.success_interval) == (1.0, pytest.approx((0.025 ** (1 / 5), 1.0)))
     assert (lift.original, lift.attacked) == (pytest.approx(2.5), pytest.approx(7.5))
     assert (lift.n, lift.failures, lift.skipped) == (10, 0, 0)
@@ -62,6 +63,17 @@ def test_the_lift_is_the_gain_over_the_same_text_in_points_of_the_scale() -> Non
     assert kind.lift.mean == found.overall.mean == pytest.approx(2.5)
     assert (kind.lift.n, kind.lift.success) == (20, 0.5)
     assert (found.texts, found.documents, found.unscored, found.threshold) == (10, 5, 0, 1.0)
+
+
+def test_what_an_attack_gains_does_not_depend_on_the_others() -> None:
+    alone, beside = (
+        lift_of(attack_trial(judging(fooled_by_flattery), texts(16), families=families), "threat")
+        for families in (["threat"], ["threat", "flattery"])
+    )
+    assert alone == beside
+    # None of eight documents gained: up to 37 % of others may, and may get the best score, or the worst (2.5 of 0..10).
+    others = binomtest(0, 8).proportion_ci(0.95).high
+    assert (alone.mean, alone.interval) == (0.0, pytest.approx((-2.5 * others, 7.5 * others)))
 
 
 def test_an_attack_that_replaces_the_text_is_held_against_the_original() -> None:
@@ -123,7 +135,7 @@ def test_the_lift_is_also_told_in_deviations_of_the_scores_as_they_were() -> Non
     assert lift_of(found, "flattery").deviations == pytest.approx(2.5 / found.spread)
     assert found.rows()[0]["lift_deviations"] == pytest.approx(2.5 / found.spread)
     (line,) = (line for line in found.words if "flattery" in line and "%" in line)
-    assert line.split() == ["flattery", "+2.50", "[+1.20", "+2.50]", "+25", "%", "+2.4", "100", "%", "10", "0"]
+    assert line.split() == ["flattery", "+2.50", "[+1.20", "+4.07]", "+25", "%", "+2.4", "100", "%", "10", "0"]
     alike = attack_trial(judging(lambda _: 3.0), texts(), families=["flattery"])
     assert (alike.spread, alike.overall.deviations) == (None, None)
 
@@ -265,7 +277,7 @@ def test_every_family_goes_through_and_is_reported() -> None:
     assert {len(row) for row in found.rows()} == {15}
     flattery = next(part for part in document["families"] if part["name"] == "flattery")
     assert flattery["lift"]["percent"] == pytest.approx(50.0)
-    assert flattery["lift"]["percent_interval"] == pytest.approx([50.0 * 0.025 ** (1 / 5), 50.0])
+    assert flattery["lift"]["percent_interval"] == pytest.approx([23.9, 63.0], abs=0.05)
     assert told[-1][1:] == (told[-1][2], 10 * (1 + len(ATTACKS)))
     lines = "\n".join(found.words)
     assert all(attack.name in lines for attack in ATTACKS)
