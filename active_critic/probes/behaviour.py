@@ -7,15 +7,15 @@ expectation test (scores of aspects in S_T fall) and the invariance test (those 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from active_critic.bootstrap import ALIKE, Interval, bootstrap, of_one_value, percentile_interval
+from active_critic.bootstrap import ALIKE, Interval, bootstrap, cautions, of_one_value, percentile_interval
 from active_critic.correlation import Floats, Indices, numbered
-from active_critic.errors import DataError
+from active_critic.errors import BudgetSpent, DataError
 from active_critic.evaluators.base import Evaluator, Progress
 from active_critic.examples import group_of
 from active_critic.probes._confusion import Pair, pairs_of
@@ -45,7 +45,8 @@ class Treated:
         applied: Perturbed texts, of those whose original was scored.
         refused: Why the others could not be perturbed, with how often.
         unscored: Perturbed texts that were left unscored; they count nowhere else.
-        not_asked: Perturbed texts that were not asked for, for a budget was spent; they count nowhere else, either.
+        not_asked: Texts that the model was not asked to perturb, or to score perturbed, for a budget was spent; they
+            count nowhere else, either.
         reasons: Why, of both, with how often.
     """
 
@@ -107,7 +108,7 @@ class Behaviour:
         changes: The confusion matrix, aspects first.
         pairs: How the critic's criteria go together.
         constant: Aspects and criteria that had the same score on every text.
-        notes: What was left out.
+        notes: What was left out, and how little so few documents say.
         resamples, confidence: Bootstrap resamples behind every interval, and the coverage that it aims at.
     """
 
@@ -133,6 +134,11 @@ class Behaviour:
     def unscored(self) -> int:
         """Texts that were left unscored as they were; they count nowhere."""
         return self.examples - self.scored
+
+    @property
+    def failed(self) -> int:
+        """Perturbed texts that were left unscored, though their originals were not; they count nowhere."""
+        return sum(one.unscored for one in self.treated)
 
     @property
     def spent(self) -> str | None:
@@ -223,12 +229,15 @@ def examine(
         aspects: Aspect by criterion, where the words of the critic's criteria would mislead.
 
     Raises:
-        DataError: No example is left, an unknown perturbation or aspect, or a perturbation that has no rule.
+        DataError: No example is left, no or an unknown perturbation, an unknown aspect, or a perturbation that has no
+            rule.
         FitError: The evaluator is not fitted.
         ModelError: The language model cannot be used.
     """
     program = evaluator.fitted
     examples, notes = to_probe(examples, program.shown)
+    if perturbations is not None and not perturbations:
+        raise DataError("no perturbation is named; leave them out to try all")
     names = [named(name).name for name in dict.fromkeys(perturbations or PERTURBATIONS)]
     if by == "rule":
         names = [name for name in names if PERTURBATIONS[name].by_rule or perturbations]
@@ -236,32 +245,55 @@ def examine(
     if unknown:
         raise DataError(f"there is no aspect {unknown[0]!r}; there are {', '.join(ASPECTS)}")
     lm = evaluator.model if by == "model" else None
-    items: list[Example] = []
     place: dict[tuple[int, str | None], int] = {}
-    refused: dict[str, Counter[str]] = {name: Counter() for name in names}
     why: dict[tuple[int, str], str] = {}
-    for i, example in enumerate(examples):
-        place[i, None] = len(items)
-        items.append(example)
-        for name in names:
-            with evaluator.remembering():
-                made = perturb(example.response, example.source, name, lm=lm, seed=seed)
-            if made.text is None:
-                why[i, name] = made.reason or ""
-                continue
-            place[i, name] = len(items)
-            items.append(Example(response=made.text, source=example.source, reference=example.reference))
+    unwritten: dict[tuple[int, str], str] = {}
+
+    def stream(numbers: Iterable[int]) -> Iterator[Example]:
+        for i in numbers:
+            text = examples[i]
+            place[i, None] = len(place)
+            yield text
+            for name in names:
+                try:
+                    with evaluator.remembering():
+                        made = perturb(text.response, text.source, name, lm=lm, seed=seed)
+                except BudgetSpent as spent:  # what the journal holds can still be made: the others go on
+                    unwritten[i, name] = str(spent)
+                    continue
+                if made.text is None:
+                    why[i, name] = made.reason or ""
+                    continue
+                place[i, name] = len(place)
+                yield Example(response=made.text, source=text.source, reference=text.reference)
+            if progress is not None:
+                progress("perturbing", i + 1, len(examples))
+
+    def scoring(what: str, done: int, _: int) -> None:
         if progress is not None:
-            progress("perturbing", i + 1, len(examples))
-    verdicts = list(evaluator.score_many(items, explain=False, progress=progress))
+            progress(what, done, len(examples) * (1 + len(names)) - len(why) - len(unwritten))
+
+    verdicts: list[Verdict] = []
+    if lm is not None and lm.budgets:  # text by text, so that something is scored of what is written
+        for i in range(len(examples)):
+            verdicts += evaluator.score_many(stream([i]), explain=False)
+    else:
+        verdicts += evaluator.score_many(stream(range(len(examples))), explain=False, progress=scoring)
     originals = [verdicts[place[i, None]] for i in range(len(examples))]
     kept = [i for i, verdict in enumerate(originals) if verdict.score is not None]
-    for (i, name), reason in why.items():
-        if originals[i].score is not None:
-            refused[name][reason] += 1
+    refused: dict[str, Counter[str]] = {name: Counter() for name in names}
+    left: dict[str, list[str]] = {name: [] for name in names}
+    for i in kept:
+        for name in names:
+            if (i, name) in why:
+                refused[name][why[i, name]] += 1
+            if (i, name) in unwritten:
+                left[name].append(unwritten[i, name])
     after = {name: [_at(verdicts, place.get((i, name))) for i in kept] for name in names}
     matched = _matched([originals[i] for i in kept], getattr(program, "criteria", ()), aspects or {})
     group = numbered([group_of(examples[i]) for i in kept])
+    documents = len(set(group.tolist()))
+    notes += cautions(documents, 0, 0) if documents else []
     measured = _Measured(
         [originals[i] for i in kept], after, matched, group, program.scale, seed, resamples, confidence
     )
@@ -275,9 +307,9 @@ def examine(
         tolerance=measured.tolerance,
         examples=len(examples),
         scored=len(kept),
-        documents=len(set(group.tolist())),
+        documents=documents,
         reasons=counted(v.unscored or "" for v in originals if v.score is None),
-        treated=tuple(_treated(name, after[name], refused[name]) for name in names),
+        treated=tuple(_treated(name, after[name], refused[name], left[name]) for name in names),
         matched=matched,
         changes=measured.changes(names),
         pairs=pairs_of(
@@ -300,8 +332,8 @@ def _at(verdicts: Sequence[Verdict], place: int | None) -> Verdict | None:
     return None if place is None else verdicts[place]
 
 
-def _treated(name: str, after: Sequence[Verdict | None], refused: Counter[str]) -> Treated:
-    reasons = [v.unscored or "" for v in after if v is not None and v.score is None]
+def _treated(name: str, after: Sequence[Verdict | None], refused: Counter[str], unwritten: Sequence[str]) -> Treated:
+    reasons = [*unwritten, *(v.unscored or "" for v in after if v is not None and v.score is None)]
     not_asked = sum(map(budget_spent, reasons))
     applied = sum(v is not None for v in after)
     return Treated(name, applied, dict(refused), len(reasons) - not_asked, not_asked, counted(reasons))

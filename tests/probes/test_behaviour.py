@@ -11,17 +11,27 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from simulated import simulated_lm
+from simulated import form, last_item, simulated_lm
 
 from active_critic.errors import DataError
-from active_critic.evaluators import ActiveCritic
+from active_critic.evaluators import ActiveCritic, from_protocol
 from active_critic.examples import example_key
-from active_critic.lm import scripted_lm
+from active_critic.lm import Budget, LanguageModel, scripted_lm
+from active_critic.meta_evaluation.metering import ForNow
 from active_critic.probes.behaviour import Behaviour, examine
 from active_critic.probes.perturbations import PERTURBATIONS, perturb
+from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Criterion, CriterionVerdict, Example, Scale, Verdict
 
 SOURCE = "Notes of the town."
+PROGRAM = CriticProtocol(
+    evaluator="zero-shot",
+    mode="coarse",
+    task_description="Judge.",
+    scale=Scale(low=1, high=5),
+    reading=Reading(),
+    provenance=Provenance(model="scripted"),
+)
 PLACES = ("beach", "library", "harbour", "station", "market", "museum", "castle", "school")
 ORIGINAL = "He thinks that the {place} is closed on Monday. The council has not said why. It will open after dinner."
 GOOD = [
@@ -208,7 +218,7 @@ def test_what_a_budget_left_is_counted_apart_from_what_could_not_be_scored() -> 
 
     found = examine(Left(lambda _: None), GOOD, perturbations=["sentence-deletion"])  # type: ignore[arg-type]
     [treated] = found.treated
-    assert (treated.unscored, treated.not_asked, len(treated.reasons)) == (1, 2, 2)
+    assert (treated.unscored, treated.not_asked, len(treated.reasons), found.failed) == (1, 2, 2, 1)
     assert (found.rows()[0]["unscored"], found.rows()[0]["not_asked"]) == (1, 2)
     assert "sentence-deletion (1)" in line(found, "Perturbed texts left unscored")
     said = line(found, "Perturbed texts not asked for")
@@ -236,6 +246,7 @@ def test_fewer_than_five_documents_decide_nothing(documents: int) -> None:
     assert cell.change is not None
     assert cell.change < 0
     assert (cell.interval, cell.outcome) == (None, "unclear")
+    assert "with fewer than 5 there are no intervals" in " ".join(found.words)
 
 
 def test_intervals_are_over_documents() -> None:
@@ -340,6 +351,8 @@ def test_what_cannot_be_examined_is_said() -> None:
         probe(lambda r: {"overall": 3.0}, [])
     with pytest.raises(DataError, match="no rule for the perturbation 'inversion'"):
         probe(lambda r: {"overall": 3.0}, perturbations=["inversion"])
+    with pytest.raises(DataError, match="no perturbation is named"):
+        probe(lambda r: {"overall": 3.0}, perturbations=[])
     with pytest.raises(DataError, match="no perturbation 'typos'"):
         probe(lambda r: {"overall": 3.0}, perturbations=["typos"])
 
@@ -384,6 +397,42 @@ def test_by_model_the_evaluators_own_model_writes() -> None:
     assert len(asked) == 1
     assert [row["by"] for row in found.rows()] == ["model", "rule"]
     assert [one.applied for one in found.treated] == [1, 1]
+
+
+def writing_and_judging() -> LanguageModel:
+    """A model that turns statements into their negatives, and gives every text the same score."""
+
+    def answer(turns: list[Any]) -> str:
+        if "Give the changed text" not in turns[-1][1]:
+            return json.dumps(form(turns, 3))
+        return json.dumps({"text": last_item(turns).replace("is closed", "is not closed")})
+
+    return scripted_lm(answer, levels=lambda _: {"3": 1.0})
+
+
+def test_a_budget_that_is_spent_while_the_model_writes_leaves_the_rest_not_asked() -> None:
+    lm = writing_and_judging()
+    evaluator = from_protocol(PROGRAM, lm, journal=None)
+    lm.budget = Budget(calls=7)  # three a text, of which one is to write
+    found = examine(evaluator, GOOD, perturbations=["negation"], by="model")
+    assert lm.usage.calls == 7
+    [treated] = found.treated
+    assert (found.scored, treated.applied, treated.not_asked, treated.refused) == (2, 2, 0, {})
+    assert (found.spent or "").startswith("the budget of 7 calls is spent")
+
+
+def test_what_a_budget_left_unwritten_is_counted_where_the_text_was_scored() -> None:
+    lm = writing_and_judging()
+    evaluator = from_protocol(PROGRAM, lm, journal=None)
+    with lm.remembering(ForNow()):
+        list(evaluator.score_many(GOOD, explain=False))
+        lm.budget = Budget(calls=3)
+        found = examine(evaluator, GOOD, perturbations=["negation"], by="model")
+    [treated] = found.treated
+    # The first text was written and scored, the second one written; six were not written.
+    assert (found.scored, treated.applied, treated.not_asked, treated.unscored) == (8, 2, 7, 0)
+    assert [one.n for one in found.changes if one.name == "overall quality"] == [1]
+    assert "negation (7). The reason: the budget of 3 calls" in line(found, "Perturbed texts not asked for")
 
 
 def test_what_the_program_shows_or_what_is_there_twice_is_left_out_and_that_is_said() -> None:
