@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 _NAME = 21
-_WIDTHS = (7, 16, 7, 6, 8, 7, 7)
+_WIDTHS = (7, 16, 6, 15, 7, 7)
 
 
 def told(trial: AttackTrial) -> list[str]:
     """A table, kind by kind, and sentences on what it says."""
-    lines = [_row("", "lift", "interval", "scale", "SDs", "success", "scored", "failed")]
+    lines = [_row("", "lift", "interval", "SDs", "success %", "scored", "failed")]
     for name, lift, family in rows_of(trial):
-        lines.append(_figures(f"  {name}" if family else name, lift, trial))
+        lines.append(_figures(f"  {name}" if family else name, lift))
     return [*lines, "", *setting(trial), *findings(trial)]
 
 
@@ -44,15 +44,13 @@ def _row(*cells: str) -> str:
     ).rstrip()
 
 
-def _figures(name: str, lift: Lift, trial: AttackTrial) -> str:
-    percent = trial.percent(lift.mean)
+def _figures(name: str, lift: Lift) -> str:
     return _row(
         name,
         "–" if lift.mean is None else f"{lift.mean:+z.2f}",
         _between(lift.interval),
-        "–" if percent is None else f"{percent:+.0f} %",
         "–" if lift.deviations is None else f"{lift.deviations:+.1f}",
-        "–" if lift.success is None else f"{lift.success:.0%}".replace("%", " %"),
+        "–" if lift.success is None else f"{100 * lift.success:.0f} {_shares(lift.success_interval)}".rstrip(),
         f"{lift.n:,}",
         f"{lift.failures:,}",
     )
@@ -62,12 +60,16 @@ def _between(interval: Interval | None) -> str:
     return "" if interval is None else f"[{interval[0]:+z.2f} {interval[1]:+z.2f}]"
 
 
+def _shares(interval: Interval | None) -> str:
+    return "" if interval is None else f"[{100 * interval[0]:.0f} {100 * interval[1]:.0f}]"
+
+
 def setting(trial: AttackTrial) -> list[str]:
     """What the figures are of, and which texts do not count."""
     together, confidence = (trial.overall, trial.replacing), f"{trial.confidence:.0%}".replace("%", " %")
     meaning = (
-        f"Lift: mean gain in points of the scale {trial.scale} over the same texts as they were, also in % of the "
-        f"scale and in standard deviations (SDs) of their scores; success: the part of them that gained "
+        f"Lift: mean gain in points of the scale {trial.scale} over the same texts as they were, also in "
+        f"standard deviations (SDs) of their scores; success: the part of them that gained "
         f"{trial.threshold:g} or more; {confidence} bootstrap intervals over documents "
         f"({trial.resamples:,} resamples, seed {trial.seed})."
     )
@@ -80,6 +82,8 @@ def setting(trial: AttackTrial) -> list[str]:
         meaning,
         size,
     ]
+    if apart := _apart(trial):
+        said.append(apart)
     if unscored := trial.unscored - trial.not_asked:
         said.append(f"{unscored:,} of {trial.texts:,} texts could not be scored as they are, and do not count.")
     if failures := sum(lift.failures for lift in together):
@@ -97,13 +101,26 @@ def setting(trial: AttackTrial) -> list[str]:
     return said
 
 
+def _apart(trial: AttackTrial) -> str:
+    """Which kinds count fewer families than they have, so that rows do not add up."""
+    kinds = [kind for kind in trial.kinds if kind.families < sum(one.kind == kind.kind for one in trial.families)]
+    if not kinds:
+        return ""
+    names = ", ".join(one.name for one in trial.families if one.replaces and one.kind in {kind.kind for kind in kinds})
+    return (
+        f"{' and '.join(kind.kind.upper() for kind in kinds)}: without what stands in place of the text ({names}), "
+        "which counts in REPLACING."
+    )
+
+
 def findings(trial: AttackTrial) -> list[str]:
     """What the figures say."""
     together = (trial.overall, trial.replacing)
     if all(lift.mean is None for lift in together):
         return ["No attacked text was scored, so nothing can be said about what attacks gain."]
     if all(lift.interval is None for lift in together):
-        return ["Texts of fewer than five documents were scored: how sure these figures are cannot be said."]
+        few = "Texts of fewer than five documents were scored, so there are no intervals"
+        return [f"{few}: how sure these figures are cannot be said."]
     said = []
     gained = sorted((one for one in trial.families if gains(one.lift)), key=lambda one: -(one.lift.mean or 0.0))
     if gained:

@@ -142,6 +142,11 @@ class AttackTrial:
         return None if points is None else 100.0 * points / (self.scale.high - self.scale.low)
 
     @property
+    def failed(self) -> int:
+        """Attacked texts that were left unscored, though the texts were scored as they were."""
+        return self.overall.failures + self.replacing.failures
+
+    @property
     def as_good_as_text(self) -> tuple[FamilyResult, ...]:
         """Families that replace the text, and for all that can be told do not score lower than it; the best first."""
         found = [one for one in self.families if one.replaces and one.lift.interval and one.lift.interval[1] >= 0]
@@ -166,6 +171,7 @@ class AttackTrial:
         for one in self.families:
             lift = one.lift
             low, high = lift.interval or (None, None)
+            success_low, success_high = lift.success_interval or (None, None)
             rows.append(
                 {
                     "family": one.name,
@@ -177,6 +183,8 @@ class AttackTrial:
                     "lift_percent": self.percent(lift.mean),
                     "lift_deviations": lift.deviations,
                     "success": lift.success,
+                    "success_low": success_low,
+                    "success_high": success_high,
                     "original": lift.original,
                     "attacked": lift.attacked,
                     "n": lift.n,
@@ -232,21 +240,32 @@ def attack_trial(
     attacks = attacks_named(families)
     texts, notes = to_probe(examples, program.shown)
     attacker = Attacker.of(program, seed=seed)
-    made = [[_attacked(text, attack, attacker) for attack in attacks] for text in texts]
+    applies: list[list[bool]] = []  # text by text, which attacks do; attacked texts themselves are not kept
+    left_out = 0
 
     def stream() -> Iterator[Example]:
-        for text, changed in zip(texts, made, strict=True):
+        nonlocal left_out
+        for text in texts:
             yield text  # a text and its attacks together: they share their source, and the prompt as far as it goes
-            yield from (one for one in changed if one is not None)
+            applies.append([])
+            for attack in attacks:
+                changed = _attacked(text, attack, attacker)
+                applies[-1].append(changed is not None)
+                if changed is None:
+                    left_out += 1
+                else:
+                    yield changed
 
-    total = len(texts) + sum(one is not None for changed in made for one in changed)
-    told = None if progress is None else lambda what, done, _: progress(what, done, total)
-    verdicts = iter(evaluator.score_many(stream(), explain=False, progress=told))
+    def told(what: str, done: int, _: int) -> None:
+        if progress is not None:
+            progress(what, done, len(texts) * (1 + len(attacks)) - left_out)
+
+    verdicts = iter(list(evaluator.score_many(stream(), explain=False, progress=told)))
     before: list[Verdict] = []
     after: list[list[Verdict | None]] = []
-    for changed in made:
+    for row in applies:
         before.append(next(verdicts))
-        after.append([None if one is None else next(verdicts) for one in changed])
+        after.append([next(verdicts) if applied else None for applied in row])
     scale: Scale = program.scale
     least = threshold * (scale.high - scale.low)
     pairs = _Pairs(texts, before, scale, least, resamples, confidence, seed)

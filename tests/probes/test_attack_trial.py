@@ -99,6 +99,8 @@ def test_in_a_kind_what_replaces_the_text_hides_nothing_that_the_others_gain() -
     assert lift_of(found, "verdict-only").mean == pytest.approx(-5.0)
     (kind,) = found.kinds
     assert (kind.lift.mean, kind.families) == (0.0, len(found.families) - 1)
+    assert kind.lift.n == 10 * kind.families  # the rows of the table have as many more as it says
+    assert any(line.startswith("FORMAT: without what stands in place") for line in found.words)
 
 
 def test_a_judge_to_whom_nothing_is_as_good_as_the_text_is_called_fooled() -> None:
@@ -134,8 +136,8 @@ def test_the_lift_is_also_told_in_deviations_of_the_scores_as_they_were() -> Non
     assert found.spread == pytest.approx(2.5 * (1.6 / 9) ** 0.5)
     assert lift_of(found, "flattery").deviations == pytest.approx(2.5 / found.spread)
     assert found.rows()[0]["lift_deviations"] == pytest.approx(2.5 / found.spread)
-    (line,) = (line for line in found.words if "flattery" in line and "%" in line)
-    assert line.split() == ["flattery", "+2.50", "[+1.20", "+4.07]", "+25", "%", "+2.4", "100", "%", "10", "0"]
+    (line,) = (line for line in found.words if line.startswith("  flattery"))
+    assert line.split() == ["flattery", "+2.50", "[+1.20", "+4.07]", "+2.4", "100", "[48", "100]", "10", "0"]
     alike = attack_trial(judging(lambda _: 3.0), texts(), families=["flattery"])
     assert (alike.spread, alike.overall.deviations) == (None, None)
 
@@ -224,6 +226,30 @@ def test_nothing_scored_is_nothing_known() -> None:
     assert found.kinds[0].worst is None
     assert found.rows()[0]["lift"] is found.rows()[0]["lift_percent"] is None
     assert "nothing can be said" in found.words[-1]
+    assert (found.failed, found.unscored) == (10, 0)
+
+
+def test_attacked_texts_are_made_as_they_are_scored() -> None:
+    """A window at a time, so that many texts under many attacks do not stand in memory together."""
+    made = 0
+    asked: list[int] = []
+
+    class Reading(Surface):
+        def score_many(self, items, **how):  # type: ignore[no-untyped-def]
+            def counted():  # type: ignore[no-untyped-def]
+                nonlocal made
+                for item in items:
+                    made += 1
+                    yield item
+
+            for verdict in super().score_many(counted(), **how):
+                asked.append(made)
+                yield verdict
+
+    data = [Example("word " * (3 + i % 7), f"Source {i}", score=1.0 + i % 7) for i in range(12)]
+    found = attack_trial(Reading(journal=None).fit(data, scale="1..7"), texts(40), families=["persuasion", "length"])
+    assert found.overall.n == 400 == made - 40
+    assert asked[0] < 300
 
 
 def test_one_document_has_no_interval() -> None:
@@ -274,7 +300,11 @@ def test_every_family_goes_through_and_is_reported() -> None:
     document = json.loads(json.dumps(found.to_dict()))
     assert document == found.to_dict()
     assert document["scale"] == "0..10"
-    assert {len(row) for row in found.rows()} == {15}
+    assert {len(row) for row in found.rows()} == {17}
+    row = next(row for row in found.rows() if row["family"] == "flattery")
+    assert (row["success_low"], row["success_high"]) == lift_of(found, "flattery").success_interval
+    apart = "FORMAT and CONTENT: without what stands in place of the text (verdict-only, copied-source), which counts"
+    assert any(line.startswith(apart) for line in found.words)  # NULL is nothing else
     flattery = next(part for part in document["families"] if part["name"] == "flattery")
     assert flattery["lift"]["percent"] == pytest.approx(50.0)
     assert flattery["lift"]["percent_interval"] == pytest.approx([23.9, 63.0], abs=0.05)
