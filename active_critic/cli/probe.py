@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
@@ -25,6 +27,11 @@ if TYPE_CHECKING:
     from active_critic.probes.perturbations import By
 
 
+SAMPLE = 100
+"""Items that are drawn where nothing else is asked for: enough of them for short intervals, and all attacks on them are
+4,500 texts."""
+
+
 class _Found(Protocol):
     """What either probe finds."""
 
@@ -33,6 +40,9 @@ class _Found(Protocol):
 
     @property
     def unscored(self) -> int: ...
+
+    @property
+    def failed(self) -> int: ...
 
     @property
     def spent(self) -> str | None: ...
@@ -61,7 +71,9 @@ def probe(
         ),
     ] = None,
     fields: opts.Fields = None,
-    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first so many items.")] = None,
+    limit: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Draw so many items, of as many documents as possible.")
+    ] = SAMPLE,
     lm: opts.ProgramLm = None,
     api_base: opts.ApiBase = None,
     api_key_env: opts.ApiKeyEnv = None,
@@ -71,7 +83,9 @@ def probe(
     timeout: opts.Timeout = None,
     budget: opts.Budgets = None,
     estimate: opts.Estimated = False,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of what is done to the texts, and resampling.")] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Of which items, what is done to them, and resampling.")
+    ] = 0,
     csv_file: Annotated[
         Path | None,
         typer.Option(
@@ -110,9 +124,11 @@ def probe(
         option = "--estimate" if estimate else "--by model"
         raise typer.BadParameter(f"{option} has no meaning for this program, which asks no model")
     before = protocol.provenance.fields
-    data = read_examples(items, fields=opts.parse_fields(fields), scored=False, as_before=before)[:limit]
+    data = read_examples(items, fields=opts.parse_fields(fields), scored=False, as_before=before)
     notes = [*data.notes, *common.source_note(protocol.provenance, data.fields)]
-    common.show_notes(notes, quiet=quiet)
+    data, of_sample, of_documents = _drawn(data, protocol.shown, limit, seed)
+    notes += of_sample
+    common.show_notes([*notes, *of_documents], quiet=quiet)
 
     from active_critic.cli._progress import Display
     from active_critic.writing import RecordWriter
@@ -159,8 +175,50 @@ def probe(
         common.print_json(document)
     else:
         _show(found.words)
-    if found.unscored or found.spent:
+    if found.unscored or found.failed or found.spent:
         raise typer.Exit(common.UNSCORED)
+
+
+def _drawn(data: Examples, shown: frozenset[str], most: int, seed: int) -> tuple[Examples, list[str], list[str]]:
+    """At most so many items, in the order of the file: one of each document, then a second of each, and so on.
+
+    Args:
+        data: All items.
+        shown: What the program shows as demonstrations, by which it cannot be probed.
+        most: How many.
+        seed: Of the draw.
+
+    Returns:
+        The items; what is to be said of the draw; what is to be said where they are of few documents.
+
+    Raises:
+        DataError: There is none to probe with.
+    """
+    from active_critic.bootstrap import cautions
+    from active_critic.examples import group_of
+    from active_critic.probes._texts import to_probe
+
+    texts, notes = to_probe(data, shown)
+    if len(texts) <= most:
+        return data, [], cautions(len({group_of(text) for text in texts}), 0, 0)
+    order = list(range(len(texts)))
+    random.Random(seed).shuffle(order)  # noqa: S311
+    of_document: Counter[str] = Counter()
+    turns = {}
+    for index in order:
+        document = group_of(texts[index])
+        turns[index] = of_document[document]
+        of_document[document] += 1
+    chosen = [texts[index] for index in sorted(sorted(order, key=turns.__getitem__)[:most])]
+    documents = len({group_of(text) for text in chosen})
+    said = (
+        f"{most:,} of {len(texts):,} items are drawn (seed {seed}), of {documents:,} of {len(of_document):,} documents"
+    )
+    return (
+        replace(data, items=tuple(chosen)),
+        [*notes, f"{said}; --limit N draws another number"],
+        cautions(documents, 0, 0),
+    )
 
 
 def _attack(

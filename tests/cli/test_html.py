@@ -196,7 +196,7 @@ def test_the_page_of_attacks_has_what_each_gains_and_where_the_grader_failed(run
     found = Read("a.html")
     gained = {row[""].partition("\n")[0]: row for row in found.table("lift")}
     assert list(gained) == ["PERSUASION", "flattery", "plea", "ALL"]
-    assert gained["flattery"]["lift"] == "+2.50\n[+1.35 +2.50]"
+    assert gained["flattery"]["lift"] == "+2.50\n[+1.35 +2.73]"
     assert gained["flattery"]["success"] == "100%\n[54% 100%]"  # of six documents
     assert (gained["flattery"]["before"], gained["flattery"]["after"]) == ("2.00", "4.50")
     assert gained["plea"]["success"] == "0%\n[0% 46%]"
@@ -208,7 +208,7 @@ def test_the_page_of_attacks_has_what_each_gains_and_where_the_grader_failed(run
             raise RequestRefused(f"no {HOSTILE}")
         return 2.0
 
-    run(*command, "--html", "b.html", "--journal", "none", opener=opener(rate=refusing))
+    assert run(*command, "--html", "b.html", "--journal", "none", opener=opener(rate=refusing)).code == 7
     found = Read("b.html")
     failed = {row[""].partition("\n")[0]: row["failed"] for row in found.table("lift")}
     assert failed == {"PERSUASION": "6", "flattery": "6", "plea": "0", "ALL": "6"}
@@ -234,14 +234,21 @@ def test_the_page_of_worse_texts_has_what_criteria_see_and_confuse(run, program,
     assert seen["Clarity (readability)"]["confuses with its own"] == "negation"
     assert "Tone (no aspect)" not in seen
     changes = {row[""].partition("\n")[0]: row for row in found.table("Accuracy (faithfulness)")}
-    assert changes["negation"]["Accuracy (faithfulness)"] == "↓ -2.00 sees\n[-2.00 -1.08]"
-    assert changes["word-exchange"]["Accuracy (faithfulness)"] == "= -2.00 confuses\n[-2.00 -1.08]"
+    assert changes["negation"]["Accuracy (faithfulness)"] == "↓ -2.00 sees\n[-2.46 -1.08]"
+    assert changes["word-exchange"]["Accuracy (faithfulness)"] == "= -2.00 confuses\n[-2.46 -1.08]"
     assert changes["negation"]["Tone (no aspect)"].startswith("· -2.00")
     made = {row["perturbation"]: row for row in found.table("perturbation")}
     assert [row["made worse"] for row in made.values()] == [
         f"{one['applied']}" for one in done.document["result"]["treated"]
     ]
-    blind = run(*command[:-1], "--journal", "none", opener=opener(rate=lambda response, turns: 3.0))
+    alike = ("--families", "negation", "--html", "w.html", "--journal", "none")
+    unsure = run("probe", program, good, *alike, opener=opener(rate=lambda response, turns: 3.0))
+    assert unsure.code == 0, unsure.err
+    left = {row[""]: row for row in Read("w.html").table("not decided")}  # six documents are too few to call it blind
+    assert left["Accuracy (faithfulness)"]["not decided"] == "negation"
+    houses = [{"source": "Town.", "response": GOOD.format(f"pub {i}"), "doc_id": f"d{i}"} for i in range(40)]
+    many = write(Path("many.jsonl"), houses)
+    blind = run("probe", program, many, *alike, opener=opener(rate=lambda response, turns: 3.0))
     assert blind.code == 0, blind.err
     missed = {row[""]: row for row in Read("w.html").table("is blind to")}
     assert missed["Accuracy (faithfulness)"]["is blind to"] == "negation"

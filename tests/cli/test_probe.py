@@ -116,6 +116,101 @@ def test_limit_and_seed(run, program, items) -> None:
     assert [part["seed"] for part in found] == [0, 1]
 
 
+def shown_to(run: Any, *command: object) -> tuple[list[str], Any]:
+    """Which items a command asks about, in order, and what came of it."""
+    seen: list[str] = []
+
+    def rate(response: str, turns: list[Any]) -> float:
+        name = response.split(":")[0]
+        if name not in seen:
+            seen.append(name)
+        return 3.0
+
+    done = run("probe", *command, "--families", "word-exchange", "--journal", "none", opener=opener(rate=rate))
+    return seen, done
+
+
+def test_items_are_drawn_of_as_many_documents_as_possible(run, program, tmp_path) -> None:
+    many = [
+        {"response": f"Item {d}-{i}: one two three.", "doc_id": f"d{d}", "source": ""}
+        for d in range(7)
+        for i in range(20)
+    ]
+    items = write(tmp_path / "many.jsonl", many)
+    seen, done = shown_to(run, program, items, "--limit", 16)
+    assert done.code == 0, done.err
+    documents = [name.partition("-")[0] for name in seen]
+    assert documents == sorted(documents)  # in the order of the file
+    assert sorted(documents.count(name) for name in set(documents)) == [2, 2, 2, 2, 2, 3, 3]
+    assert seen != [f"Item {d}-{i}" for d in range(7) for i in range(2 + (d < 2))]  # not the first of each
+    assert "note: 16 of 140 items are drawn (seed 0), of 7 of 7 documents; --limit N draws another number" in done.err
+    assert shown_to(run, program, items, "--limit", 16)[0] == seen
+    assert shown_to(run, program, items, "--limit", 16, "--seed", 1)[0] != seen
+
+
+def test_of_a_large_file_a_hundred_items_are_drawn(run, program, tmp_path) -> None:
+    many = [{"response": f"Item {i}: one two three.", "doc_id": f"d{i}", "source": ""} for i in range(130)]
+    items = write(tmp_path / "many.jsonl", many)
+    estimated = run("probe", program, items, "--families", "word-exchange", "--estimate", "--journal", "none")
+    assert "note: 100 of 130 items are drawn (seed 0), of 100 of 130 documents" in estimated.err
+    assert "200 calls" in estimated.out
+    seen, done = shown_to(run, program, items, "--limit", 1000)
+    assert len(seen) == 130
+    assert "are drawn" not in done.err
+
+
+def test_few_documents_are_told_before_anything_is_paid_for(run, program, items) -> None:
+    def opened(name: str, **_: Any) -> LanguageModel:
+        raise errors.EndpointDown("it stops here")
+
+    command = ("probe", program, items, "--families", "word-exchange", "--limit")
+    said = "the texts are of 4 documents: with fewer than 5 there are no intervals"
+    stopped = run(*command, 4, opener=opened)
+    assert (stopped.code, f"note: {said}" in stopped.err) == (4, True)
+    assert "no intervals" not in run(*command, 5, opener=opened).err
+    done = run(*command, 4, "--html", "few.html")
+    assert done.code == 0, done.err
+    assert f"{said[0].upper()}{said[1:]}." in done.out
+    assert f"{said[0].upper()}{said[1:]}." in Path("few.html").read_text(encoding="utf-8")
+    attacked = run("probe", program, items, "--attacks", "--families", "plea", "--limit", 4, "--html", "few.html")
+    for told in (attacked.out, Path("few.html").read_text(encoding="utf-8")):
+        assert "fewer than five documents were scored, so there are no intervals" in " ".join(told.split())
+
+
+@pytest.mark.parametrize("command", [("--attacks", "--families", "flattery"), ("--families", "spelling-mistake")])
+def test_what_cannot_be_scored_once_something_was_done_to_it_is_7(run, program, items, command) -> None:
+    as_they_are = {json.loads(line)["response"].strip() for line in items.read_text().splitlines()}
+
+    def rate(response: str, turns: list[Any]) -> float:
+        if response.strip() not in as_they_are:
+            raise errors.RequestRefused("the endpoint refused the request")
+        return 3.0
+
+    done = run("probe", program, items, *command, opener=opener(rate=rate))
+    assert done.code == 7, done.err
+
+
+def test_a_budget_spent_while_the_model_writes_is_7_with_figures(run, program, tmp_path) -> None:
+    text = "He thinks that the {} is closed on Monday. It will open after dinner."
+    good = [{"source": "Town.", "response": text.format(i), "doc_id": str(i)} for i in range(8)]
+    items = write(tmp_path / "good.jsonl", good)
+
+    def opened(name: str, **_: Any) -> LanguageModel:
+        def answer(turns: list[Turn]) -> str:
+            if "Give the changed text" in turns[-1][1]:
+                return json.dumps({"text": last_item(turns).replace("is closed", "is not closed")})
+            return json.dumps(form(turns, 3))
+
+        return scripted_lm(answer, name=name, levels=lambda _: {"3": 1.0})
+
+    command = ("probe", program, items, "--by", "model", "--families", "negation", "--budget", "16 calls")
+    done = run(*command, "--json", "--journal", "none", opener=opened)
+    assert done.code == 7, done.err
+    found = done.document["result"]
+    assert (found["scored"], found["treated"][0]["applied"], done.document["usage"]["calls"]) == (5, 5, 16)
+    assert next(one for one in found["changes"] if one["name"] == "overall quality")["interval"] is not None
+
+
 def test_texts_that_cannot_be_scored_as_they_are_are_7(run, program, items) -> None:
     def rate(response: str, turns: list[Any]) -> float:
         if response.startswith("New Reply 0") and "discernment" not in response:
@@ -202,6 +297,7 @@ def test_nothing_drives_the_terminal(run, program, items) -> None:
 class Found:
     words: list[str]
     unscored: int = 0
+    failed: int = 0
     spent: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
