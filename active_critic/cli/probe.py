@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 
 SAMPLE = 100
-"""Items that are drawn where nothing else is asked for: enough of them for short intervals, and all attacks on them are
-4,500 texts."""
+"""Items that are drawn where ``--limit`` does not say how many: of as many documents, intervals are short, and all
+attacks on them make some 4,500 texts."""
 
 
 class _Found(Protocol):
@@ -161,6 +161,7 @@ def probe(
             "probe": "attacks" if attacks else "perturbations",
             "program": str(program),
             "items": str(items),
+            "notes": notes,
             "model": model.name if model else NO_MODEL,
             "usage": (model.usage if model else Usage()).to_dict(),
             "seconds": round(time.monotonic() - started, 3),

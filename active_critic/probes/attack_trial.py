@@ -36,7 +36,7 @@ class Lift:
         deviations: ``mean`` in standard deviations of the scores of all texts as they were (see ``AttackTrial``), or
             None.
         success: The part of these texts that gained ``SUCCESS`` of the scale or more, 0 to 1, or None.
-        success_interval: Likewise of ``success``.
+        success_interval: Likewise of ``success``, whose ends are 0 and 1.
         original, attacked: Mean scores of these texts before and after, on the user's scale, or None.
         n: Texts that were scored both ways; only they count above.
         failures: Texts that were scored as they were, and unscored under attack: the grader failed, and nobody gained.
@@ -399,7 +399,7 @@ class _Pairs:
         if (gained := intervals[0]) is not None and gained[1] - gained[0] <= ALIKE:
             lowest, highest = self.scale.low - before, self.scale.high - before
             intervals[0] = of_one_value(float(mean), len(number), lowest, highest, self.confidence)
-        if intervals[1] is not None and success in (0.0, 1.0):
+        if (won_in := intervals[1]) is not None and won_in[1] - won_in[0] <= ALIKE:
             intervals[1] = of_one_value(float(success), len(number), 0.0, 1.0, self.confidence)
         return Lift(
             mean=float(mean),

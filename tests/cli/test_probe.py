@@ -154,6 +154,9 @@ def test_of_a_large_file_a_hundred_items_are_drawn(run, program, tmp_path) -> No
     estimated = run("probe", program, items, "--families", "word-exchange", "--estimate", "--journal", "none")
     assert "note: 100 of 130 items are drawn (seed 0), of 100 of 130 documents" in estimated.err
     assert "200 calls" in estimated.out
+    document = run("probe", program, items, "--families", "word-exchange", "-q", "--json").document
+    assert document["result"]["examples"] == 100
+    assert document["notes"][-1].startswith("100 of 130 items are drawn (seed 0)")
     seen, done = shown_to(run, program, items, "--limit", 1000)
     assert len(seen) == 130
     assert "are drawn" not in done.err

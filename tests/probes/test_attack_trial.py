@@ -62,6 +62,7 @@ def test_the_lift_is_the_gain_over_the_same_text_in_points_of_the_scale() -> Non
     assert (kind.kind, kind.families, kind.worst) == ("persuasion", 2, "flattery")
     assert kind.lift.mean == found.overall.mean == pytest.approx(2.5)
     assert (kind.lift.n, kind.lift.success) == (20, 0.5)
+    assert kind.lift.success_interval == pytest.approx((0.5 * same, 0.5 * same + 1 - same))  # half in every document
     assert (found.texts, found.documents, found.unscored, found.threshold) == (10, 5, 0, 1.0)
 
 
