@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from active_critic.errors import DataError
-from active_critic.examples import example_key
+from active_critic.evaluators.given import examples_of
+from active_critic.examples import Examples, example_key
+from active_critic.protocols import Protocol
 from active_critic.records import Example
+
+
+def read(given: Any, program: Protocol) -> Sequence[Example]:
+    """What texts to probe with are given as: examples as they are, all else as the program reads items.
+
+    Raises:
+        DataError: They cannot be read.
+    """
+    if isinstance(given, Examples) or (isinstance(given, list | tuple) and all(isinstance(e, Example) for e in given)):
+        return given
+    return examples_of(given, scored=False, as_before=program.provenance.fields)
 
 
 def to_probe(examples: Sequence[Example], shown: frozenset[str]) -> tuple[list[Example], list[str]]:

@@ -11,9 +11,9 @@ import numpy as np
 
 from active_critic.bootstrap import ALIKE, Interval, bootstrap, of_one_value, percentile_interval
 from active_critic.correlation import Floats
-from active_critic.evaluators.base import Evaluator, Progress
+from active_critic.evaluators.base import Evaluator, Progress, check_whole
 from active_critic.examples import group_of
-from active_critic.probes._texts import to_probe
+from active_critic.probes._texts import read, to_probe
 from active_critic.probes.attacks import KINDS, Attack, Attacker, Kind, attacks_named
 from active_critic.reasons import budget_spent, counted, first_spent
 from active_critic.records import Example, Scale, Verdict
@@ -205,9 +205,9 @@ class AttackTrial:
 
 def attack_trial(
     evaluator: Evaluator,
-    examples: Sequence[Example],
+    examples: Any,
     *,
-    families: Sequence[str] | None = None,
+    families: str | Sequence[str] | None = None,
     seed: int = 0,
     threshold: float = SUCCESS,
     resamples: int = 1000,
@@ -220,7 +220,7 @@ def attack_trial(
 
     Args:
         evaluator: A fitted evaluator.
-        examples: Texts; human scores are not needed.
+        examples: Texts, as :meth:`Evaluator.score_many` takes items; human scores are not needed.
         families: Names of families or of kinds (see ``attacks.attacks_named``); None: all.
         seed: Of the attacks and the resampling.
         threshold: See ``SUCCESS``; a part of the scale.
@@ -230,15 +230,16 @@ def attack_trial(
 
     Raises:
         DataError: No text is left to attack, or there is no such family.
-        FitError: The evaluator is not fitted.
+        FitError: The evaluator is not fitted, or the seed is no whole number.
         ModelError: The endpoint cannot be used.
         ValueError: The threshold is not above 0.
     """
     if threshold <= 0:
         raise ValueError(f"the threshold is a part of the scale above 0, not {threshold:g}")
+    check_whole("seed", seed, 0)
     program = evaluator.fitted
-    attacks = attacks_named(families)
-    texts, notes = to_probe(examples, program.shown)
+    attacks = attacks_named([families] if isinstance(families, str) else families)
+    texts, notes = to_probe(read(examples, program), program.shown)
     attacker = Attacker.of(program, seed=seed)
     applies: list[list[bool]] = []  # text by text, which attacks do; attacked texts themselves are not kept
     left_out = 0

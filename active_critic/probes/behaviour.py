@@ -16,11 +16,11 @@ import numpy as np
 from active_critic.bootstrap import ALIKE, Interval, bootstrap, cautions, of_one_value, percentile_interval
 from active_critic.correlation import Floats, Indices, numbered
 from active_critic.errors import BudgetSpent, DataError
-from active_critic.evaluators.base import Evaluator, Progress
+from active_critic.evaluators.base import Evaluator, Progress, check_whole
 from active_critic.examples import group_of
 from active_critic.probes._confusion import Pair, pairs_of
 from active_critic.probes._telling import told
-from active_critic.probes._texts import to_probe
+from active_critic.probes._texts import read, to_probe
 from active_critic.probes.aspects import ASPECTS, OVERALL, Expected, Matched, match_aspect
 from active_critic.probes.perturbations import PERTURBATIONS, By, named, perturb
 from active_critic.reasons import budget_spent, counted, first_spent
@@ -204,9 +204,9 @@ def treated_by(name: str, by: By) -> By:
 
 def examine(
     evaluator: Evaluator,
-    examples: Sequence[Example],
+    examples: Any,
     *,
-    perturbations: Sequence[str] | None = None,
+    perturbations: str | Sequence[str] | None = None,
     by: By = "rule",
     seed: int = 0,
     resamples: int = 1000,
@@ -218,9 +218,10 @@ def examine(
 
     Args:
         evaluator: A fitted evaluator; without scores by criterion, the overall alone is tested.
-        examples: Texts with their sources, and human ``aspects`` where there are some; good texts show most. Texts that
-            the program shows as demonstrations are left out, and all but the first of the same.
-        perturbations: Which; default: all that can be made in this way.
+        examples: Texts with their sources, as :meth:`Evaluator.score_many` takes items, and human ``aspects`` where
+            there are some; good texts show most. Texts that the program shows as demonstrations are left out, and all
+            but the first of the same.
+        perturbations: Which, by name; default: all that can be made in this way.
         by: ``"rule"``, or ``"model"``: the evaluator's own language model makes those that the paper's model makes.
         seed: Of the rules and of the intervals.
         resamples: Bootstrap resamples of whole documents.
@@ -231,11 +232,13 @@ def examine(
     Raises:
         DataError: No example is left, no or an unknown perturbation, an unknown aspect, or a perturbation that has no
             rule.
-        FitError: The evaluator is not fitted.
+        FitError: The evaluator is not fitted, or the seed is no whole number.
         ModelError: The language model cannot be used.
     """
+    check_whole("seed", seed, 0)
     program = evaluator.fitted
-    examples, notes = to_probe(examples, program.shown)
+    perturbations = [perturbations] if isinstance(perturbations, str) else perturbations
+    texts, notes = to_probe(read(examples, program), program.shown)
     if perturbations is not None and not perturbations:
         raise DataError("no perturbation is named; leave them out to try all")
     names = [named(name).name for name in dict.fromkeys(perturbations or PERTURBATIONS)]
@@ -251,7 +254,7 @@ def examine(
 
     def stream(numbers: Iterable[int]) -> Iterator[Example]:
         for i in numbers:
-            text = examples[i]
+            text = texts[i]
             place[i, None] = len(place)
             yield text
             for name in names:
@@ -267,19 +270,19 @@ def examine(
                 place[i, name] = len(place)
                 yield Example(response=made.text, source=text.source, reference=text.reference)
             if progress is not None:
-                progress("perturbing", i + 1, len(examples))
+                progress("perturbing", i + 1, len(texts))
 
     def scoring(what: str, done: int, _: int) -> None:
         if progress is not None:
-            progress(what, done, len(examples) * (1 + len(names)) - len(why) - len(unwritten))
+            progress(what, done, len(texts) * (1 + len(names)) - len(why) - len(unwritten))
 
     verdicts: list[Verdict] = []
     if lm is not None and lm.budgets:  # text by text, so that something is scored of what is written
-        for i in range(len(examples)):
+        for i in range(len(texts)):
             verdicts += evaluator.score_many(stream([i]), explain=False)
     else:
-        verdicts += evaluator.score_many(stream(range(len(examples))), explain=False, progress=scoring)
-    originals = [verdicts[place[i, None]] for i in range(len(examples))]
+        verdicts += evaluator.score_many(stream(range(len(texts))), explain=False, progress=scoring)
+    originals = [verdicts[place[i, None]] for i in range(len(texts))]
     kept = [i for i, verdict in enumerate(originals) if verdict.score is not None]
     refused: dict[str, Counter[str]] = {name: Counter() for name in names}
     left: dict[str, list[str]] = {name: [] for name in names}
@@ -291,21 +294,21 @@ def examine(
                 left[name].append(unwritten[i, name])
     after = {name: [_at(verdicts, place.get((i, name))) for i in kept] for name in names}
     matched = _matched([originals[i] for i in kept], getattr(program, "criteria", ()), aspects or {})
-    group = numbered([group_of(examples[i]) for i in kept])
+    group = numbered([group_of(texts[i]) for i in kept])
     documents = len(set(group.tolist()))
     notes += cautions(documents, 0, 0) if documents else []
     measured = _Measured(
         [originals[i] for i in kept], after, matched, group, program.scale, seed, resamples, confidence
     )
     criteria = {one.criterion: measured.before("criterion", one.criterion) for one in matched}
-    people = sorted({name for i in kept for name in examples[i].aspects})
+    people = sorted({name for i in kept for name in texts[i].aspects})
     return Behaviour(
         signature=evaluator.signature,
         scale=program.scale,
         by=by,
         seed=seed,
         tolerance=measured.tolerance,
-        examples=len(examples),
+        examples=len(texts),
         scored=len(kept),
         documents=documents,
         reasons=counted(v.unscored or "" for v in originals if v.score is None),
@@ -314,7 +317,7 @@ def examine(
         changes=measured.changes(names),
         pairs=pairs_of(
             criteria,
-            {n: [examples[i].aspects.get(n) for i in kept] for n in people},
+            {n: [texts[i].aspects.get(n) for i in kept] for n in people},
             matched,
             group,
             resamples,

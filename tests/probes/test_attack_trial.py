@@ -14,6 +14,7 @@ from active_critic.lm.filling import form_filling_lm
 from active_critic.meta_evaluation.metering import ForNow
 from active_critic.probes.attack_trial import AttackTrial, attack_trial
 from active_critic.probes.attacks import ATTACKS
+from active_critic.probes.behaviour import examine
 from active_critic.protocols import CriticProtocol, Demo, Provenance, Reading
 from active_critic.records import Example, Scale
 
@@ -64,6 +65,24 @@ def test_the_lift_is_the_gain_over_the_same_text_in_points_of_the_scale() -> Non
     assert (kind.lift.n, kind.lift.success) == (20, 0.5)
     assert kind.lift.success_interval == pytest.approx((0.5 * same, 0.5 * same + 1 - same))  # half in every document
     assert (found.texts, found.documents, found.unscored, found.threshold) == (10, 5, 0, 1.0)
+
+
+def test_texts_are_taken_as_other_items_are() -> None:
+    mappings = [{"response": text.response, "source": text.source, "group": text.group} for text in texts()]
+    wanted = attack_trial(judging(fooled_by_flattery), texts(), families="flattery").to_dict()
+    for given in (mappings, iter(mappings)):
+        assert attack_trial(judging(fooled_by_flattery), given, families="flattery").to_dict() == wanted
+    seen = examine(judging(fooled_by_flattery), mappings, perturbations="negation")
+    assert seen.to_dict() == examine(judging(fooled_by_flattery), texts(), perturbations="negation").to_dict()
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "a"])
+@pytest.mark.parametrize("probe", [attack_trial, examine])
+def test_a_seed_that_is_none_is_refused_before_anything_is_asked(probe: Any, seed: Any) -> None:
+    evaluator = judging(fooled_by_flattery)
+    with pytest.raises(FitError, match="seed must be a whole number"):
+        probe(evaluator, texts(), seed=seed)
+    assert evaluator.usage.calls == 0
 
 
 def test_what_an_attack_gains_does_not_depend_on_the_others() -> None:
