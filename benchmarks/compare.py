@@ -20,6 +20,7 @@ from typing import Any
 
 import active_critic as ac
 from active_critic.examples import group_of
+from active_critic.figures_in_words import figure_words
 from active_critic.journal import Journal
 from active_critic.lm import open_lm
 from active_critic.meta_evaluation import compare
@@ -165,10 +166,10 @@ def table(name: str, found: Comparison, args: argparse.Namespace) -> str:
     for method in sorted(found.methods, key=lambda m: -(m.agreement.mean or -9)):
         a, over = method.agreement, method.over_baseline
         cells = [
-            _figure(getattr(a, kind), getattr(a, f"{kind}_interval"))
+            figure_words(getattr(a, kind), getattr(a, f"{kind}_interval"))
             for kind in ("pearson", "spearman", "kendall", "mean")
         ]
-        cells.append(_figure(over.difference.delta, over.difference.interval, "+") if over else "")
+        cells.append(figure_words(over.difference.delta, over.difference.interval, "+z.2f") if over else "")
         cells.append("" if over is None or over.p_holm is None else f"{over.p_holm:.3f}")
         cells.append(f"{a.n}/{a.total}")
         fit, test = method.fit, method.scoring
@@ -177,12 +178,6 @@ def table(name: str, found: Comparison, args: argparse.Namespace) -> str:
         cells.append(f"{fit.seconds:.0f} / {test.seconds:.0f}")
         lines.append(f"| {method.name} | {' | '.join(cells)} |")
     return "\n".join([*lines, "", *(f"- {said}" for said in found.words), ""])
-
-
-def _figure(value: float | None, interval: Any, sign: str = "") -> str:
-    if value is None:
-        return "–"
-    return f"{value:{sign}.2f}" + (f" [{interval[0]:{sign}.2f}, {interval[1]:{sign}.2f}]" if interval else "")
 
 
 def _tokens(usage: ac.Usage) -> str:

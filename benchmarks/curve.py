@@ -13,6 +13,7 @@ import platform
 import sys
 from pathlib import Path
 
+from active_critic.figures_in_words import figure_words, number_words
 from active_critic.journal import Journal
 from active_critic.lm import open_lm
 from active_critic.meta_evaluation import curve
@@ -78,18 +79,15 @@ def table(name: str, found: Curve) -> str:
             str(point.labels or "zero-shot"),
             _figure(point.mean),
             _figure(point.gain, "+z.2f"),
-            "" if floor is None else f"{floor:.2f}",
+            number_words(floor, none=""),
             f"{point.result.fit.calls:g}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, "", *(f"- {sentence}" for sentence in found.words), ""])
 
 
-def _figure(found: Estimate | None, form: str = ".2f") -> str:
-    if found is None or found.value is None:
-        return ""
-    ends = "" if found.interval is None else f" [{found.interval[0]:{form}}, {found.interval[1]:{form}}]"
-    return f"{found.value:{form}}{ends}"
+def _figure(found: Estimate | None, form: str = "z.2f") -> str:
+    return "" if found is None or found.value is None else figure_words(found.value, found.interval, form)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from typing import Any
 
 import active_critic as ac
 from active_critic.examples import group_of
+from active_critic.figures_in_words import figure_words
 from active_critic.journal import Journal
 from active_critic.lm.server import LocalServer
 from active_critic.lm.weights import open_weights
@@ -241,7 +242,7 @@ def table(document: Mapping[str, Any]) -> str:
     for name, peer in document["peers"].items():
         a, fit, test = peer["agreement"], peer["fit"], peer["test"]
         cells = [name, "yes" if peer["learns"] else "no"]
-        cells += [_figure(a[kind], a[f"{kind}_interval"]) for kind in ("pearson", "spearman", "kendall", "mean")]
+        cells += [figure_words(a[kind], a[f"{kind}_interval"]) for kind in ("pearson", "spearman", "kendall", "mean")]
         cells += [f"{a['n']}/{a['total']}", f"{fit['calls']} / {test['calls']}"]
         cells += [" / ".join(f"{(u['prompt_tokens'] + u['completion_tokens']) / 1000:.1f}k" for u in (fit, test))]
         cells += [f"{fit['seconds']:.0f} / {test['seconds']:.0f}"]
@@ -258,12 +259,6 @@ def table(document: Mapping[str, Any]) -> str:
         if peer.get("context", CONTEXT) != CONTEXT
     ]
     return "\n".join([*rows, "", *said, ""])
-
-
-def _figure(value: float | None, interval: Sequence[float] | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
 
 
 def _arguments() -> argparse.Namespace:

@@ -28,6 +28,7 @@ from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators._readings import WORTH, further_reading, readings_for, value_of
 from active_critic.evaluators.zero_shot import zero_shot_protocol
 from active_critic.examples import data_sha256, group_of
+from active_critic.figures_in_words import figure_words
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.likelihood import Likelihood
@@ -294,7 +295,7 @@ def account(found: Mapping[str, Any]) -> list[str]:
 def _alone(name: str, found: Mapping[str, Any]) -> list[str]:
     one = found["alone"][name]
     kinds = ("pearson", "spearman", "kendall", "mean")
-    cells = [_figure(one[kind], one[f"{kind}_interval"]) for kind in kinds]
+    cells = [figure_words(one[kind], one[f"{kind}_interval"]) for kind in kinds]
     return [name, *cells, str(one["values"]), f"{found['had'].get(name, found['examples'])}/{found['examples']}"]
 
 
@@ -323,13 +324,7 @@ def _covered(one: Mapping[str, Any], splits: int) -> str:
 
 
 def _with_ends(one: Mapping[str, Any]) -> str:
-    return _figure(one["mean"], None if one["low"] is None else (one["low"], one["high"]))
-
-
-def _figure(value: float | None, interval: Sequence[float] | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
+    return figure_words(one["mean"], None if one["low"] is None else (one["low"], one["high"]))
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

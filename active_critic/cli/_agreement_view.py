@@ -9,7 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from active_critic.report import agreement_table, p_words, plain
+from active_critic.figures_in_words import figure_words, number_words, p_words
+from active_critic.report import agreement_table, plain
 
 _LEVELS = {"dataset": "over all examples", "document": "within documents", "system": "over systems"}
 
@@ -47,24 +48,16 @@ def agreement_account(document: Mapping[str, Any]) -> RenderableType:
 def _figures(result: Mapping[str, Any]) -> RenderableType:
     entries = result["columns"]
     more = {
-        "pairwise accuracy": [_share(entry["pairwise_accuracy"]["accuracy"]) for entry in entries],
-        "  no tie calibration": [_share(entry["pairwise_accuracy"]["uncalibrated"]) for entry in entries],
-        "MAE": [_distance(entry["mae"]) for entry in entries],
-        "RMSE": [_distance(entry["rmse"]) for entry in entries],
+        "pairwise accuracy": [number_words(entry["pairwise_accuracy"]["accuracy"], ".3f") for entry in entries],
+        "  no tie calibration": [number_words(entry["pairwise_accuracy"]["uncalibrated"], ".3f") for entry in entries],
+        "MAE": [number_words(entry["mae"], ".3f", "other scale") for entry in entries],
+        "RMSE": [number_words(entry["rmse"], ".3f", "other scale") for entry in entries],
     }
     if result["level"] == "document":
         more["documents averaged"] = [f"{e['figures']['units']:,} of {e['figures']['groups']:,}" for e in entries]
     if result["level"] == "system":
         more["systems"] = [f"{entry['figures']['units']:,}" for entry in entries]
     return agreement_table({plain(entry["column"]): entry["figures"] for entry in entries}, more=more)
-
-
-def _share(value: float | None) -> str:
-    return "not defined" if value is None else f"{value:.3f}"
-
-
-def _distance(value: float | None) -> str:
-    return "other scale" if value is None else f"{value:.3f}"
 
 
 def _words(result: Mapping[str, Any]) -> list[str]:
@@ -110,7 +103,7 @@ def _raters(found: Mapping[str, Any]) -> list[RenderableType]:
             sentences.append(f"{rater['column']!r}: {rows} have no rating and do not count.")
     figures = {**ceiling, "total": sum(rater["n"] for rater in raters)}
     table = agreement_table({"human ceiling": figures}, whom="the mean of the other raters, rater by rater,")
-    each = ", ".join(_share(rater["mean_with_the_rest"]) for rater in raters)
+    each = ", ".join(number_words(rater["mean_with_the_rest"], ".3f", "not defined") for rater in raters)
     return [*(Text(plain(line)) for line in sentences), table, Text(f"Mean of 3 of each rater with the rest: {each}.")]
 
 
@@ -121,13 +114,7 @@ def _differences(result: Mapping[str, Any]) -> list[RenderableType]:
         table.add_column(column, overflow="fold")
     for entry in result["columns"][1:]:
         found = entry["difference"]
-        delta, interval = found["delta"], found["interval"]
-        said = "not defined" if delta is None else f"{delta:+.3f}"
-        said += f" [{interval[0]:+.3f}, {interval[1]:+.3f}]" if interval else ""
-        cells = [_p(found["p"]), _p(found["p_holm"]), f"{found['n']:,}"]
+        said = figure_words(found["delta"], found["interval"], "+z.3f")
+        cells = [p_words(found["p"]), p_words(found["p_holm"]), f"{found['n']:,}"]
         table.add_row(Text(plain(entry["column"])), Text(said), *map(Text, cells))
     return [table]
-
-
-def _p(p: float | None) -> str:
-    return "-" if p is None else p_words(p)

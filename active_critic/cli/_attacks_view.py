@@ -8,12 +8,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from active_critic.figures_in_words import NONE, interval_below, number_words
 from active_critic.probes._attack_words import findings, gains, rows_of, setting
 from active_critic.report import plain
 from active_critic.report.tables import heading, list_under, table_of
 
 if TYPE_CHECKING:
-    from active_critic.bootstrap import Interval
     from active_critic.probes.attack_trial import AttackTrial, Lift
 
 _NUMBERS = ("lift", "of the scale", "SDs", "success", "before", "after", "scored", "failed", "not asked", "no fit")
@@ -49,20 +49,16 @@ def _figures(trial: AttackTrial) -> Table:
 
 def _cells(lift: Lift, trial: AttackTrial) -> list[Text]:
     percent = trial.percent(lift.mean)
-    gained = Text("–" if lift.mean is None else f"{lift.mean:+z.2f}", style="red" if gains(lift) else "")
-    gained.append(_between(lift.interval, "+z.2f"), style="dim")
-    success = Text("–" if lift.success is None else f"{lift.success:.0%}")
-    success.append(_between(lift.success_interval, ".0%"), style="dim")
+    gained = Text(number_words(lift.mean, "+z.2f"), style="red" if gains(lift) else "")
+    gained.append(interval_below(lift.interval, "+z.2f"), style="dim")
+    success = Text(number_words(lift.success, ".0%"))
+    success.append(interval_below(lift.success_interval, ".0%"), style="dim")
     return [
         gained,
-        Text("–" if percent is None else f"{percent:+.0f}%"),
-        Text("–" if lift.deviations is None else f"{lift.deviations:+.1f}"),
+        Text(NONE if percent is None else f"{percent:+.0f}%"),
+        Text(number_words(lift.deviations, "+.1f")),
         success,
-        Text("–" if lift.original is None else f"{lift.original:z.2f}"),
-        Text("–" if lift.attacked is None else f"{lift.attacked:z.2f}"),
+        Text(number_words(lift.original)),
+        Text(number_words(lift.attacked)),
         *(Text(f"{count:,}") for count in (lift.n, lift.failures, lift.not_asked, lift.skipped)),
     ]
-
-
-def _between(interval: Interval | None, form: str) -> str:
-    return "" if interval is None else f"\n[{interval[0]:{form}} {interval[1]:{form}}]"

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from active_critic.figures_in_words import NONE, interval_below, number_words
 from active_critic.probes._telling import in_short
 from active_critic.probes.aspects import EFFECTS, OVERALL
 from active_critic.probes.behaviour import treated_by
@@ -82,7 +83,7 @@ def _summary(scores: Mapping[str, Mapping[str, Change]]) -> Table:
         if not set(shown) & set(by_place.values()):
             continue  # nothing was tested
         lists = (", ".join(place for place, said in by_place.items() if said == word) for word in shown)
-        table.add_row(Text(plain(name)), *(Text(said or "–") for said in lists))
+        table.add_row(Text(plain(name)), *(Text(said or NONE) for said in lists))
     return table
 
 
@@ -96,13 +97,11 @@ def _changes(scores: Mapping[str, Mapping[str, Change]]) -> Table:
 
 def _change(one: Change | None) -> Text:
     if one is None or one.change is None:
-        return Text("–")
+        return Text(NONE)
     word, style = _word(one)
     said = Text(f"{_MARKS[one.expected]} {one.change:+z.2f} ")
     said.append(word, style=style)
-    if one.interval is not None:
-        said.append(f"\n[{one.interval[0]:+z.2f} {one.interval[1]:+z.2f}]", style="dim")
-    return said
+    return said.append(interval_below(one.interval, "+z.2f"), style="dim")
 
 
 def _pairs(found: Behaviour) -> Table:
@@ -113,16 +112,12 @@ def _pairs(found: Behaviour) -> Table:
         cells = []
         for column in names:
             pair = by_place.get((row, column))
-            cell = Text("" if pair is None else _number(pair.critic), style="red" if pair and pair.closer else "")
+            cell = Text("" if pair is None else number_words(pair.critic), style="red" if pair and pair.closer else "")
             if pair is not None and pair.human is not None:
-                cell.append(f"\npeople {_number(pair.human)}", style="not red dim")
+                cell.append(f"\npeople {number_words(pair.human)}", style="not red dim")
             cells.append(cell)
         table.add_row(Text(plain(row)), *cells)
     return table
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:z.2f}"
 
 
 def _matched(found: Behaviour) -> Table:

@@ -10,8 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from active_critic.examples import group_of
+from active_critic.figures_in_words import NONE, figure_words, interval_below, number_words, p_words
 from active_critic.meta_evaluation.comparison import ranked
-from active_critic.report import p_words, plain
+from active_critic.report import plain
 
 if TYPE_CHECKING:
     from active_critic.meta_evaluation.comparison import Compared, Comparison, MethodResult
@@ -86,12 +87,11 @@ def _figures(methods: Sequence[MethodResult]) -> Table:
         found = method.agreement
         cells = []
         for name in COEFFICIENTS:
-            value, interval = getattr(found, name), getattr(found, f"{name}_interval")
             # The interval below its figure: four of them side by side would be too wide for most terminals.
-            said = number_words(value, "z.2f") + (f"\n{interval_words(interval, 'z.2f')}" if interval else "")
+            said = number_words(getattr(found, name)) + interval_below(getattr(found, f"{name}_interval"))
             cells.append(Text(said, style="bold" if name == "mean" else ""))
         head = Text.assemble(plain(method.name), (f"\n{found.n:,} of {found.total:,} scored", "dim"))
-        table.add_row(head, *cells, Text(number_words(method.mae, ".2f")))
+        table.add_row(head, *cells, Text(number_words(method.mae)))
     return table
 
 
@@ -110,31 +110,13 @@ def _difference(compared: Compared | None) -> tuple[Text, Text]:
     if compared is None:
         return Text(""), Text("")
     found = compared.difference
-    said = number_words(found.delta, "+z.2f")
-    if found.interval:
-        said += f" {interval_words(found.interval, '+z.2f')}"
-    return Text(said), Text(p_cell(compared.p_holm))
+    return Text(figure_words(found.delta, found.interval, "+z.2f")), Text(p_words(compared.p_holm))
 
 
 def count_words(counts: Sequence[int]) -> str:
     """How many there are; from the fewest to the most, where that differs."""
     few, most = min(counts), max(counts)
     return f"{few:,}" if few == most else f"{few:,} to {most:,}"
-
-
-def interval_words(ends: tuple[float, float], form: str) -> str:
-    """An interval in brackets, both ends in this format."""
-    return f"[{ends[0]:{form}} {ends[1]:{form}}]"  # with a comma, the table would not fit 80 columns
-
-
-def number_words(value: float | None, form: str) -> str:
-    """A number in this format; a dash where there is none."""
-    return "–" if value is None else f"{value:{form}}"
-
-
-def p_cell(p: float | None) -> str:
-    """A p-value; a dash where there is none."""
-    return "–" if p is None else p_words(p)
 
 
 def _prices(methods: Sequence[MethodResult], found: Comparison) -> Table:
@@ -159,5 +141,5 @@ def _prices(methods: Sequence[MethodResult], found: Comparison) -> Table:
 def price_words(used: Usage, *, local: bool, parts: int = 1) -> str:
     """What this costs in dollars, the mean over so many parts; a dash where a model on this machine did it."""
     if not used.calls or local:
-        return "–"
+        return NONE
     return "unknown" if used.cost is None else f"${used.cost / parts:.4g}"

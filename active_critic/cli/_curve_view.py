@@ -11,13 +11,11 @@ from active_critic.cli._compare_view import (
     COEFFICIENTS,
     count_words,
     dim,
-    interval_words,
-    number_words,
-    p_cell,
     price_words,
     table_of,
 )
 from active_critic.examples import group_of
+from active_critic.figures_in_words import interval_below, number_words, p_words
 from active_critic.report import plain
 
 if TYPE_CHECKING:
@@ -47,12 +45,12 @@ def _figures(found: Curve) -> Table:
             continue
         documents = count_words(point.documents)
         below = f"of {documents} doc{'' if documents == '1' else 's'}." if point.labels else "zero-shot"
-        cells = [Text(number_words(getattr(point.agreement, name), "z.2f")) for name in list(COEFFICIENTS)[:-1]]
+        cells = [Text(number_words(getattr(point.agreement, name))) for name in list(COEFFICIENTS)[:-1]]
         cells += [
             _cell(point.mean, "z.2f", "bold"),
             _cell(point.gain, "+z.2f"),
-            Text(p_cell(point.gain.p_holm) if point.gain else ""),
-            Text(number_words(point.floor.agreement.mean, "z.2f") if point.floor else ""),
+            Text(p_words(point.gain.p_holm) if point.gain else ""),
+            Text(number_words(point.floor.agreement.mean) if point.floor else ""),
         ]
         table.add_row(Text.assemble(f"{point.labels}", (f"\n{below}", "dim")), *cells[: len(table.columns) - 1])
     return table
@@ -61,8 +59,7 @@ def _figures(found: Curve) -> Table:
 def _cell(found: Estimate | None, form: str, style: str = "") -> Text:
     if found is None:
         return Text("")
-    below = f"\n{interval_words(found.interval, form)}" if found.interval else ""
-    return Text(number_words(found.value, form) + below, style=style)
+    return Text(number_words(found.value, form) + interval_below(found.interval, form), style=style)
 
 
 def _basis(found: Curve) -> str:

@@ -15,6 +15,7 @@ from active_critic.evaluators._readings import Predict
 from active_critic.evaluators.surface import out_of_fold
 from active_critic.evaluators.zero_shot import zero_shot_protocol
 from active_critic.examples import folds, group_of
+from active_critic.figures_in_words import figure_words
 from active_critic.records import Example, Usage
 from active_critic.scoring import Scorer
 from active_critic.stats import Agreement, Difference, agreement, holm, paired_difference
@@ -83,7 +84,7 @@ class FitReport:
             return (
                 "On held-out folds the critic, or the people, gave everything the same score: no agreement to see.",
             )
-        figure = f"{self.critic.mean:z.2f}{_interval(self.critic.mean_interval)}"
+        figure = figure_words(self.critic.mean, self.critic.mean_interval)
         said = [f"On held-out folds the mean of the three correlations with people is {figure}."]
         rivals = {
             "zero-shot on the same model": self.over_zero_shot,
@@ -95,7 +96,7 @@ class FitReport:
                 said.append(f"It could not be compared with {name}.")
                 continue
             chance = "" if p is None else f", p {p:.3f}"
-            figures = f"{difference.delta:+z.2f}{_interval(difference.interval)}{chance}"
+            figures = figure_words(difference.delta, difference.interval, "+z.2f") + chance
             if difference.delta <= 0:
                 said.append(f"It does NOT beat {name} ({figures}).")
             elif p is not None and p < ALPHA:
@@ -138,10 +139,6 @@ class FitReport:
             "candidates": list(self.candidates),
             "seed": self.seed,
         }
-
-
-def _interval(bounds: tuple[float, float] | None) -> str:
-    return f" [{bounds[0]:z.2f}, {bounds[1]:z.2f}]" if bounds else ""
 
 
 class OutOfFold(NamedTuple):

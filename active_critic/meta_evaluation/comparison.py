@@ -10,6 +10,7 @@ from active_critic.bootstrap import ALPHA
 from active_critic.demo_search import MIN_COVERAGE
 from active_critic.errors import FitError
 from active_critic.examples import Examples, describe_rows, group_of
+from active_critic.figures_in_words import figure_words
 from active_critic.meta_evaluation.splits import Split
 from active_critic.reasons import counted
 from active_critic.records import Usage
@@ -233,9 +234,8 @@ class Comparison:
         scored = f"of {best.agreement.n:,} of {best.agreement.total:,} examples only"
         rests = scored if best.agreement.coverage < MIN_COVERAGE else "not on all that was tested"
         few = "" if best.whole else f", but {rests}"
-        said = [
-            f"{best.name} has the highest mean of the three correlations with people, {_figure(best.agreement)}{few}."
-        ]
+        figure = figure_words(best.agreement.mean, best.agreement.mean_interval)
+        said = [f"{best.name} has the highest mean of the three correlations with people, {figure}{few}."]
         if (best.agreement.mean or 0) <= 0:
             said = ["No method agrees with people: no mean of the three correlations is above 0."]
         compared = [method for method in measured if method.over_baseline is not None]
@@ -391,11 +391,6 @@ def let_off(found: Agreement) -> str:
 def ranked(methods: Sequence[MethodResult]) -> list[MethodResult]:
     """Best agreement first; then those whose figures rest on fewer examples (``whole``); then those without any."""
     return sorted(methods, key=lambda m: (m.agreement.mean is None, not m.whole, -(m.agreement.mean or 0.0)))
-
-
-def _figure(found: Agreement) -> str:
-    interval = found.mean_interval
-    return f"{found.mean:z.2f}" + (f" [{interval[0]:z.2f}, {interval[1]:z.2f}]" if interval else "")
 
 
 def _flat(method: MethodResult) -> dict[str, Any]:

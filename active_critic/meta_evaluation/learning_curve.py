@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from active_critic.bootstrap import ALPHA
 from active_critic.examples import Examples
+from active_critic.figures_in_words import figure_words, number_words
 from active_critic.meta_evaluation.comparison import MethodResult, data_document, labels_of, let_off
 from active_critic.meta_evaluation.estimates import Estimate
 from active_critic.records import Usage
@@ -146,14 +147,14 @@ class Curve:
         if last.mean.value is None:
             why = str(last.result.undefined).rstrip(".")
             return [f"With {last.labels} labels, {self.evaluator} has no coefficient: {why}."]
-        figure = _figure(last.mean, "z.2f")
+        figure = figure_words(last.mean.value, last.mean.interval)
         said = [f"With {last.labels} labels, {self.evaluator} reaches a mean of three correlations of {figure}."]
         for over, what in ((self.over_zero_shot, "zero-shot"), (self.over_floor, "the surface floor")):
             if over is not None and over.value is not None:
                 surely = over.p_holm is not None and over.p_holm < ALPHA
                 how = "ahead of" if over.value > 0 else "behind"
                 shown = f"{how} {what} by more than chance could explain" if surely else f"not to be told from {what}"
-                said.append(f"That is {shown} ({_figure(over, '+z.2f')}).")
+                said.append(f"That is {shown} ({figure_words(over.value, over.interval, '+z.2f')}).")
         return said
 
     def _step(self) -> list[str]:
@@ -161,12 +162,13 @@ class Curve:
         if gain is None or gain.value is None:
             return []
         before, last = self.points[-2:]
-        said = f"The last step, from {before.labels} to {last.labels} labels, brought {_figure(gain, '+z.2f')}"
+        brought = figure_words(gain.value, gain.interval, "+z.2f")
+        said = f"The last step, from {before.labels} to {last.labels} labels, brought {brought}"
         if gain.repeats < 2:
             only = "the only repeat" if len(gain.by_repeat) < 2 else f"one of {len(gain.by_repeat)} repeats"
             said += f" in {only}; other labels may teach more or less, and the interval does not cover that."
         else:
-            each = ", ".join("–" if one is None else f"{one:+z.2f}" for one in gain.by_repeat)
+            each = ", ".join(number_words(one, "+z.2f") for one in gain.by_repeat)
             said += f"; by repeat, each with other labels: {each}."
         documents = [sum(point.documents) / len(point.documents) for point in (before, last)]
         if documents[1] / documents[0] < (last.labels / before.labels) ** 0.75:
@@ -180,7 +182,8 @@ class Curve:
         found, sizes = self.trend, self.trend_sizes
         if found is None or found.value is None or self.advice == "stop":
             return []
-        said = f"From {sizes[0]} to {sizes[-1]} labels, a doubling brought {_figure(found, '+z.2f')} on a straight line"
+        brought = figure_words(found.value, found.interval, "+z.2f")
+        said = f"From {sizes[0]} to {sizes[-1]} labels, a doubling brought {brought} on a straight line"
         if found.value <= 0:
             return [f"{said}."]
         twice = 2 * self.points[-1].labels
@@ -258,11 +261,6 @@ class Curve:
     def table(self) -> list[dict[str, Any]]:
         """One flat record a size, for CSV, zero-shot first as 0 labels; None where something is not defined."""
         return [_flat(point) for point in (self.zero_shot, *self.points) if point is not None]
-
-
-def _figure(found: Estimate, form: str) -> str:
-    interval = found.interval
-    return f"{found.value:{form}}" + (f" [{interval[0]:{form}}, {interval[1]:{form}}]" if interval else "")
 
 
 def _document(result: MethodResult) -> dict[str, Any]:

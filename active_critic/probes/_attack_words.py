@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from active_critic.stats import Interval
+from active_critic.figures_in_words import NONE, interval_words, number_words
 
 if TYPE_CHECKING:
     from active_critic.probes.attack_trial import AttackTrial, FamilyResult, Lift
@@ -47,17 +47,13 @@ def _row(*cells: str) -> str:
 def _figures(name: str, lift: Lift) -> str:
     return _row(
         name,
-        "–" if lift.mean is None else f"{lift.mean:+z.2f}",
-        _between(lift.interval),
-        "–" if lift.deviations is None else f"{lift.deviations:+.1f}",
-        "–" if lift.success is None else f"{100 * lift.success:.0f} {_shares(lift.success_interval)}".rstrip(),
+        number_words(lift.mean, "+z.2f"),
+        interval_words(lift.interval, "+z.2f"),
+        number_words(lift.deviations, "+.1f"),
+        NONE if lift.success is None else f"{100 * lift.success:.0f} {_shares(lift.success_interval)}".rstrip(),
         f"{lift.n:,}",
         f"{lift.failures:,}",
     )
-
-
-def _between(interval: Interval | None) -> str:
-    return "" if interval is None else f"[{interval[0]:+z.2f} {interval[1]:+z.2f}]"
 
 
 def _shares(interval: Interval | None) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from active_critic.figures_in_words import figure_words, interval_words, number_words
 from active_critic.probes.aspects import EFFECTS, OVERALL
-from active_critic.stats import Interval
 
 if TYPE_CHECKING:
     from active_critic.probes.behaviour import Behaviour, Change
@@ -116,7 +116,8 @@ def _pairs(found: Behaviour) -> list[str]:
     alike = [one for one in found.pairs if one.closer]
     if alike:
         said = [
-            f"{one.a} and {one.b} ({_number(one.critic)}, people {_number(one.human)}, difference {_range(one.excess)})"
+            f"{one.a} and {one.b} ({_number(one.critic)}, people {_number(one.human)}, "
+            f"difference {interval_words(one.excess, '+z.2f')})"
             for one in alike
         ]
         lines.append(f"Its scores go together more than people's do: {_few(said)}.")
@@ -130,16 +131,12 @@ def _pairs(found: Behaviour) -> list[str]:
 
 def _change(one: Change) -> str:
     subject = "the overall score" if one.name == OVERALL else one.name
-    shown = f"{one.change:+z.2f} {_range(one.interval)}" if one.change is not None else "not measured"
+    shown = "not measured" if one.change is None else figure_words(one.change, one.interval, "+z.2f")
     return f"{one.perturbation} in {subject} {shown}"
 
 
 def _number(value: float | None) -> str:
-    return "not defined" if value is None else f"{value:z.2f}"
-
-
-def _range(interval: Interval | None) -> str:
-    return "[no interval]" if interval is None else f"[{interval[0]:+z.2f}, {interval[1]:+z.2f}]"
+    return number_words(value, none="not defined")
 
 
 def _few(things: Sequence[str]) -> str:

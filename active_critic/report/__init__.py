@@ -8,7 +8,7 @@ from active_critic.report.endpoints import findings_table
 from active_critic.report.fits import agreement_table, fit_report
 from active_critic.report.programs import criteria_table, fit_notes, program_account, reading_words
 from active_critic.report.tables import Columns
-from active_critic.report.texts import count, duration, p_words, plain, shorten, usage_words
+from active_critic.report.texts import count, duration, plain, shorten, usage_words
 from active_critic.report.verdicts import WHOLE, Judged, score_summary, verdict_table
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "findings_table",
     "fit_notes",
     "fit_report",
-    "p_words",
     "plain",
     "program_account",
     "reading_words",

@@ -9,17 +9,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from active_critic.figures_in_words import NONE, figure_words, number_words
 from active_critic.report.tables import Columns, table_of
 from active_critic.report.texts import count, plain
 
 _RIVALS = {"critic": "this critic", "zero_shot": "zero-shot", "surface": "surface floor"}
 _COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall", "mean": "mean of 3"}
-
-
-def _figure(value: float | None, interval: Sequence[float] | None) -> str:
-    if value is None:
-        return "not defined"
-    return f"{value:z.2f}" + (f" [{interval[0]:z.2f}, {interval[1]:z.2f}]" if interval else "")
 
 
 def agreement_table(
@@ -39,7 +34,7 @@ def agreement_table(
     if not known:
         return Text("Agreement with people could not be measured.")
     rows = {
-        shown: [_figure(figures[name], figures[f"{name}_interval"]) for figures in known.values()]
+        shown: [figure_words(figures[name], figures[f"{name}_interval"]) for figures in known.values()]
         for name, shown in _COEFFICIENTS.items()
     }
     rows["scored"] = [f"{figures['n']:,} of {figures['total']:,}" for figures in known.values()]
@@ -58,6 +53,8 @@ def agreement_table(
         )
         if (spread := first.get("spread", 1)) > 1:
             basis += f", {spread:g} times as wide over folds, which share documents"
+    if any(cell == NONE for cells in rows.values() for cell in cells):
+        basis += f"; {NONE}: not defined"
     return Group(table, Text(f"{basis}.", style="dim"))
 
 
@@ -99,7 +96,7 @@ def candidates_table(candidates: Sequence[Mapping[str, Any]]) -> RenderableType:
             f"{len(one['demos'])}",
             f"{one['levels']}",
             *(["first" if one.get("order") == "rating_first" else "last"] if orders else []),
-            "-" if one["q"] is None else f"{one['q']:z.2f}",
+            number_words(one["q"]),
             f"{one['scored']:,} of {one['asked']:,}",
             f"{used['calls']:,}",
             f"{used['replayed']:,}",

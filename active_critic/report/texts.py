@@ -66,11 +66,6 @@ def as_given(score: float | None) -> str:
     return "-" if score is None else f"{score:.6g}"
 
 
-def p_words(p: float) -> str:
-    """A p-value to four places, or its first digit where these would say 0, which no p is."""
-    return f"{p:.4f}" if f"{p:.4f}" != "0.0000" else f"{p:.0e}"
-
-
 def count(number: float) -> str:
     """A number of tokens for people: ``310k``."""
     if number < 10_000:

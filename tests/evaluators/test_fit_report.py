@@ -319,13 +319,13 @@ def words(critic: Agreement | None, zero: Difference | None, surface: Difference
 @pytest.mark.parametrize(
     ("gap", "said"),
     [
-        (difference(0.2, (0.1, 0.3), 0.04), "It beats {} (+0.20 [0.10, 0.30], p 0.040)."),
+        (difference(0.2, (0.1, 0.3), 0.04), "It beats {} (+0.20 [+0.10, +0.30], p 0.040)."),
         (
             difference(0.2, (0.01, 0.3), 0.06),
-            "It is ahead of {} (+0.20 [0.01, 0.30], p 0.060), but not by more than chance could explain.",
+            "It is ahead of {} (+0.20 [+0.01, +0.30], p 0.060), but not by more than chance could explain.",
         ),
         (difference(0.2, None), "It is ahead of {} (+0.20), but not by more than chance could explain."),
-        (difference(-0.1, (-0.3, 0.1), 0.4), "It does NOT beat {} (-0.10 [-0.30, 0.10], p 0.400)."),
+        (difference(-0.1, (-0.3, 0.1), 0.4), "It does NOT beat {} (-0.10 [-0.30, +0.10], p 0.400)."),
         (difference(0.0, (0.0, 0.0)), "It does NOT beat {} (+0.00 [0.00, 0.00])."),
         (difference(None, None), "It could not be compared with {}."),
         (None, "It could not be compared with {}."),
