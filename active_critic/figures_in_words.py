@@ -37,10 +37,10 @@ def p_words(p: float | None) -> str:
 
 
 def dollars(cost: float | None) -> str:
-    """Money in US dollars, to the cent or, below a dollar, to four digits that count."""
+    """Money in US dollars, to the cent; below a dollar, where that is not all of it, to four digits that count."""
     if cost is None:
         return "not known"
-    return f"${cost:,.2f}" if cost >= 1 else f"${Decimal(f'{cost:.4g}'):f}"
+    return f"${cost:,.2f}" if cost >= 1 or cost == round(cost, 2) else f"${Decimal(f'{cost:.4g}'):f}"
 
 
 def how_many(number: int, one: str, several: str = "") -> str:

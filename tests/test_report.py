@@ -91,7 +91,7 @@ def test_the_fit_report_shows_every_figure_on_one_line(width) -> None:
     assert "bootstrap intervals over 6 documents" in told
     assert "1.3 times as wide over folds, which share documents" in told
     assert all(" ".join(sentence.split()) in " ".join(shown.split()) for sentence in made.words)
-    assert "$0.1250" in shown
+    assert "$0.125" in shown
     assert "not known" in shown
 
 
@@ -182,7 +182,7 @@ def test_candidates_of_a_search_fit_a_terminal_with_what_each_cost() -> None:
         "1,234",
         "988k",
         "12k",
-        "$1.2500",
+        "$1.25",
     ]
     assert second[:4] == ["10", "8", "0-100", "-"]
     free = {**usage, "cost": None}
@@ -219,7 +219,7 @@ def test_a_summary_shows_reasons_and_agreement() -> None:
 def test_usage_in_words() -> None:
     assert usage_words(Usage(1, 0, 99, 0, 5)) == "1 call, 99 tokens read, 5 written"
     assert usage_words(Usage(1200, 30, 2_000_000, 1_500_000, 50_000, 9.0, 1.5)) == (
-        "1,200 calls, 30 from the journal, 2.0M tokens read (75% from the prefix cache), 50k written, $1.5"
+        "1,200 calls, 30 from the journal, 2.0M tokens read (75% from the prefix cache), 50k written, $1.50"
     )
     assert usage_words(Usage(12, 3, 34_567, 0, 890), short=True) == "12 calls 35k tok"
 

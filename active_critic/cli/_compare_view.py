@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from active_critic.examples import group_of
-from active_critic.figures_in_words import NONE, figure_words, interval_below, number_words, p_words
+from active_critic.figures_in_words import NONE, dollars, figure_words, interval_below, number_words, p_words
 from active_critic.meta_evaluation.comparison import ranked
 from active_critic.report import plain
 
@@ -142,4 +142,4 @@ def price_words(used: Usage, *, local: bool, parts: int = 1) -> str:
     """What this costs in dollars, the mean over so many parts; a dash where a model on this machine did it."""
     if not used.calls or local:
         return NONE
-    return "unknown" if used.cost is None else f"${used.cost / parts:.4g}"
+    return dollars(None if used.cost is None else used.cost / parts)

@@ -68,6 +68,7 @@ def words(found: Estimate, model: str) -> list[str]:
     """An estimate in a line, and in others what it may be, where that depends on the replies."""
     from dataclasses import replace
 
+    from active_critic.figures_in_words import dollars
     from active_critic.report import count, duration, usage_words
 
     paid = replace(found.usage, replayed=0)
@@ -81,7 +82,7 @@ def words(found: Estimate, model: str) -> list[str]:
         "calls": lambda number: f"{number:,}",
         "prompt_tokens": count,
         "completion_tokens": count,
-        "cost": lambda money: f"${money:.4g}",
+        "cost": dollars,
         "seconds": duration,
     }
     units = {"calls": " calls", "prompt_tokens": " tokens read", "completion_tokens": " written"}

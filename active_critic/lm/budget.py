@@ -16,6 +16,7 @@ from weakref import WeakSet
 
 from active_critic.cells import plain_value
 from active_critic.errors import BudgetSpent, DataError, ModelError
+from active_critic.figures_in_words import dollars
 from active_critic.lm import stopping
 from active_critic.lm.reply import text_of
 from active_critic.records import Usage
@@ -244,7 +245,7 @@ class Account:
             "tokens": (f"{limits.tokens or 0:,} tokens", f"{used:,} are used, {next_one} {may_take:,}"),
             "cost": (
                 f"${_plain(limits.cost or 0)}",
-                f"${spent.cost or 0:.4f} is used, {next_one} ${most.cost or 0:.4f}",
+                f"{dollars(spent.cost or 0)} is used, {next_one} {dollars(most.cost or 0)}",
             ),
             "seconds": (_time(limits.seconds or 0), "the time is over"),
         }[kind]

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from active_critic.figures_in_words import NONE, figure_words, number_words
+from active_critic.figures_in_words import NONE, dollars, figure_words, number_words
 from active_critic.report.tables import Columns, table_of
 from active_critic.report.texts import count, plain
 
@@ -102,7 +102,7 @@ def candidates_table(candidates: Sequence[Mapping[str, Any]]) -> RenderableType:
             f"{used['replayed']:,}",
             count(used["prompt_tokens"]),
             count(used["completion_tokens"]),
-            "not known" if used["cost"] is None else f"${used['cost']:.4f}",
+            dollars(used["cost"]),
         ]
         table.add_row(*(Text(plain(cell)) for cell in cells[: len(columns)]), style="bold" if one["wins"] else "")
     meaning = "Q: the sum of three correlations with people, -3 to 3, on the training examples that it was scored on."
@@ -121,6 +121,6 @@ def _usage_table(stages: Mapping[str, Mapping[str, Any]]) -> Table:
             count(used["cached_tokens"]),
             count(used["completion_tokens"]),
             f"{used['seconds']:,.0f}",
-            "not known" if used["cost"] is None else f"${used['cost']:.4f}",
+            dollars(used["cost"]),
         )
     return table

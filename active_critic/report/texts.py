@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from active_critic.figures_in_words import dollars
 from active_critic.writing import UNSAFE
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def usage_words(usage: Usage | Mapping[str, Any], *, short: bool = False) -> str
     """
     figures = usage if isinstance(usage, Mapping) else usage.to_dict()
     read, written = figures["prompt_tokens"], figures["completion_tokens"]
-    cost = "" if figures["cost"] is None else f"${figures['cost']:.4g}"
+    cost = "" if figures["cost"] is None else dollars(figures["cost"])
     replayed = figures["replayed"]
     if short:
         calls = f"{figures['calls']:,} calls"

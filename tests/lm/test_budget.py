@@ -295,7 +295,7 @@ def test_a_likelihood_is_paid_from_a_budget_of_money_by_its_tokens() -> None:
     lm.budget = Budget(cost=0.01)
     for number in range(8):
         lm.likelihood([("user", f"question {number}")], "x" * 2000)  # takes 0.001, and may take 0.0021
-    with pytest.raises(BudgetSpent, match=r"\$0\.0080 is used"):
+    with pytest.raises(BudgetSpent, match=r"\$0\.008 is used"):
         lm.likelihood([("user", "question 9")], "x" * 2000)
 
 
