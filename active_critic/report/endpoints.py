@@ -24,24 +24,24 @@ def findings_table(found: Findings) -> RenderableType:
     schema = (
         "replies always have the form asked for"
         if found.json_schema
-        else ("the form is only asked for; replies that do not have it are asked for once more, then left unscored")
+        else "the form is only asked for; replies that do not have it are asked for once more, then left unscored"
     )
     probabilities = (
         "ratings are read from the text: behind thoughts a probability says next to nothing"
         if found.thinks
         else "ratings are read as an expectation over rating tokens"
         if found.probabilities
-        else ("ratings are read from the text of the reply; agreement with people is usually lower")
+        else "ratings are read from the text of the reply; agreement with people is usually lower"
     )
     temperature = (
         "temperature 0: the same question gets the same answer, as far as the endpoint goes"
-        if (found.temperature)
+        if found.temperature
         else "the endpoint takes none, so scores differ from run to run (the journal repeats those it has)"
     )
     cache = (
         "texts that share a source, and all that share instructions, are read faster"
         if found.prefix_cache
-        else ("none reported: every call reads instructions and demonstrations anew")
+        else "none reported: every call reads instructions and demonstrations anew"
     )
     table = table_of("what", "found", "what it means")
     table.add_row("JSON schema", said(found.json_schema), schema)
@@ -50,7 +50,7 @@ def findings_table(found: Findings) -> RenderableType:
         sure = (
             "rating tokens carry the probability, as they should"
             if found.rating_mass >= 0.5
-            else ("most probability falls elsewhere: expectations rest on little")
+            else "most probability falls elsewhere: expectations rest on little"
         )
         table.add_row("mass on ratings", f"{found.rating_mass:.0%}", sure)
     if found.thinks:
