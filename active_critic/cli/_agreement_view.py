@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from active_critic.figures_in_words import figure_words, number_words, p_words
 from active_critic.report import agreement_table, plain
-
-_LEVELS = {"dataset": "over all examples", "document": "within documents", "system": "over systems"}
+from active_critic.report.fits import LEVELS
+from active_critic.report.tables import table_of
 
 
 def agreement_account(document: Mapping[str, Any]) -> RenderableType:
@@ -20,7 +19,7 @@ def agreement_account(document: Mapping[str, Any]) -> RenderableType:
     parts: list[RenderableType] = []
     for result in document["results"]:
         raters = "the mean of the raters" if result["columns"] else "the raters"
-        heading = f"{plain(result['human'] or raters)}, {_LEVELS[result['level']]}"
+        heading = f"{plain(result['human'] or raters)}, {LEVELS[result['level']]}"
         parts.append(Text(heading, style="bold"))
         if result["columns"]:
             parts += [_figures(result), *(Text(plain(sentence)) for sentence in _words(result))]
@@ -108,10 +107,8 @@ def _raters(found: Mapping[str, Any]) -> list[RenderableType]:
 
 
 def _differences(result: Mapping[str, Any]) -> list[RenderableType]:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    first = result["columns"][0]["column"]
-    for column in (f"compared with {plain(first)}", "difference of the mean of 3", "p", "corrected", "examples"):
-        table.add_column(column, overflow="fold")
+    first = plain(result["columns"][0]["column"])
+    table = table_of(f"compared with {first}", "difference of the mean of 3", "p", "corrected", "examples")
     for entry in result["columns"][1:]:
         found = entry["difference"]
         said = figure_words(found["delta"], found["interval"], "+z.3f")

@@ -13,13 +13,16 @@ from active_critic.examples import group_of
 from active_critic.figures_in_words import NONE, dollars, figure_words, interval_below, number_words, p_words
 from active_critic.meta_evaluation.comparison import ranked
 from active_critic.report import plain
+from active_critic.report.fits import COEFFICIENTS, LEVELS
+from active_critic.report.tables import table_of
 
 if TYPE_CHECKING:
     from active_critic.meta_evaluation.comparison import Compared, Comparison, MethodResult
     from active_critic.records import Usage
 
-COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall", "mean": "mean of 3"}
-_LEVELS = {"dataset": "over all examples", "document": "within the documents", "system": "over the systems' means"}
+GAP = 1
+"""Blanks between the columns of these tables, which would not fit 80 columns with more."""
+PRICES = ("calls to fit", "to score", "read", "cached", "written", "seconds", "cost")
 
 
 def comparison_account(found: Comparison) -> RenderableType:
@@ -54,7 +57,7 @@ def _basis(found: Comparison, methods: Sequence[MethodResult]) -> str:
         split = f"fitted on {count_words([len(one.train) for one in found.splits])} of them{repeats}, tested on {rest}"
     parts = "the test part" if len(found.splits) == 1 else f"each of {len(found.splits)} test parts, then averaged"
     said = (
-        f"Agreement with people {_LEVELS[first.level]} of {parts}; {len(data):,} examples of {documents:,} documents, "
+        f"Agreement with people {LEVELS[first.level]} of {parts}; {len(data):,} examples of {documents:,} documents, "
     )
     said += f"{split} (seed {settings['seed']})"
     if first.mean_interval:
@@ -73,16 +76,8 @@ def _tested(found: Comparison) -> str:
     )
 
 
-def table_of(*columns: str) -> Table:
-    """A table without lines, of columns with these heads."""
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
-
-
 def _figures(methods: Sequence[MethodResult]) -> Table:
-    table = table_of("", *COEFFICIENTS.values(), "MAE")
+    table = table_of("", *COEFFICIENTS.values(), "MAE", gap=GAP)
     for method in methods:
         found = method.agreement
         cells = []
@@ -98,7 +93,7 @@ def _figures(methods: Sequence[MethodResult]) -> Table:
 def _differences(methods: Sequence[MethodResult]) -> Table:
     columns = [[method.over_baseline for method in methods], [method.over_floor for method in methods]]
     to = dict.fromkeys(compared.to for column in columns for compared in column if compared is not None)
-    table = table_of("", *(head for name in to for head in (f"against {plain(name)}", "p (Holm)")))
+    table = table_of("", *(head for name in to for head in (f"against {plain(name)}", "p (Holm)")), gap=GAP)
     for method in methods:
         own = {compared.to: compared for compared in (method.over_floor, method.over_baseline) if compared is not None}
         cells = [cell for name in to for cell in _difference(own.get(name))]
@@ -120,9 +115,7 @@ def count_words(counts: Sequence[int]) -> str:
 
 
 def _prices(methods: Sequence[MethodResult], found: Comparison) -> Table:
-    table = table_of("", "calls to fit", "to score", "read", "cached", "written", "seconds", "cost")
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = table_of("", *PRICES, right=PRICES, gap=GAP)
     for method in methods:
         used = method.needs
         table.add_row(

@@ -8,15 +8,17 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from active_critic.cli._compare_view import (
-    COEFFICIENTS,
+    GAP,
+    PRICES,
     count_words,
     dim,
     price_words,
-    table_of,
 )
 from active_critic.examples import group_of
 from active_critic.figures_in_words import interval_below, number_words, p_words
 from active_critic.report import plain
+from active_critic.report.fits import COEFFICIENTS
+from active_critic.report.tables import table_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -39,7 +41,7 @@ def curve_account(found: Curve) -> RenderableType:
 
 def _figures(found: Curve) -> Table:
     floor = any(point.floor for point in found.points)
-    table = table_of("labels", *COEFFICIENTS.values(), "gain", "p (Holm)", *(("surface",) if floor else ()))
+    table = table_of("labels", *COEFFICIENTS.values(), "gain", "p (Holm)", *(("surface",) if floor else ()), gap=GAP)
     for point in (found.zero_shot, *found.points):
         if point is None:
             continue
@@ -87,9 +89,7 @@ def _basis(found: Curve) -> str:
 
 
 def _prices(found: Curve) -> Table:
-    table = table_of("labels", "calls to fit", "to score", "read", "cached", "written", "seconds", "cost")
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = table_of("labels", *PRICES, right=PRICES, gap=GAP)
     repeats = len(found.repeats)
     for point in (found.zero_shot, *found.points):
         if point is None:

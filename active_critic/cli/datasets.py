@@ -38,13 +38,11 @@ def list_sets(
         typer.echo(json.dumps(found, indent=2))
         return
 
-    from rich.table import Table
-
     from active_critic.report import plain
+    from active_critic.report.tables import table_of
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("name", "task", "outputs", "documents", "scale", "licence", "cached"):
-        table.add_column(title, justify="right" if title in {"outputs", "documents"} else "left", no_wrap=True)
+    numbers = ("outputs", "documents")
+    table = table_of("name", "task", *numbers, "scale", "licence", "cached", right=numbers)
     for card in cards:
         table.add_row(
             plain(card.name),
@@ -87,13 +85,10 @@ def describe(
         typer.echo(json.dumps(_as_json(card, cache), indent=2))
         return
 
-    from rich.table import Table
-
     from active_critic.report import plain
+    from active_critic.report.tables import table_of
 
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
+    table = table_of("", "", header=False)
     for label, text in _account(card, cache):
         table.add_row(label, plain(text, lines=True))
     out = common.console(stderr=False)

@@ -49,11 +49,9 @@ def list_models(
         typer.echo(json.dumps(records, indent=2))
         return
 
-    from rich.table import Table
+    from active_critic.report.tables import table_of
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("name", "also called", "size", "licence", "context", "here"):
-        table.add_column(title, justify="right" if title in {"size", "context"} else "left", no_wrap=True)
+    table = table_of("name", "also called", "size", "licence", "context", "here", right=("size", "context"))
     for model in CATALOGUE:
         table.add_row(
             model.name,

@@ -14,7 +14,8 @@ from active_critic.report.tables import Columns, table_of
 from active_critic.report.texts import count, plain
 
 _RIVALS = {"critic": "this critic", "zero_shot": "zero-shot", "surface": "surface floor"}
-_COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall", "mean": "mean of 3"}
+COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall", "mean": "mean of 3"}
+LEVELS = {"dataset": "over all examples", "document": "within documents", "system": "over systems"}
 
 
 def agreement_table(
@@ -35,15 +36,14 @@ def agreement_table(
         return Text("Agreement with people could not be measured.")
     rows = {
         shown: [figure_words(figures[name], figures[f"{name}_interval"]) for figures in known.values()]
-        for name, shown in _COEFFICIENTS.items()
+        for name, shown in COEFFICIENTS.items()
     }
     rows["scored"] = [f"{figures['n']:,} of {figures['total']:,}" for figures in known.values()]
     rows |= {name: list(cells) for name, cells in (more or {}).items()}
-    table = Columns(list(known), rows, bold=_COEFFICIENTS["mean"])
+    table = Columns(list(known), rows, bold=COEFFICIENTS["mean"])
     sure = [figures for figures in known.values() if figures["mean_interval"]]
     first = next(iter(sure or known.values()))
-    level = {"dataset": "over all examples", "document": "within documents", "system": "over systems"}[first["level"]]
-    basis = f"Agreement with {whom} {level}"
+    basis = f"Agreement with {whom} {LEVELS[first['level']]}"
     if sure:
         fewest, most = (of(figures["groups"] for figures in sure) for of in (min, max))
         documents = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"

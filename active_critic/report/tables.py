@@ -16,9 +16,9 @@ LONGEST_NAME = 24
 """Characters of a column's name that stand on one line of its heading."""
 
 
-def table_of(*columns: str, right: Sequence[str] = (), header: bool = True) -> Table:
-    """A table without lines, of columns with these heads; those in ``right`` are of numbers."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=header, header_style="bold")
+def table_of(*columns: str, right: Sequence[str] = (), header: bool = True, gap: int = 2) -> Table:
+    """A table without lines, of columns with these heads, so many blanks apart; those in ``right`` are of numbers."""
+    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), show_header=header, header_style="bold")
     for column in columns:
         table.add_column(column, justify="right" if column in right else "left", overflow="fold")
     return table
