@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from active_critic.correlation import Floats
+from active_critic.figures_in_words import how_many
 
 Interval = tuple[float, float]
 
@@ -160,8 +161,9 @@ def cautions(documents: int, ps: int, resamples: int) -> list[str]:
     """
     said = []
     if documents < FEWEST:
-        number = "1 document" if documents == 1 else f"{documents} documents"
-        said.append(f"the texts are of {number}: with fewer than {FEWEST} there are no intervals")
+        said.append(
+            f"the texts are of {how_many(documents, 'document')}: with fewer than {FEWEST} there are no intervals"
+        )
     elif documents < FEW:
         said.append(f"the texts are of {documents} documents: intervals over so few say little of others")
     if documents >= FEWEST and 0 < resamples < FEWEST_RESAMPLES:

@@ -29,6 +29,7 @@ from active_critic.examples import (
     split,
 )
 from active_critic.fields import COLUMNS, Given, checked, folded, holds_no_name, not_there, resolve
+from active_critic.figures_in_words import how_many
 from active_critic.records import VERDICT_COLUMNS, Example, Scale
 from active_critic.row_reader import EMPTY, RowReader
 from active_critic.rows import BadRow
@@ -237,13 +238,13 @@ class Items(Iterator["Example | BadRow"]):
                 f"by the first {_PEEK}; --fields {name}={column} reads it"
             )
         if seen.judged:
-            rows = f"{seen.judged:,} rows stand" if seen.judged > 1 else "1 row stands"
+            rows = how_many(seen.judged, "row stands", "rows stand")
             said.append(
                 f"the column 'score' of {rows} beside a program's verdict and is not taken for people's; "
                 "--fields score=score if it is"
             )
         if seen.unread:
-            rows = f"{seen.unread:,} rows have" if seen.unread > 1 else "1 row has"
+            rows = how_many(seen.unread, "row has", "rows have")
             said.append(f"{rows} a score that is not read and counts as none; the first: {seen.first_unread}")
         return tuple(said)
 

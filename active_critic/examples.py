@@ -10,6 +10,7 @@ from numbers import Real
 from typing import overload
 
 from active_critic.errors import DataError, FitError
+from active_critic.figures_in_words import how_many
 from active_critic.records import Example, Scale
 
 MIN_EXAMPLES = 5
@@ -53,8 +54,8 @@ class Examples(Sequence[Example]):
         documents = len({group_of(example) for example in self.items})
         scored = sum(example.score is not None for example in self.items)
         origin = f", from {self.path}" if self.path else ""
-        of = f"{documents} document{'s' * (documents != 1)}"
-        said = f"{len(self)} text{'s' * (len(self) != 1)} of {of}, {scored} scored, scale {self.scale or 'not known'}"
+        texts = f"{how_many(len(self), 'text')} of {how_many(documents, 'document')}"
+        said = f"{texts}, {scored} scored, scale {self.scale or 'not known'}"
         return f"<{type(self).__name__}: {said}{origin}>"
 
     @overload
@@ -200,7 +201,7 @@ def divided_sources(examples: Sequence[Example], column: str) -> tuple[str, ...]
     if not divided:
         return ()
     first = describe_rows(sorted(divided[0].values()))
-    sources = f"{len(divided):,} sources stand" if len(divided) > 1 else "1 source stands"
+    sources = how_many(len(divided), "source stands", "sources stand")
     said = f"{sources} in more than one document (the first: {first}), and so may be on both sides of a split"
     return (f"{said}; --fields source={column},group={column} makes each source one document",)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from active_critic.cells import cell_at, conversation, decoded, inside, keys_to, name_in, rated, starred, text_in, ways
 from active_critic.errors import DataError
+from active_critic.figures_in_words import how_many
 from active_critic.records import VERDICT_COLUMNS, Example, Verdict
 
 Given = dict[str, Any] | Example
@@ -262,7 +263,7 @@ def _mean_note(pattern: str, records: Sequence[dict[str, Any]], *, whole: bool) 
     names = dict.fromkeys(name for record in records for name, _ in starred(record, pattern))
     lacking = sum(len(rated(record, pattern)) < len(names) for record in records)
     of = f"{'' if whole else 'the first '}{len(records)} rows"
-    mean = f"the score is the mean of {len(names)} column{'s' * (len(names) != 1)} ({listed(names)})"
+    mean = f"the score is the mean of {how_many(len(names), 'column')} ({listed(names)})"
     return [f"{mean}, or of those that a row has: {lacking} of {of} lack some"] if names else []
 
 

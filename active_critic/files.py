@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, cast
 
 from active_critic.delimited import DELIMITERS, Found, delimited_rows
 from active_critic.errors import DataError, MissingExtra
+from active_critic.figures_in_words import how_many
 from active_critic.labels import labels_in_schema, labels_note, name_codes
 from active_critic.lines import LongLine, lines_of
 from active_critic.paths import as_pasted
@@ -79,11 +80,11 @@ class Records(Iterator[Row | BadRow]):
         said = list(self._found.said)
         if self._found.empty is not None:
             first, count = self._found.empty
-            rows = f"{count} empty rows are left out; the first is" if count > 1 else "1 empty row is left out:"
+            rows = how_many(count, "empty row is left out:", "empty rows are left out; the first is")
             said.append(f"{rows if self._ended else 'empty rows are left out; the first is'} row {first}")
         if self._found.short is not None:
             first, cells, count = self._found.short
-            some = f"{count} rows have" if count > 1 else "1 row has"
+            some = how_many(count, "row has", "rows have")
             said.append(
                 f"{some if self._ended else 'some rows have'} fewer cells than the header, and what is missing counts "
                 f"as blank; the first is row {first}, of {cells}: was the file cut off?"

@@ -10,6 +10,7 @@ from typing import Any
 from active_critic.cells import aspects_in, cell_at, name_in, number_in, rated, text_in, there
 from active_critic.examples import SHOWN, describe_rows
 from active_critic.fields import COLUMNS, Given
+from active_critic.figures_in_words import how_many
 from active_critic.records import VERDICT_COLUMNS, Example
 from active_critic.rows import BadRow
 from active_critic.scales import Rated
@@ -126,7 +127,7 @@ class RowReader:
         """What the user should know of texts."""
         if not (count := self.seen.apostrophes):
             return []
-        texts = f"{count:,} texts are" if count > 1 else "1 text is"
+        texts = how_many(count, "text is", "texts are")
         return [f"{texts} read without the apostrophe that keeps a spreadsheet from taking =, +, - or @ for a formula"]
 
     def ratings(self, examples: Iterable[Example]) -> list[Rated]:

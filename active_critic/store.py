@@ -11,6 +11,7 @@ import orjson
 from pydantic import ValidationError
 
 from active_critic.errors import DataError, OutputError, ProtocolError
+from active_critic.figures_in_words import how_many
 from active_critic.files import no_repeats
 from active_critic.paths import as_pasted, at_home, write_whole
 from active_critic.protocols import FORMAT_VERSION, Protocol
@@ -124,7 +125,7 @@ def parse(document: Any, kind: type[_Document], where: str = "the program") -> _
         field = ".".join(str(part)[:40] for part in first["loc"])
         raise ProtocolError(
             f"{where}: not a valid program: field {field!r}: {first['msg'][:400]} "
-            f"({problem.error_count()} such problem{'s' if problem.error_count() > 1 else ''} in all)"
+            f"({how_many(problem.error_count(), 'such problem')} in all)"
         ) from None
     except DataError as problem:  # a scale that is none
         raise ProtocolError(f"{where}: not a valid program: {problem}") from None

@@ -7,6 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from active_critic.examples import document_key, document_keys, example_key, group_of, text_key
+from active_critic.figures_in_words import sentence
 from active_critic.reasons import kind_of
 from active_critic.rows import BadRow
 
@@ -153,6 +154,7 @@ class Tally:
         drawn = next((some for some in (self._new, self._related, self._known) if some.count), None)
         if drawn is None:
             return None
+        from active_critic.accuracy import mae
         from active_critic.bootstrap import cautions
         from active_critic.stats import agreement
 
@@ -186,13 +188,11 @@ class Tally:
         elif found.n and found.mean is None:
             words.append("There are too few of them, or too little variation, for a correlation.")
         if found.n:
-            words += [f"{one[0].upper()}{one[1:]}." for one in cautions(found.groups, 0, RESAMPLES)]
+            words += map(sentence, cautions(found.groups, 0, RESAMPLES))
         error = None
-        distances = [abs(c - h) for h, c, _ in drawn.pairs if c == c]
         if any(score not in scale for score in human):
             words.append(f"Some lie outside the program's scale {scale}: correlations stand, distances mean nothing.")
-        elif distances:
-            error = sum(distances) / len(distances)
+        elif (error := mae(critic, human)) is not None:
             words.append(f"On the scale {scale}, scores are {error:.2f} from the human ones on average.")
         return {
             "column": self.score_column,

@@ -15,6 +15,7 @@ from active_critic.cli import _common as common
 from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
 from active_critic.cli import _outputs as outputs
+from active_critic.figures_in_words import how_many
 
 if TYPE_CHECKING:
     from active_critic.writing import RecordWriter
@@ -151,7 +152,7 @@ def compare(
         if asking:
             opened = opening.opened(ctx.obj, lm, options=options, journal=journal, budget=spend, quiet=quiet)
             model = stack.enter_context(opened)
-        parts = "1 split" if len(splits) == 1 else f"{len(splits)} splits"
+        parts = how_many(len(splits), "split")
         common.say(
             f"comparing {', '.join(methods)} on {len(data)} examples in {parts} {opening.beside(model, ctx.obj)}",
             quiet=quiet,

@@ -13,6 +13,7 @@ from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
 from active_critic.cli import _outputs as outputs
 from active_critic.cli.compare import is_whole, parse_settings, result_file
+from active_critic.figures_in_words import how_many
 
 
 def curve(
@@ -115,9 +116,7 @@ def curve(
             opened = opening.opened(ctx.obj, lm, options=options, journal=journal, budget=spend, quiet=quiet)
             model = stack.enter_context(opened)
         said = f"{evaluator} fitted on {', '.join(map(str, possible))} of {len(data)} labels"
-        common.say(
-            f"{said}, {repeats} {'time' if repeats == 1 else 'times'}, {opening.beside(model, ctx.obj)}", quiet=quiet
-        )
+        common.say(f"{said}, {how_many(repeats, 'time')}, {opening.beside(model, ctx.obj)}", quiet=quiet)
         with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
             found = curve_of(
                 data,

@@ -15,7 +15,7 @@ from active_critic.evaluators._readings import Predict
 from active_critic.evaluators.surface import out_of_fold
 from active_critic.evaluators.zero_shot import zero_shot_protocol
 from active_critic.examples import folds, group_of
-from active_critic.figures_in_words import figure_words
+from active_critic.figures_in_words import figure_words, sentence
 from active_critic.records import Example, Usage
 from active_critic.scoring import Scorer
 from active_critic.stats import Agreement, Difference, agreement, holm, paired_difference
@@ -105,7 +105,7 @@ class FitReport:
                 said.append(f"It is ahead of {name} ({figures}), but not by more than chance could explain.")
         said += self._unscored()
         ps = sum(one is not None and one.p is not None for one in rivals.values())
-        said += [f"{one[0].upper()}{one[1:]}." for one in cautions(self.critic.groups, ps, self.critic.resamples)]
+        said += map(sentence, cautions(self.critic.groups, ps, self.critic.resamples))
         return tuple(said)
 
     def _unscored(self) -> list[str]:

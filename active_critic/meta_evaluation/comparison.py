@@ -10,7 +10,7 @@ from active_critic.bootstrap import ALPHA
 from active_critic.demo_search import MIN_COVERAGE
 from active_critic.errors import FitError
 from active_critic.examples import Examples, describe_rows, group_of
-from active_critic.figures_in_words import figure_words
+from active_critic.figures_in_words import figure_words, how_many
 from active_critic.meta_evaluation.splits import Split
 from active_critic.reasons import counted
 from active_critic.records import Usage
@@ -224,8 +224,7 @@ class Comparison:
         """Why a method that left examples unscored has no interval, where others have one."""
         if found.mean_interval or not any(method.agreement.mean_interval for method in self.methods):
             return ""
-        documents = "1 document" if found.groups == 1 else f"{found.groups} documents"
-        return f", and has no interval: what it scored is of {documents}"
+        return f", and has no interval: what it scored is of {how_many(found.groups, 'document')}"
 
     def _best(self, measured: Sequence[MethodResult]) -> list[str]:
         if not measured:

@@ -10,6 +10,7 @@ from active_critic.evaluators.base import check_whole
 from active_critic.examples import MIN_EXAMPLES, Examples, group_of
 from active_critic.examples import folds as cross_folds
 from active_critic.examples import split as two_parts
+from active_critic.figures_in_words import how_many
 from active_critic.records import Example
 from active_critic.stats import Level
 
@@ -83,7 +84,7 @@ def plan(
             notes.append(f"there are only {len(parts)} documents, so there are {len(parts)} folds, not {wanted}")
     smallest = min(len(split.test) for split in splits)
     if smallest < FEW:
-        has = "1 example" if smallest == 1 else f"{smallest} examples"
+        has = how_many(smallest, "example")
         remedy = "use fewer folds" if train is None else "fit on less, or test on more documents"
         notes.append(f"the smallest test part has {has}: coefficients in it say little; {remedy}")
     fewest = min(len(split.train) for split in splits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from active_critic.figures_in_words import NONE, interval_words, number_words
+from active_critic.figures_in_words import NONE, how_many, interval_words, number_words
 
 if TYPE_CHECKING:
     from active_critic.probes.attack_trial import AttackTrial, FamilyResult, Lift
@@ -69,15 +69,8 @@ def setting(trial: AttackTrial) -> list[str]:
         f"{trial.threshold:g} or more; {confidence} bootstrap intervals over documents "
         f"({trial.resamples:,} resamples, seed {trial.seed})."
     )
-    size = (
-        f"{trial.texts:,} text{'s' * (trial.texts != 1)} of {trial.documents:,} document"
-        f"{'s' * (trial.documents != 1)}, {len(trial.families)} famil{'y' if len(trial.families) == 1 else 'ies'}."
-    )
-    said = [
-        *trial.notes,
-        meaning,
-        size,
-    ]
+    size = f"{how_many(trial.texts, 'text')} of {how_many(trial.documents, 'document')}, "
+    said = [*trial.notes, meaning, size + f"{how_many(len(trial.families), 'family', 'families')}."]
     if apart := _apart(trial):
         said.append(apart)
     if unscored := trial.unscored - trial.not_asked:

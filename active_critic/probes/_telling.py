@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from active_critic.figures_in_words import figure_words, interval_words, number_words
+from active_critic.figures_in_words import figure_words, interval_words, number_words, sentence
 from active_critic.probes.aspects import EFFECTS, OVERALL
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _setting(found: Behaviour) -> list[str]:
         f"{found.scale}, intervals {100 * found.confidence:g} % over documents; a change within ±{found.tolerance:g} "
         "is none."
     )
-    lines = [first, *(f"{note[0].upper()}{note[1:]}." for note in found.notes)]
+    lines = [first, *map(sentence, found.notes)]
     if found.reasons:
         why = "; ".join(f"{reason} ({count})" for reason, count in found.reasons.items())
         lines.append(f"Not scored as they were, and left out: {why}.")

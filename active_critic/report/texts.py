@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from active_critic.figures_in_words import dollars
+from active_critic.figures_in_words import dollars, how_many
 from active_critic.writing import UNSAFE
 
 if TYPE_CHECKING:
@@ -50,11 +50,10 @@ def usage_words(usage: Usage | Mapping[str, Any], *, short: bool = False) -> str
     figures = usage if isinstance(usage, Mapping) else usage.to_dict()
     read, written = figures["prompt_tokens"], figures["completion_tokens"]
     cost = "" if figures["cost"] is None else dollars(figures["cost"])
-    replayed = figures["replayed"]
+    calls, replayed = how_many(figures["calls"], "call"), figures["replayed"]
     if short:
-        calls = f"{figures['calls']:,} calls"
         return " ".join(part for part in (calls, f"{count(read + written)} tok", cost) if part)
-    parts = [f"{figures['calls']:,} call{'' if figures['calls'] == 1 else 's'}"]
+    parts = [calls]
     if replayed:
         parts.append(f"{replayed:,} from the journal")
     cached = f" ({figures['cached_tokens'] / read:.0%} from the prefix cache)" if figures["cached_tokens"] else ""
