@@ -128,6 +128,11 @@ def suggest(
         return list(texts.choose(evaluator, progress).chosen)
 
 
+def columns_of_pool(fields: Mapping[str, str] | None) -> dict[str, str]:
+    """Column by field without that of the score: a pool lacks scores, so that it need not be there."""
+    return {name: column for name, column in checked(fields).items() if name != "score"}
+
+
 @dataclass(frozen=True, slots=True)
 class Pool:
     """What can be chosen from, before anything is paid for.
@@ -165,10 +170,8 @@ class Pool:
         n = plain_value(n)
         if type(n) is not int or n < 1:
             raise DataError(f"how many texts are suggested is a whole number of at least 1, not {n!r}")
-        # A score is what the pool lacks, so that its column need not be there.
-        unscored = {name: column for name, column in checked(fields).items() if name != "score"}
         before = protocol.provenance.fields if protocol is not None else {}
-        items = examples_of(pool, fields=unscored, scored=False, as_before=before)
+        items = examples_of(pool, fields=columns_of_pool(fields), scored=False, as_before=before)
         known = _labelled(labelled, labelled_fields or fields, before)
         labels, shown = set(map(text_key, known)), frozenset[str]()
         if protocol is not None:

@@ -73,11 +73,10 @@ def suggest(
 
     The pool is scored with the program, and those are chosen that are least like what is labelled or chosen already.
     """
-    from active_critic.data import read_examples, unread_score
+    from active_critic.data import read_examples
     from active_critic.evaluators import from_protocol, load_protocol
     from active_critic.evaluators.origins import NO_MODEL
-    from active_critic.records import Usage
-    from active_critic.suggesting import Pool
+    from active_critic.suggesting import Pool, columns_of_pool
     from active_critic.writing import RecordWriter
 
     outputs.refuse_clashes(outputs=(out,), inputs=(pool, program, labelled), journal=journal)
@@ -88,13 +87,9 @@ def suggest(
     protocol = load_protocol(program)
     if estimate and protocol.provenance.model == NO_MODEL:
         raise typer.BadParameter("--estimate has no meaning for this program, which asks no model")
-    # A score is what the pool lacks, so that its column need not be there.
-    unscored = {name: column for name, column in columns.items() if name != "score"}
     before = protocol.provenance.fields
-    data = read_examples(pool, fields=unscored, scored=False, as_before=before)
+    data = read_examples(pool, fields=columns_of_pool(columns), scored=False, as_before=before)
     known = read_examples(labelled, fields=labelled_columns, scored=False, as_before=before) if labelled else None
-    if known is not None and (unread := unread_score(known)) is not None:
-        raise unread
     unlike = common.source_note(protocol.provenance, data.fields)
     common.show_notes([*data.notes, *unlike, *(known.notes if known is not None else ())], quiet=quiet)
     texts = Pool.of(data, n, labelled=known or (), protocol=protocol, seed=seed)
@@ -118,17 +113,17 @@ def suggest(
             tell(model, rehearse, as_json=as_json, quiet=quiet, files={"--out": out})
             return
         critic = from_protocol(protocol, model, journal=None)
-        with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
+        with Display(model, quiet=quiet) as progress:
             found = texts.choose(critic, progress)
         rows = _rows(found)
         for row in rows if writer is not None else ():
             writer.write(row)  # type: ignore[union-attr]
-        usage = model.usage if model else Usage()
+        usage = common.usage_of(model)
     if as_json:
         document = _summary(found) | {
             "program": str(program),
             "output": str(out) if out else None,
-            "model": model.name if model else NO_MODEL,
+            "model": common.name_of(model),
             "seed": seed,
             "usage": usage.to_dict(),
             "seconds": round(time.monotonic() - started, 3),
