@@ -14,7 +14,9 @@ from active_critic.cli._streams import let_go_of_stderr
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from active_critic.lm import LanguageModel
     from active_critic.protocols import Provenance
+    from active_critic.records import Usage
 
 
 UNSCORED = 7
@@ -38,6 +40,20 @@ class Session:
     opened: bool = False
     journal: Path | None = None
     interrupts: Interrupts = field(default_factory=Interrupts)
+
+
+def usage_of(model: LanguageModel | None) -> Usage:
+    """What a model has cost so far: nothing where there is none."""
+    from active_critic.records import Usage
+
+    return model.usage if model else Usage()
+
+
+def name_of(model: LanguageModel | None) -> str:
+    """What a result says of the model that made it."""
+    from active_critic.evaluators.origins import NO_MODEL
+
+    return model.name if model else NO_MODEL
 
 
 def console(*, stderr: bool) -> Console:

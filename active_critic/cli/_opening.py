@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from active_critic.cli._common import Session, say, show_notes
-from active_critic.cli._interrupts import Interrupts
+from active_critic.cli._interrupts import INTERRUPTED, Interrupts
 from active_critic.cli._outputs import journal_file
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def opened(
 
 
 def _fetch_weights(name: str, api_base: str | None, *, quiet: bool) -> None:
-    from active_critic.cli.lm import pull_with_progress
+    from active_critic.cli._progress import pull_with_progress
     from active_critic.lm.catalogue import find
     from active_critic.lm.weights import cache_folder, is_pulled, means_path
 
@@ -222,7 +222,7 @@ def _patient() -> Iterator[None]:
             sys.stderr.write("\x1b[?25h")  # the progress bar had hidden the cursor
         sys.stderr.write("stopped\n")
         sys.stderr.flush()
-        os._exit(130)
+        os._exit(INTERRUPTED)
 
     signal.signal(signal.SIGINT, stop)
     try:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -180,3 +182,30 @@ def typed(ctx: typer.Context, parameter: str) -> bool:
     """Whether an option stands on the command line."""
     source = ctx.get_parameter_source(parameter)
     return source is not None and source.name == "COMMANDLINE"
+
+
+def parse_settings(given: Sequence[str] | None, *, of: str | None = None) -> dict[str, dict[str, Any]]:
+    """``["ice.shots=4"]`` as ``{"ice": {"shots": 4}}``; what is no JSON is text.
+
+    Args:
+        given: As they stand on the command line.
+        of: The evaluator, where only one is meant and its name is not said.
+
+    Raises:
+        typer.BadParameter: One is not of that form, or sets a parameter again.
+    """
+    settings: dict[str, dict[str, Any]] = {}
+    for text in given or ():
+        where, equals, said = text.partition("=")
+        name, _, parameter = (part.strip() for part in (where.partition(".") if of is None else (of, ".", where)))
+        if not (equals and name and parameter):
+            form, shown = ("NAME.PARAMETER=VALUE", "ice.seed=1") if of is None else ("PARAMETER=VALUE", "seed=1")
+            raise typer.BadParameter(f"--set {text!r} is not {form}; write for example {shown}")
+        own = settings.setdefault(name, {})
+        if parameter in own:
+            raise typer.BadParameter(f"--set names {where.strip()} twice")
+        try:
+            own[parameter] = json.loads(said)
+        except ValueError:
+            own[parameter] = said
+    return settings

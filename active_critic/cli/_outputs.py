@@ -11,6 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from active_critic.examples import Examples
+    from active_critic.writing import RecordWriter
 
 
 def as_read(data: Examples) -> dict[str, Any]:
@@ -159,3 +160,18 @@ def _writing(path: Path) -> Iterator[None]:
         yield
     except OSError as problem:
         raise OutputError(f"cannot write {path}: {problem.strerror or problem}") from problem
+
+
+def result_file(path: Path, **how: Any) -> RecordWriter:
+    """What writes a result: everything as one document to ``.json``, else its rows as told; a context manager."""
+    from active_critic.writing import RecordWriter
+
+    writer = RecordWriter(path, **how)
+    if is_whole(writer):
+        writer.kind = ".jsonl"  # a single record on a line of its own is one document, and not a list of one
+    return writer
+
+
+def is_whole(writer: RecordWriter) -> bool:
+    """Whether the file takes everything as one document, and not a row a method."""
+    return writer.path.name.lower().removesuffix(".gz").endswith(".json")

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
+import typer
+
+from active_critic.cli._common import console, usage_of
+from active_critic.cli._interrupts import INTERRUPTED
+
 if TYPE_CHECKING:
-    from active_critic.records import Usage
+    from pathlib import Path
+
+    from active_critic.lm import LanguageModel
+    from active_critic.lm.catalogue import Model
 
 WIDE = 100
 """Columns from which there is room for a bar."""
@@ -19,20 +26,19 @@ class Display:
     Call it with what is being done, how much is done and how much there is at most (0: not known).
 
     Args:
-        usage: What the model has cost so far.
+        model: The model that works, whose cost is shown.
         quiet: Show nothing.
         total: How much there is, where the work itself does not know.
     """
 
-    def __init__(self, usage: Callable[[], Usage], *, quiet: bool = False, total: int = 0) -> None:
+    def __init__(self, model: LanguageModel | None, *, quiet: bool = False, total: int = 0) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-        from active_critic.cli._common import console
         from active_critic.report import usage_words
 
         out = console(stderr=True)
         wide = out.width >= WIDE
-        self._usage = usage
+        self._model = model
         self._words = usage_words
         self._total = total
         self._doing: str | None = None
@@ -75,5 +81,38 @@ class Display:
             total=total or None,
             amount=f"{done:,}/{total:,}" if total else "",
             left="left" if total else "",
-            spent=self._words(self._usage(), short=True),
+            spent=self._words(usage_of(self._model), short=True),
         )
+
+
+def pull_with_progress(model: Model, *, quiet: bool = False) -> Path:
+    """Fetch a model with a progress bar on standard error; nothing is shown when that is not a terminal.
+
+    Args:
+        model: What to fetch.
+        quiet: Show nothing there either.
+
+    Returns:
+        The path of the verified file.
+
+    Raises:
+        DownloadFailed: No source delivered it.
+        typer.Exit: Ctrl-C, after saying that the next pull goes on.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from active_critic.lm.weights import is_pulled, local_path
+    from active_critic.lm.weights import pull as fetch
+
+    if is_pulled(model):
+        return local_path(model)
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    try:
+        with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as bar:
+            task = bar.add_task(model.name, total=model.bytes)
+            return fetch(model, progress=lambda done, total: bar.update(task, completed=done, total=total))
+    except KeyboardInterrupt:
+        typer.echo(f"Interrupted. What was fetched is kept; go on with: active-critic lm pull {model.name}", err=True)
+        raise typer.Exit(INTERRUPTED) from None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -23,15 +22,6 @@ if TYPE_CHECKING:
 
 FEW = 10
 """Fewer examples, documents or systems than this say little."""
-
-
-class Levels(StrEnum):
-    """What coefficients are over."""
-
-    DATASET = "dataset"
-    DOCUMENT = "document"
-    SYSTEM = "system"
-    ALL = "all"
 
 
 def agreement(
@@ -66,7 +56,9 @@ def agreement(
     system: Annotated[
         str | None, typer.Option("--system", metavar="COLUMN", help="The system of each row. Usual names are found.")
     ] = None,
-    level: Annotated[Levels, typer.Option("--level", help="What the coefficients are over.")] = Levels.DATASET,
+    level: Annotated[
+        Literal["dataset", "document", "system", "all"], typer.Option(help="What the coefficients are over.")
+    ] = "dataset",
     scale: Annotated[
         str | None,
         typer.Option(
@@ -111,7 +103,7 @@ def agreement(
     taken = {*columns, *(raters or []), *([human] if human is not None else [])}
     job.find_groups(group, taken)
     job.find_systems(system, taken)
-    levels: list[Level] = ["dataset", "document", "system"] if level == "all" else [level.value]  # type: ignore[list-item]
+    levels: list[Level] = ["dataset", "document", "system"] if level == "all" else [level]
     if human is None or "*" not in human or human in job.table:  # a star in a column's own name is no pattern
         for one in levels:
             job.measure(human, columns, one, None, only=len(levels) == 1)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from contextlib import ExitStack
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -16,17 +13,6 @@ from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
 from active_critic.cli import _outputs as outputs
 from active_critic.figures_in_words import how_many
-
-if TYPE_CHECKING:
-    from active_critic.writing import RecordWriter
-
-
-class Levels(StrEnum):
-    """What coefficients are over."""
-
-    DATASET = "dataset"
-    DOCUMENT = "document"
-    SYSTEM = "system"
 
 
 def compare(
@@ -61,7 +47,9 @@ def compare(
         typer.Option(metavar="N", min=2, help="With --train: test on at most N other documents, drawn by the seed."),
     ] = None,
     repeats: Annotated[int, typer.Option(metavar="R", min=1, help="How often, each time split by another seed.")] = 1,
-    level: Annotated[Levels, typer.Option(help="What the coefficients are over.")] = Levels.DATASET,
+    level: Annotated[
+        Literal["dataset", "document", "system"], typer.Option(help="What the coefficients are over.")
+    ] = "dataset",
     against: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="What all are compared with. Default: the best that is no Active-Critic."),
@@ -113,7 +101,7 @@ def compare(
     if test_documents is not None and train is None:
         raise typer.BadParameter("--test-documents goes with --train")
     names = [name.strip() for name in evaluators.split(",") if name.strip()]
-    given = parse_settings(settings)
+    given = opts.parse_settings(settings)
     try:
         methods = resolve(names, given, seed=seed)
     except FitError as problem:
@@ -133,19 +121,18 @@ def compare(
         "test_documents": test_documents,
         "repeats": repeats,
         "seed": seed,
-        "level": level.value,
+        "level": level,
     }
     splits, notes = plan(data, **how)
     common.show_notes([*data.notes, *notes], quiet=quiet)
 
     from active_critic.cli._progress import Display
     from active_critic.meta_evaluation import compare as compare_them
-    from active_critic.records import Usage
     from active_critic.writing import RecordWriter
 
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
-        table = stack.enter_context(result_file(out, **outputs.as_read(data))) if out else None
+        table = stack.enter_context(outputs.result_file(out, **outputs.as_read(data))) if out else None
         score_file = stack.enter_context(RecordWriter(predictions, **outputs.as_read(data))) if predictions else None
         shown = stack.enter_context(outputs.text_file(html)) if html else None
         model = None
@@ -157,7 +144,7 @@ def compare(
             f"comparing {', '.join(methods)} on {len(data)} examples in {parts} {opening.beside(model, ctx.obj)}",
             quiet=quiet,
         )
-        with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
+        with Display(model, quiet=quiet) as progress:
             found = compare_them(
                 data,
                 names,
@@ -172,7 +159,7 @@ def compare(
                 progress=progress,
             )
         if table is not None:
-            for record in [found.to_dict()] if is_whole(table) else found.table():
+            for record in [found.to_dict()] if outputs.is_whole(table) else found.table():
                 table.write(record)
         if score_file is not None:
             for record in found.predictions():
@@ -190,45 +177,3 @@ def compare(
         common.console(stderr=False).print(comparison_account(found))
     if any(method.agreement.n < method.agreement.total for method in found.methods):
         raise typer.Exit(common.UNSCORED)
-
-
-def result_file(path: Path, **how: Any) -> RecordWriter:
-    """What writes a result: everything as one document to ``.json``, else its rows as told; a context manager."""
-    from active_critic.writing import RecordWriter
-
-    writer = RecordWriter(path, **how)
-    if is_whole(writer):
-        writer.kind = ".jsonl"  # a single record on a line of its own is one document, and not a list of one
-    return writer
-
-
-def is_whole(writer: RecordWriter) -> bool:
-    """Whether the file takes everything as one document, and not a row a method."""
-    return writer.path.name.lower().removesuffix(".gz").endswith(".json")
-
-
-def parse_settings(given: Sequence[str] | None, *, of: str | None = None) -> dict[str, dict[str, Any]]:
-    """``["ice.shots=4"]`` as ``{"ice": {"shots": 4}}``; what is no JSON is text.
-
-    Args:
-        given: As they stand on the command line.
-        of: The evaluator, where only one is meant and its name is not said.
-
-    Raises:
-        typer.BadParameter: One is not of that form, or sets a parameter again.
-    """
-    settings: dict[str, dict[str, Any]] = {}
-    for text in given or ():
-        where, equals, said = text.partition("=")
-        name, _, parameter = (part.strip() for part in (where.partition(".") if of is None else (of, ".", where)))
-        if not (equals and name and parameter):
-            form, shown = ("NAME.PARAMETER=VALUE", "ice.seed=1") if of is None else ("PARAMETER=VALUE", "seed=1")
-            raise typer.BadParameter(f"--set {text!r} is not {form}; write for example {shown}")
-        own = settings.setdefault(name, {})
-        if parameter in own:
-            raise typer.BadParameter(f"--set names {where.strip()} twice")
-        try:
-            own[parameter] = json.loads(said)
-        except ValueError:
-            own[parameter] = said
-    return settings

@@ -12,7 +12,6 @@ from active_critic.cli import _common as common
 from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
 from active_critic.cli import _outputs as outputs
-from active_critic.cli.compare import is_whole, parse_settings, result_file
 from active_critic.figures_in_words import how_many
 
 
@@ -77,7 +76,7 @@ def curve(
     outputs.refuse_clashes(outputs=(out, plot, html), inputs=(labels,), journal=journal)
     if plot is not None and plot.suffix.lower() != ".svg":
         raise typer.BadParameter(f"--plot {plot} is no .svg file; the picture is SVG, so name it FILE.svg")
-    given = parse_settings(settings, of=evaluator)
+    given = opts.parse_settings(settings, of=evaluator)
     try:
         factory = resolve([evaluator], given, seed=seed)[evaluator]
     except FitError as problem:
@@ -99,7 +98,6 @@ def curve(
     from active_critic.cli._progress import Display
     from active_critic.meta_evaluation.curves import curve as curve_of
     from active_critic.meta_evaluation.curves import draw
-    from active_critic.records import Usage
 
     try:
         possible, _, notes = draw(data, **how)
@@ -108,7 +106,7 @@ def curve(
     common.show_notes([*data.notes, *notes], quiet=quiet)
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
-        table = stack.enter_context(result_file(out, **outputs.as_read(data))) if out else None
+        table = stack.enter_context(outputs.result_file(out, **outputs.as_read(data))) if out else None
         picture = stack.enter_context(outputs.text_file(plot)) if plot else None
         shown = stack.enter_context(outputs.text_file(html)) if html else None
         model = None
@@ -117,7 +115,7 @@ def curve(
             model = stack.enter_context(opened)
         said = f"{evaluator} fitted on {', '.join(map(str, possible))} of {len(data)} labels"
         common.say(f"{said}, {how_many(repeats, 'time')}, {opening.beside(model, ctx.obj)}", quiet=quiet)
-        with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
+        with Display(model, quiet=quiet) as progress:
             found = curve_of(
                 data,
                 evaluator,
@@ -134,7 +132,7 @@ def curve(
         from active_critic.page import page
 
         if table is not None:
-            for record in [found.to_dict()] if is_whole(table) else found.table():
+            for record in [found.to_dict()] if outputs.is_whole(table) else found.table():
                 table.write(record)
         if picture is not None:
             picture.append(curve_svg(found))

@@ -181,7 +181,6 @@ def fit(
 
     from active_critic.demo_search import demo_count
     from active_critic.errors import FitError
-    from active_critic.records import Usage
 
     if evaluator == OURS:
         demo_count(data, demos)  # what cannot be is said before anything is paid for
@@ -237,9 +236,9 @@ def fit(
             tell(model, lambda twin: make(twin, given).fit(data), as_json=as_json, quiet=quiet, **more)
             return
         critic = make(model, given)
-        with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
+        with Display(model, quiet=quiet) as progress:
             critic.fit(data, progress=progress)
-        usage = model.usage if model else Usage()
+        usage = common.usage_of(model)
         critic.save(out)
         program: Any = critic.fitted
         asked = (lm, api_base, api_key_env) if model else (None, None, None)
@@ -306,7 +305,6 @@ def _maker(ctx: typer.Context, name: str, settings: list[str] | None) -> _Maker:
         typer.BadParameter: An unknown name or parameter, a value that it cannot have, or an option that this evaluator
             has no use for.
     """
-    from active_critic.cli.compare import parse_settings
     from active_critic.errors import FitError
     from active_critic.meta_evaluation.methods import CRITIC, EVALUATOR_NAMES
 
@@ -316,7 +314,7 @@ def _maker(ctx: typer.Context, name: str, settings: list[str] | None) -> _Maker:
         hint = f"; write --mode {mode}" if mode else ""
         raise typer.BadParameter(f"--evaluator {name!r} is none of {', '.join(found)}{hint}")
     known = found[name]
-    given = parse_settings(settings, of=name).get(name, {})
+    given = opts.parse_settings(settings, of=name).get(name, {})
     try:
         known.check(name, given)
     except FitError as problem:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from active_critic.cli import _common as common
 from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from active_critic.lm.catalogue import Model
+from active_critic.cli._progress import pull_with_progress
 
 app = typer.Typer(name="lm", help="The language models that run on this machine.", no_args_is_help=True)
-
-INTERRUPTED = 130
 
 
 @app.command("list")
@@ -76,39 +70,6 @@ def pull(name: Annotated[str, typer.Argument(help="A name from `lm list`, or `lo
 
     path = pull_with_progress(find(name))
     typer.echo(str(path))
-
-
-def pull_with_progress(model: Model, *, quiet: bool = False) -> Path:
-    """Fetch a model with a progress bar on standard error; nothing is shown when that is not a terminal.
-
-    Args:
-        model: What to fetch.
-        quiet: Show nothing there either.
-
-    Returns:
-        The path of the verified file.
-
-    Raises:
-        DownloadFailed: No source delivered it.
-        typer.Exit: Ctrl-C, after saying that the next pull goes on.
-    """
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from active_critic.lm.weights import is_pulled, local_path
-    from active_critic.lm.weights import pull as fetch
-
-    if is_pulled(model):
-        return local_path(model)
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    try:
-        with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as bar:
-            task = bar.add_task(model.name, total=model.bytes)
-            return fetch(model, progress=lambda done, total: bar.update(task, completed=done, total=total))
-    except KeyboardInterrupt:
-        typer.echo(f"Interrupted. What was fetched is kept; go on with: active-critic lm pull {model.name}", err=True)
-        raise typer.Exit(INTERRUPTED) from None
 
 
 @app.command()

@@ -109,7 +109,6 @@ def probe(
     from active_critic.data import read_examples
     from active_critic.evaluators import from_protocol, load_protocol
     from active_critic.evaluators.origins import NO_MODEL
-    from active_critic.records import Usage
 
     names = None if families is None else [name.strip() for name in families.split(",") if name.strip()]
     if ctx.args:
@@ -155,15 +154,15 @@ def probe(
         evaluator = from_protocol(protocol, model, journal=None)
         what = "attacking" if attacks else "perturbing"
         common.say(f"{what} {len(data):,} texts {opening.beside(model, ctx.obj)}", quiet=quiet)
-        with Display(lambda: model.usage if model else Usage(), quiet=quiet) as progress:
+        with Display(model, quiet=quiet) as progress:
             found = run(evaluator, data, names, seed, progress)
         document = {
             "probe": "attacks" if attacks else "perturbations",
             "program": str(program),
             "items": str(items),
             "notes": notes,
-            "model": model.name if model else NO_MODEL,
-            "usage": (model.usage if model else Usage()).to_dict(),
+            "model": common.name_of(model),
+            "usage": common.usage_of(model).to_dict(),
             "seconds": round(time.monotonic() - started, 3),
             "result": found.to_dict(),
         }

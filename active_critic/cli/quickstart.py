@@ -87,12 +87,12 @@ def quickstart(
             seed=seed,
             journal=None,  # the model has its memory already
         )
-        with Display(lambda: model.usage, quiet=quiet) as progress:
+        with Display(model, quiet=quiet) as progress:
             critic.fit(train, progress=progress)
         critic.save(out)
         common.say(f"the program is in {out}" + (", in place of an earlier one" if replaced else ""), quiet=quiet)
         shown, others = _choose(rest)
-        with Display(lambda: model.usage, quiet=quiet, total=len(shown) + len(others)) as progress:
+        with Display(model, quiet=quiet, total=len(shown) + len(others)) as progress:
             explained = list(critic.score_many(shown, progress=progress))
             bulk = list(critic.score_many(others, explain=False, progress=progress))
         usage = model.usage

@@ -86,7 +86,6 @@ def score(
     from active_critic.data import iter_examples
     from active_critic.evaluators import load_protocol
     from active_critic.evaluators.origins import NO_MODEL
-    from active_critic.records import Usage
 
     if as_json and out is None and not estimate:
         raise typer.BadParameter("--json prints the summary where the verdicts go; name a file for these with --out")
@@ -142,8 +141,8 @@ def score(
         summary = tally.summary() | {
             "program": str(program),
             "output": str(out) if out else None,
-            "model": model.name if model else NO_MODEL,
-            "usage": (model.usage if model else Usage()).to_dict(),
+            "model": common.name_of(model),
+            "usage": common.usage_of(model).to_dict(),
             "seconds": round(time.monotonic() - started, 3),
             "notes": [*notes, *later],
         }
@@ -181,7 +180,6 @@ def _score_all(
 ) -> None:
     from active_critic.cli._progress import Display
     from active_critic.data import BadRow, merge_record
-    from active_critic.records import Usage
 
     pending: deque[Example | BadRow] = deque()  # what was read ahead; at most a window of it
 
@@ -190,7 +188,7 @@ def _score_all(
             pending.append(entry)
             yield entry
 
-    with Display(lambda: model.usage if model else Usage(), quiet=quiet, total=total) as progress:
+    with Display(model, quiet=quiet, total=total) as progress:
         for verdict, others in again.score(protocol, model, fed(), progress):
             entry = pending.popleft()
             if not isinstance(entry, BadRow) and (known := tally.known(entry)):

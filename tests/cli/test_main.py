@@ -377,7 +377,7 @@ def test_weights_that_are_missing_are_announced_and_fetched_before_anything_else
         raise errors.DownloadFailed(f"{model.name} could not be fetched")
 
     monkeypatch.setenv("ACTIVE_CRITIC_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("active_critic.cli.lm.pull_with_progress", fails)
+    monkeypatch.setattr("active_critic.cli._progress.pull_with_progress", fails)
     assert main(["fit", str(examples), "--out", str(tmp_path / "p.json")]) == 4
     said = capfd.readouterr().err
     assert "1,117 MB (Apache-2.0)" in said
@@ -389,7 +389,7 @@ def test_an_option_that_a_model_has_no_use_for_is_refused_before_its_weights_are
     examples, capfd, monkeypatch, tmp_path, option
 ) -> None:
     monkeypatch.setenv("ACTIVE_CRITIC_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("active_critic.cli.lm.pull_with_progress", lambda model, quiet: refuse(model.name))
+    monkeypatch.setattr("active_critic.cli._progress.pull_with_progress", lambda model, quiet: refuse(model.name))
     assert main(["fit", str(examples), "--out", str(tmp_path / "p.json"), *option]) == 4
     assert f"({option[0]}) out" in capfd.readouterr().err
 
