@@ -263,14 +263,24 @@ def split(examples: Examples, train: float, seed: int = 0) -> tuple[Examples, Ex
         raise DataError(f"the part for training is a fraction between 0 and 1, not {train!r}", path=examples.path)
     groups = _by_group(examples, seed)
     if len(groups) < 2:
-        remedy = "name the column of the document (--fields group=COLUMN), or give examples of more documents"
-        raise DataError(f"all examples belong to one document, which no split may part; {remedy}", path=examples.path)
+        raise only_one_document("which no split may part", examples.path)
     chosen = {index for group in _nearest(groups, train * len(examples)) for index in group}
     inside = [index in chosen for index in range(len(examples))]
     return (
         examples.take(i for i, taken in enumerate(inside) if taken),
         examples.take(i for i, taken in enumerate(inside) if not taken),
     )
+
+
+def only_one_document(problem: str, path: str | None) -> DataError:
+    """What to raise where all examples belong to one document.
+
+    Args:
+        problem: Why that is one.
+        path: Where they are from.
+    """
+    remedy = "name the column of the document (--fields group=COLUMN), or give examples of more documents"
+    return DataError(f"all examples belong to one document, {problem}; {remedy}", path=path)
 
 
 def _nearest(groups: list[list[int]], target: float) -> list[list[int]]:

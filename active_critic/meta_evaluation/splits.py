@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from active_critic.errors import DataError, FitError
 from active_critic.evaluators.base import check_whole
-from active_critic.examples import MIN_EXAMPLES, Examples, group_of
+from active_critic.examples import MIN_EXAMPLES, Examples, group_of, only_one_document
 from active_critic.examples import folds as cross_folds
 from active_critic.examples import split as two_parts
 from active_critic.figures_in_words import how_many
@@ -104,12 +105,10 @@ def _some_documents(examples: Examples, most: int | None, seed: int) -> list[Exa
 def _check_level(data: Examples, level: Level) -> None:
     """Whether something can be compared at this level on these examples."""
     documents = {group_of(example) for example in data}
-    if level not in {"dataset", "document", "system"}:
+    if level not in get_args(Level):
         raise FitError(f"the level is dataset, document or system, not {level!r}")
     if len(documents) < 2:
-        message = "all examples belong to one document, and a comparison fits on some documents and tests on others"
-        remedy = "name the column of the document (--fields group=COLUMN), or give examples of more documents"
-        raise DataError(f"{message}; {remedy}", path=data.path)
+        raise only_one_document("and a comparison fits on some documents and tests on others", data.path)
     if len({example.score for example in data}) == 1:
         raise DataError(f"all {len(data)} scores are {data[0].score:g}: nothing can agree with that", path=data.path)
     if level == "document" and len(documents) == len(data):
