@@ -273,12 +273,7 @@ def split(examples: Examples, train: float, seed: int = 0) -> tuple[Examples, Ex
 
 
 def only_one_document(problem: str, path: str | None) -> DataError:
-    """What to raise where all examples belong to one document.
-
-    Args:
-        problem: Why that is one.
-        path: Where they are from.
-    """
+    """What to raise where all examples belong to one document, and why that is a problem."""
     remedy = "name the column of the document (--fields group=COLUMN), or give examples of more documents"
     return DataError(f"all examples belong to one document, {problem}; {remedy}", path=path)
 
