@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -135,10 +135,8 @@ def compare(
         table = stack.enter_context(outputs.result_file(out, **outputs.as_read(data))) if out else None
         score_file = stack.enter_context(RecordWriter(predictions, **outputs.as_read(data))) if predictions else None
         shown = stack.enter_context(outputs.text_file(html)) if html else None
-        model = None
-        if asking:
-            opened = opening.opened(ctx.obj, lm, options=options, journal=journal, budget=spend, quiet=quiet)
-            model = stack.enter_context(opened)
+        how_opened: dict[str, Any] = {"options": options, "journal": journal, "budget": spend, "quiet": quiet}
+        model = stack.enter_context(opening.opened(ctx.obj, lm, **how_opened) if asking else nullcontext())
         parts = how_many(len(splits), "split")
         common.say(
             f"comparing {', '.join(methods)} on {len(data)} examples in {parts} {opening.beside(model, ctx.obj)}",

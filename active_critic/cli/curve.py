@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -83,7 +83,8 @@ def curve(
         raise typer.BadParameter(str(problem)) from None
     options = opening.model_options(api_base, api_key_env, context, strict, workers, timeout)
     requests, spend = opts.limits(budget)
-    if not needs_model(factory):
+    asking = needs_model(factory)
+    if not asking:
         named = lm if opts.typed(ctx, "lm") else None
         opening.refuse_model(evaluator, named, options=options, journal=journal, budget=budget, quiet=quiet)
     how: dict[str, Any] = {
@@ -109,10 +110,8 @@ def curve(
         table = stack.enter_context(outputs.result_file(out, **outputs.as_read(data))) if out else None
         picture = stack.enter_context(outputs.text_file(plot)) if plot else None
         shown = stack.enter_context(outputs.text_file(html)) if html else None
-        model = None
-        if needs_model(factory):
-            opened = opening.opened(ctx.obj, lm, options=options, journal=journal, budget=spend, quiet=quiet)
-            model = stack.enter_context(opened)
+        how_opened: dict[str, Any] = {"options": options, "journal": journal, "budget": spend, "quiet": quiet}
+        model = stack.enter_context(opening.opened(ctx.obj, lm, **how_opened) if asking else nullcontext())
         said = f"{evaluator} fitted on {', '.join(map(str, possible))} of {len(data)} labels"
         common.say(f"{said}, {how_many(repeats, 'time')}, {opening.beside(model, ctx.obj)}", quiet=quiet)
         with Display(model, quiet=quiet) as progress:

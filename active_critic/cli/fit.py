@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,6 +18,7 @@ from active_critic.cli import _outputs as outputs
 
 if TYPE_CHECKING:
     from active_critic.data import Examples
+    from active_critic.records import Usage
 
 OURS = "active-critic"
 _OPTIONS = {
@@ -158,7 +159,6 @@ def fit(
     from active_critic.cli._given import files_given, pinned_from, read_criteria, read_task
     from active_critic.data import check_examples, read_examples
     from active_critic.evaluators.base import scale_of
-    from active_critic.records import Scale
 
     outputs.refuse_same(out, examples, outputs.journal_file(journal))  # over a program it may be written
     outputs.refuse_clashes(outputs=(rest, html), inputs=(examples, out, *files_given(task, criteria)), journal=journal)
@@ -167,68 +167,57 @@ def fit(
     opts.check_train(train)
     make = _maker(ctx, evaluator, settings)
     options = opening.model_options(api_base, api_key_env, context, strict, workers, timeout)
+    how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
     if not make.needs_model:
-        named = lm if opts.typed(ctx, "lm") else None
-        opening.refuse_model(evaluator, named, options=options, journal=journal, budget=budget, quiet=quiet)
+        opening.refuse_model(evaluator, lm if opts.typed(ctx, "lm") else None, **how)
         if estimate:
             raise typer.BadParameter(f"--estimate has no meaning for {evaluator}, which asks no model")
-    given_scale = Scale.parse(scale) if scale is not None else None
-    data = read_examples(examples, fields=opts.parse_fields(fields), scale=given_scale)
+    data = read_examples(examples, fields=opts.parse_fields(fields), scale=scale)
     notes = list(data.notes)
     data, held_back = _held_back(data, train, seed, notes)
     notes += [*check_examples(data), *pinned_from(criteria, held_back)]
     common.show_notes(notes, quiet=quiet)
 
+    from active_critic.cli._progress import Display
     from active_critic.demo_search import demo_count
-    from active_critic.errors import FitError
 
-    if evaluator == OURS:
-        demo_count(data, demos)  # what cannot be is said before anything is paid for
-    shared = {
+    given: dict[str, Any] = {
         "task_description": read_task(task),
         "criteria": read_criteria(criteria),
         "max_batches": batches,
         "seed": seed,
     }
-    own = {
-        "mode": mode,
-        "candidates": candidates,
-        "demos": demos,
-        "sampling": sampling,
-        "levels": levels,
-        "search": search,
-        "refinements": refine,
-        "order": None if order is None else order.replace("-", "_"),
-        "use_criteria": use_criteria,
-        "use_approval": use_approval,
-        "use_likelihood": use_likelihood,
-        "use_surface": use_surface,
-        "report": not no_report,
-    }
-    given = {**shared, **(own if evaluator == OURS else {})}
-    try:
-        make("not opened", given).check()
-    except FitError as problem:
-        raise typer.BadParameter(str(problem)) from None
+    if evaluator == OURS:
+        demo_count(data, demos)  # what cannot be is said before anything is paid for
+        given |= {
+            "mode": mode,
+            "candidates": candidates,
+            "demos": demos,
+            "sampling": sampling,
+            "levels": levels,
+            "search": search,
+            "refinements": refine,
+            "order": None if order is None else order.replace("-", "_"),
+            "use_criteria": use_criteria,
+            "use_approval": use_approval,
+            "use_likelihood": use_likelihood,
+            "use_surface": use_surface,
+            "report": not no_report,
+        }
+    make.check(given)
     replaced = outputs.check_writable(out)
     if rest is not None and held_back is not None and not estimate:
         _write_rest(rest, held_back)
         common.say(f"{len(held_back)} rows that were held back are in {rest}", quiet=quiet)
 
-    from active_critic.cli._progress import Display
-    from active_critic.report import duration, usage_words
-
     started = time.monotonic()
     with ExitStack() as stack:
         # A page that cannot be written is found before anything is paid for.
         shown = stack.enter_context(outputs.text_file(html)) if html and not estimate else None
-        model = None
-        if make.needs_model:
-            opened = opening.opened(ctx.obj, lm, options=options, journal=journal, budget=budget, quiet=quiet)
-            model = stack.enter_context(opened)
-        common.say(
-            f"fitting on {len(data)} examples, scale {scale_of(data)}, {opening.beside(model, ctx.obj)}", quiet=quiet
-        )
+        opened = opening.opened(ctx.obj, lm, **how) if make.needs_model else nullcontext()
+        model = stack.enter_context(opened)
+        on = f"{len(data)} examples, scale {scale_of(data)}"
+        common.say(f"fitting on {on}, {opening.beside(model, ctx.obj)}", quiet=quiet)
         if estimate and model is not None:
             from active_critic.cli._estimate import tell
 
@@ -238,41 +227,17 @@ def fit(
         critic = make(model, given)
         with Display(model, quiet=quiet) as progress:
             critic.fit(data, progress=progress)
-        usage = common.usage_of(model)
         critic.save(out)
-        program: Any = critic.fitted
-        asked = (lm, api_base, api_key_env) if model else (None, None, None)
-        score_with = opening.scoring(out, *asked)
+        score_with = opening.scoring(out, *((lm, api_base, api_key_env) if model else (None, None, None)))
+        done = _Done(critic, evaluator, out, rest, notes, score_with, common.usage_of(model) if model else None)
         if shown is not None:
-            cost = f"{usage_words(usage)}; {duration(time.monotonic() - started)} in all" if model else ""
-            last = f"{critic.signature}\nsaved in {out}; score with: {score_with}"
-            shown.append(_page(examples, program, cost=cost, notes=notes, last=last))
+            shown.append(done.page(examples, time.monotonic() - started))
     if replaced:
         common.say(f"note: the program that was in {out} has been replaced", quiet=quiet)
-    report = dict(program.provenance.report)
-    said, notes = notes, list(dict.fromkeys([*notes, *program.provenance.notes, *report.get("notes", ())]))
     if as_json:
-        document = {
-            "program": str(out),
-            "signature": critic.signature,
-            "evaluator": evaluator,
-            "task_description": getattr(program, "task_description", None),
-            "criteria": _criteria(getattr(program, "criteria", ())),
-            "demonstrations": len(program.shown),
-            "rest": str(rest) if rest else None,
-            "report": report or None,
-            "usage": usage.to_dict(),
-            "notes": notes,
-        }
-        common.print_json(document)
-        return
-    if evaluator == OURS:
-        show_fit(program, report, signature=critic.signature, out=out, score_with=score_with, said=said)
-        return
-    from active_critic.report import program_account
-
-    common.console(stderr=False).print(program_account(program))
-    common.print_whole(f"\n{critic.signature}\nsaved in {out}; score with: {score_with}")
+        common.print_json(done.document())
+    else:
+        done.show()
 
 
 def _criteria(criteria: Any) -> list[dict[str, Any]]:
@@ -296,6 +261,19 @@ class _Maker:
     def __call__(self, model: Any, options: Mapping[str, Any]) -> Any:
         there = {name: value for name, value in options.items() if name in self.known.parameters}
         return self.known(model, **{**there, **self.settings})
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Make sure that it can be made with these.
+
+        Raises:
+            typer.BadParameter: It cannot.
+        """
+        from active_critic.errors import FitError
+
+        try:
+            self("not opened", options).check()
+        except FitError as problem:
+            raise typer.BadParameter(str(problem)) from None
 
 
 def _maker(ctx: typer.Context, name: str, settings: list[str] | None) -> _Maker:
@@ -334,58 +312,90 @@ def _maker(ctx: typer.Context, name: str, settings: list[str] | None) -> _Maker:
     return _Maker(known, given)
 
 
-def show_fit(
-    program: Any, report: dict[str, Any], *, signature: str, out: Path, score_with: str, said: Sequence[str] = ()
-) -> None:
-    """Print a fitted program, its report, what else it has to tell, and the command that scores with it.
+@dataclass(frozen=True)
+class _Done:
+    """A fit, and what is shown of it.
 
-    Args:
-        program: The program.
-        report: Its report, or nothing.
-        signature: Its evaluator's.
-        out: Where it was saved.
-        score_with: The command.
-        said: Notes that were shown before.
+    Attributes:
+        critic: The evaluator, fitted.
+        evaluator: Its name.
+        out: Where its program is.
+        rest: Where the rows are that were held back, or None.
+        notes: What was noted of the examples, and shown.
+        score_with: The command that scores with the program.
+        usage: What it cost; None where no model was asked.
     """
-    from rich.console import Group
-    from rich.text import Text
 
-    from active_critic.report import criteria_table, fit_notes, fit_report, plain
+    critic: Any
+    evaluator: str
+    out: Path
+    rest: Path | None
+    notes: Sequence[str]
+    score_with: str
+    usage: Usage | None
 
-    blank = Text("")
-    common.console(stderr=False).print(
-        Group(
-            Text(plain(program.task_description, lines=True)),
-            *((blank, criteria_table(program)) if program.criteria else ()),
-            blank,
-            fit_report(report),
-            *fit_notes(program.provenance, said),
-        )
-    )
-    common.print_whole(f"\n{signature}\nsaved in {out}; score with: {score_with}")
+    @property
+    def last(self) -> str:
+        """What is said at the end."""
+        return f"{self.critic.signature}\nsaved in {self.out}; score with: {self.score_with}"
 
+    def document(self) -> dict[str, Any]:
+        """What ``--json`` prints."""
+        from active_critic.records import Usage
 
-def _page(examples: Path, program: Any, *, cost: str, notes: Sequence[str], last: str) -> str:
-    """The page of ``--html``: the report, and what was fitted.
+        program = self.critic.fitted
+        report = program.provenance.report
+        return {
+            "program": str(self.out),
+            "signature": self.critic.signature,
+            "evaluator": self.evaluator,
+            "task_description": getattr(program, "task_description", None),
+            "criteria": _criteria(getattr(program, "criteria", ())),
+            "demonstrations": len(program.shown),
+            "rest": str(self.rest) if self.rest else None,
+            "report": dict(report) or None,
+            "usage": (self.usage or Usage()).to_dict(),
+            "notes": list(dict.fromkeys([*self.notes, *program.provenance.notes, *report.get("notes", ())])),
+        }
 
-    Args:
-        examples: What it was fitted on.
-        program: The program.
-        cost: What it cost, in words; empty where no model was asked.
-        notes: What was noted of the examples.
-        last: What is said at the end.
-    """
-    from rich.text import Text
+    def show(self) -> None:
+        """Print the program, its report, what else it has to tell, and the command that scores with it."""
+        from rich.console import Group
+        from rich.text import Text
 
-    from active_critic.page import page
-    from active_critic.report import plain, program_account
-    from active_critic.report.tables import heading, list_under
+        from active_critic.report import criteria_table, fit_notes, fit_report, plain, program_account
 
-    of_examples = list_under("Notes on the examples", notes)
-    account = program_account(program, report_first=True)
-    return page(
-        f"Fit on {examples.name}", Text(cost), account, *of_examples, heading("Scoring"), Text(plain(last, lines=True))
-    )
+        program = self.critic.fitted
+        account = [program_account(program)]
+        if self.evaluator == OURS:
+            account = [
+                Text(plain(program.task_description, lines=True)),
+                *((Text(""), criteria_table(program)) if program.criteria else ()),
+                Text(""),
+                fit_report(program.provenance.report),
+                *fit_notes(program.provenance, self.notes),
+            ]
+        common.console(stderr=False).print(Group(*account))
+        common.print_whole(f"\n{self.last}")
+
+    def page(self, examples: Path, seconds: float) -> str:
+        """The page of ``--html``: the report, and what was fitted.
+
+        Args:
+            examples: What it was fitted on.
+            seconds: How long it took.
+        """
+        from rich.text import Text
+
+        from active_critic.page import page
+        from active_critic.report import duration, plain, program_account, usage_words
+        from active_critic.report.tables import heading, list_under
+
+        cost = f"{usage_words(self.usage)}; {duration(seconds)} in all" if self.usage is not None else ""
+        account = program_account(self.critic.fitted, report_first=True)
+        of_examples = list_under("Notes on the examples", self.notes)
+        last = (heading("Scoring"), Text(plain(self.last, lines=True)))
+        return page(f"Fit on {examples.name}", Text(cost), account, *of_examples, *last)
 
 
 def _held_back(data: Examples, train: float | None, seed: int, notes: list[str]) -> tuple[Examples, Examples | None]:
