@@ -184,7 +184,7 @@ def test_candidates_of_a_search_fit_a_terminal_with_what_each_cost() -> None:
         "12k",
         "$1.25",
     ]
-    assert second[:4] == ["10", "8", "0-100", "-"]
+    assert second[:4] == ["10", "8", "0-100", "–"]
     free = {**usage, "cost": None}
     shown = text_of(candidates_table([{**one, "usage": free} for one in candidates]), 80)
     assert "cost" not in shown

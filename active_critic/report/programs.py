@@ -13,7 +13,7 @@ from active_critic.errors import ProtocolError
 from active_critic.protocols import CriticProtocol
 from active_critic.report.fits import candidates_table, fit_report
 from active_critic.report.tables import heading, listed, table_of
-from active_critic.report.texts import as_given, plain, shorten
+from active_critic.report.texts import plain, shorten
 
 if TYPE_CHECKING:
     from active_critic.protocols import Protocol, Provenance
@@ -110,7 +110,7 @@ def _critic_account(protocol: CriticProtocol) -> list[RenderableType]:
     parts.append(heading(f"Demonstrations ({len(protocol.demos)})"))
     demos = table_of("people", "source", "response", right=("people",))
     for demo in protocol.demos:
-        score = as_given(protocol.scale.from_percent(demo.score))
+        score = f"{protocol.scale.from_percent(demo.score):.6g}"
         demos.add_row(score, Text(shorten(demo.source, 120)), Text(shorten(demo.response, 120)))
     parts.append(demos if protocol.demos else Text("none"))
     return [

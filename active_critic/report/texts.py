@@ -61,11 +61,6 @@ def usage_words(usage: Usage | Mapping[str, Any], *, short: bool = False) -> str
     return ", ".join(parts + ([cost] if cost else []))
 
 
-def as_given(score: float | None) -> str:
-    """A score as people gave it; a dash where they gave none."""
-    return "-" if score is None else f"{score:.6g}"
-
-
 def count(number: float) -> str:
     """A number of tokens for people: ``310k``."""
     if number < 10_000:

@@ -10,9 +10,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from active_critic.figures_in_words import number_words
 from active_critic.report.fits import agreement_table
 from active_critic.report.tables import listed, table_of
-from active_critic.report.texts import SHORT, as_given, duration, plain, shorten, usage_words
+from active_critic.report.texts import SHORT, duration, plain, shorten, usage_words
 
 if TYPE_CHECKING:
     from active_critic.records import Verdict
@@ -53,7 +54,7 @@ def verdict_table(rows: Sequence[Judged], *, whom: str = "people", whole: bool =
     for row in rows:
         text = Text(cut(row.source, 110) + "\n→ ", style="dim") if row.source.strip() else Text()
         text.append(cut(row.response, 220), style="not dim")
-        score = Text(_score(row.verdict.score), style="bold")
+        score = Text(number_words(row.verdict.score), style="bold")
         if whole and row.verdict.interval:
             low, high = row.verdict.interval
             score.append(f"\n{low:.2f} to {high:.2f}", style="not bold dim")
@@ -61,14 +62,10 @@ def verdict_table(rows: Sequence[Judged], *, whom: str = "people", whole: bool =
         if whole:
             cells[-1].append("".join(f"\nNote: {plain(note)}" for note in row.verdict.notes), style="dim")
         if human:
-            cells.insert(1, Text(as_given(row.human)))
+            cells.insert(1, Text(number_words(row.human, ".6g")))
         table.add_row(*cells)
         table.add_row()
     return table
-
-
-def _score(score: float | None) -> str:
-    return "-" if score is None else f"{score:.2f}"
 
 
 def _why(verdict: Verdict, cut: Callable[[str, int], str]) -> Text:
@@ -76,7 +73,7 @@ def _why(verdict: Verdict, cut: Callable[[str, int], str]) -> Text:
         return Text("unscored: " + cut(verdict.unscored, 240), style="red")
     text = Text(cut(verdict.explanation or "", 240))
     if verdict.criteria:
-        ratings = ", ".join(f"{plain(c.name)} {_score(c.score)}" for c in verdict.criteria)
+        ratings = ", ".join(f"{plain(c.name)} {number_words(c.score)}" for c in verdict.criteria)
         text.append(("\n" if text.plain else "") + ratings, style="dim")
     if verdict.advice:
         text.append("\nBetter: " + cut(verdict.advice, SHORT), style="dim")

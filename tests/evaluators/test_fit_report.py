@@ -326,7 +326,7 @@ def words(critic: Agreement | None, zero: Difference | None, surface: Difference
         ),
         (difference(0.2, None), "It is ahead of {} (+0.20), but not by more than chance could explain."),
         (difference(-0.1, (-0.3, 0.1), 0.4), "It does NOT beat {} (-0.10 [-0.30, +0.10], p 0.400)."),
-        (difference(0.0, (0.0, 0.0)), "It does NOT beat {} (+0.00 [0.00, 0.00])."),
+        (difference(0.0, (0.0, 0.0)), "It does NOT beat {} (+0.00 [+0.00, +0.00])."),
         (difference(None, None), "It could not be compared with {}."),
         (None, "It could not be compared with {}."),
     ],
@@ -334,7 +334,7 @@ def words(critic: Agreement | None, zero: Difference | None, surface: Difference
 def test_the_figures_in_words_favourable_or_not(gap: Difference | None, said: str) -> None:
     beaten = difference(0.3, (0.2, 0.4), 0.01)
     p = 0.01 if gap is None or gap.p is None else 0.02  # corrected for two comparisons
-    figures = f"(+0.30 [0.20, 0.40], p {p:.3f})"
+    figures = f"(+0.30 [+0.20, +0.40], p {p:.3f})"
     zero, surface = "zero-shot on the same model", "the surface floor (length, overlap, repetition)"
     head = "On held-out folds the mean of the three correlations with people is 0.50 [0.40, 0.60]."
     assert words(agreement(), gap, beaten) == (head, said.format(zero), f"It beats {surface} {figures}.")

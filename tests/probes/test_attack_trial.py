@@ -157,7 +157,7 @@ def test_the_lift_is_also_told_in_deviations_of_the_scores_as_they_were() -> Non
     assert lift_of(found, "flattery").deviations == pytest.approx(2.5 / found.spread)
     assert found.rows()[0]["lift_deviations"] == pytest.approx(2.5 / found.spread)
     (line,) = (line for line in found.words if line.startswith("  flattery"))
-    assert line.split() == ["flattery", "+2.50", "[+1.20", "+4.07]", "+2.4", "100", "[48", "100]", "10", "0"]
+    assert line.split() == ["flattery", "+2.50", "[+1.20,", "+4.07]", "+2.4", "100", "[48", "100]", "10", "0"]
     alike = attack_trial(judging(lambda _: 3.0), texts(), families=["flattery"])
     assert (alike.spread, alike.overall.deviations) == (None, None)
 
