@@ -39,7 +39,7 @@ def p_words(p: float | None) -> str:
 def dollars(cost: float | None) -> str:
     """Money in US dollars, to the cent; below a dollar, where that is not all of it, to four digits that count."""
     if cost is None:
-        return "not known"
+        return "unknown"
     return f"${cost:,.2f}" if cost >= 1 or cost == round(cost, 2) else f"${Decimal(f'{cost:.4g}'):f}"
 
 
@@ -52,6 +52,12 @@ def how_many(number: int, one: str, several: str = "") -> str:
         several: What stands behind any other number; else ``one`` with an s.
     """
     return f"{number:,} {one if number == 1 else several or f'{one}s'}"
+
+
+def count_words(counts: Sequence[int]) -> str:
+    """How many there are; from the fewest to the most, where that differs."""
+    few, most = min(counts), max(counts)
+    return f"{few:,}" if few == most else f"{few:,} to {most:,}"
 
 
 def sentence(note: str) -> str:

@@ -18,7 +18,7 @@ from active_critic.figures_in_words import (
 @pytest.mark.parametrize(
     ("cost", "said"),
     [
-        (None, "not known"),
+        (None, "unknown"),
         (0.0, "$0.00"),
         (0.00004, "$0.00004"),
         (0.123456, "$0.1235"),

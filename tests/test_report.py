@@ -92,7 +92,7 @@ def test_the_fit_report_shows_every_figure_on_one_line(width) -> None:
     assert "1.3 times as wide over folds, which share documents" in told
     assert all(" ".join(sentence.split()) in " ".join(shown.split()) for sentence in made.words)
     assert "$0.125" in shown
-    assert "not known" in shown
+    assert "unknown" in shown
 
 
 def test_without_a_report_nothing_is_claimed() -> None:

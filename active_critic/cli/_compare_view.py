@@ -10,7 +10,15 @@ from rich.table import Table
 from rich.text import Text
 
 from active_critic.examples import group_of
-from active_critic.figures_in_words import NONE, dollars, figure_words, interval_below, number_words, p_words
+from active_critic.figures_in_words import (
+    NONE,
+    count_words,
+    dollars,
+    figure_words,
+    interval_below,
+    number_words,
+    p_words,
+)
 from active_critic.meta_evaluation.comparison import ranked
 from active_critic.report import plain
 from active_critic.report.fits import COEFFICIENTS, LEVELS
@@ -106,12 +114,6 @@ def _difference(compared: Compared | None) -> tuple[Text, Text]:
         return Text(""), Text("")
     found = compared.difference
     return Text(figure_words(found.delta, found.interval, "+z.2f")), Text(p_words(compared.p_holm))
-
-
-def count_words(counts: Sequence[int]) -> str:
-    """How many there are; from the fewest to the most, where that differs."""
-    few, most = min(counts), max(counts)
-    return f"{few:,}" if few == most else f"{few:,} to {most:,}"
 
 
 def _prices(methods: Sequence[MethodResult], found: Comparison) -> Table:

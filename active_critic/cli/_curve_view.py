@@ -7,15 +7,9 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from active_critic.cli._compare_view import (
-    GAP,
-    PRICES,
-    count_words,
-    dim,
-    price_words,
-)
+from active_critic.cli._compare_view import GAP, PRICES, dim, price_words
 from active_critic.examples import group_of
-from active_critic.figures_in_words import interval_below, number_words, p_words
+from active_critic.figures_in_words import count_words, interval_below, number_words, p_words
 from active_critic.report import plain
 from active_critic.report.fits import COEFFICIENTS
 from active_critic.report.tables import table_of

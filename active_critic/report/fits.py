@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from active_critic.figures_in_words import NONE, dollars, figure_words, number_words
+from active_critic.figures_in_words import NONE, count_words, dollars, figure_words, number_words
 from active_critic.report.tables import Columns, table_of
 from active_critic.report.texts import count, plain
 
@@ -45,8 +45,7 @@ def agreement_table(
     first = next(iter(sure or known.values()))
     basis = f"Agreement with {whom} {LEVELS[first['level']]}"
     if sure:
-        fewest, most = (of(figures["groups"] for figures in sure) for of in (min, max))
-        documents = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+        documents = count_words([figures["groups"] for figures in sure])
         basis += (
             f"; in brackets {first['confidence']:.0%} bootstrap intervals over {documents} documents "
             f"({first['resamples']:,} resamples, seed {plain(first['seed'])})"

@@ -46,7 +46,7 @@ def test_the_tables_fit_a_terminal_of_80_columns(run, labels, monkeypatch) -> No
     assert all(line.count("[") == line.count("]") for line in tables), "no interval is broken"
 
 
-@pytest.mark.parametrize(("weights", "cost"), [(None, "not known"), ("0" * 64, "–")])
+@pytest.mark.parametrize(("weights", "cost"), [(None, "unknown"), ("0" * 64, "–")])
 def test_a_model_on_this_machine_costs_nothing_and_any_other_what_is_not_known(run, labels, weights, cost) -> None:
     def opening(name, **_):
         lm = simulated_lm(name=name)
@@ -55,7 +55,7 @@ def test_a_model_on_this_machine_costs_nothing_and_any_other_what_is_not_known(r
 
     done = run("compare", labels, "--evaluators", "zero-shot", *QUICK, opener=opening)
     assert done.code == 0, done.err
-    assert [line for line in done.out.splitlines() if line.startswith("zero-shot ")][-1].rstrip().endswith(f"  {cost}")
+    assert [line.split()[-1] for line in done.out.splitlines() if line.startswith("zero-shot ")][-1] == cost
 
 
 def test_json_files_and_screen_say_the_same(run, labels, tmp_path) -> None:
