@@ -9,6 +9,7 @@ from active_critic.figures_in_words import NONE, how_many, interval_words, numbe
 
 if TYPE_CHECKING:
     from active_critic.probes.attack_trial import AttackTrial, FamilyResult, Lift
+    from active_critic.stats import Interval
 
 _SHOWN = 5
 _NAME = 21
