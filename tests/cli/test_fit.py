@@ -103,7 +103,7 @@ def test_options_reach_the_fit(run, examples, tmp_path) -> None:
     }.items() <= program.provenance.settings.items()
     assert not Path(os.environ["ACTIVE_CRITIC_JOURNAL"]).exists()
     assert "journal: none" in done.err
-    assert "unknown" in done.out
+    assert "not known" in done.out
 
 
 def test_rounds_of_refinement_reach_the_fit(run, examples) -> None:
