@@ -234,6 +234,25 @@ def aspects_in(record: Mapping[str, Any], *, decimal_comma: bool = False) -> dic
     return numbers
 
 
+def given_aspects(aspects: Any) -> dict[str, float]:
+    """The further human scores of an ``Example`` made by hand, without those that are missing.
+
+    Raises:
+        ValueError: They are no mapping, or one of them is not a finite number.
+    """
+    if aspects is not None and not isinstance(aspects, Mapping):
+        raise ValueError(f"aspects are scores by name, such as {{'fluency': 3}}, not {str(aspects)[:40]!r}")
+    numbers: dict[str, float] = {}
+    for name, value in (aspects or {}).items():
+        try:
+            number = number_in(there(value), needed=False)
+        except ValueError as problem:
+            raise ValueError(f"the aspect {str(name)[:40]!r}: {problem}") from None
+        if number is not None:
+            numbers[str(name)] = number
+    return numbers
+
+
 def is_missing(cell: Any) -> bool:
     """Whether a cell says that there is nothing."""
     return cell is None or str(cell).strip().casefold() in MISSING

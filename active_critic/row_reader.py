@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from active_critic.cells import aspects_in, cell_at, name_in, number_in, rated, text_in, there
+from active_critic.cells import aspects_in, cell_at, given_aspects, name_in, number_in, rated, text_in, there
 from active_critic.examples import SHOWN, describe_rows
 from active_critic.fields import COLUMNS, Given
 from active_critic.figures_in_words import how_many
@@ -119,7 +119,12 @@ class RowReader:
             return BadRow(row, EMPTY, kept, self.fields.get("response", "response"))
         self.seen.source(row, values["source"])
         values["source"] = values["source"] or ""
-        aspects = made.aspects if made else aspects_in(kept, decimal_comma=self.decimal_comma)
+        try:
+            aspects = given_aspects(made.aspects) if made else aspects_in(kept, decimal_comma=self.decimal_comma)
+        except ValueError as problem:
+            if self.scored:
+                return BadRow(row, str(problem), kept, "aspects")
+            aspects = {}  # scoring has no use for them
         return Example(**values, aspects=aspects, record=kept, row=row)
 
     @property

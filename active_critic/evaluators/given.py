@@ -80,9 +80,12 @@ def items_of(
 
 
 def _checked(entry: Any) -> Example | BadRow:
-    """The item; read as a row is, where one of its texts is none (an example made by hand, with None for a source)."""
+    """The item; read as a row is, where one of its texts is none (an example made by hand, with None for a source,
+    or with pandas' NaN for a reference).
+    """
     if isinstance(entry, BadRow):
         return entry
     if isinstance(entry, Example) and isinstance(entry.response, str) and isinstance(entry.source, str):
-        return entry
+        whole = entry.reference is None or isinstance(entry.reference, str)
+        return entry if whole else next(iter_examples([entry]))
     return next(iter_examples([entry]))

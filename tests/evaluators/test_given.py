@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 import active_critic
 from active_critic.data import read_examples
 from active_critic.errors import ActiveCriticWarning, DataError
-from active_critic.evaluators import Surface, ZeroShot
-from active_critic.lm import scripted_lm
+from active_critic.evaluators import ICE, Surface, ZeroShot
+from active_critic.lm import Turn, scripted_lm
 from active_critic.records import Example
 
 ROWS: list[dict[str, Any]] = [
@@ -77,6 +78,63 @@ def test_what_is_no_item_among_items_is_unscored(floor: Surface) -> None:
         assert first.score is not None
         assert third.score is not None
         assert (second.score, "a mapping or an Example" in (second.unscored or "")) == (None, True)
+
+
+def test_a_reference_that_is_none_is_none_and_one_that_is_no_text_costs_its_item_alone() -> None:
+    data = [Example("word " * (i % 5 + 1), f"s{i}", 1.0 + i % 5, reference="a word") for i in range(10)]
+    asked = Counter[str]()
+
+    def answer(turns: list[Turn]) -> str:
+        asked[turns[-1][1]] += 1
+        return '{"rating": 3}'
+
+    ice = ICE(scripted_lm(answer), inputs={"overall": "reference"}, journal=None)
+    for evaluator in (Surface(), ice):
+        evaluator.fit(data, scale="1..5")
+        given: list[Any] = [float("nan"), None, "a word", ["a word"], {"a": 1}]
+        verdicts = list(evaluator.score_many([Example("a word", "s", reference=each) for each in given]))
+        assert [verdict.score is not None for verdict in verdicts] == [True, True, True, False, False]
+        assert verdicts[0].to_dict() == verdicts[1].to_dict()
+        assert "expected a text, not list" in (verdicts[3].unscored or "")
+    assert not any("nan" in prompt for prompt in asked)
+
+
+ASPECTS: dict[str, tuple[Any, str | None]] = {
+    "not a number": (float("nan"), None),
+    "nothing": (None, None),
+    "a number in words of JSON": ("3", None),
+    "a word": (
+        "good",
+        r"row 4, column 'aspects': the aspect 'fluency': the score 'good' is not a number; write a number",
+    ),
+    "infinite": (float("inf"), "row 4, .*'fluency': the score is not a finite number; correct it or drop the row"),
+    "a truth": (True, "row 4, .*the score 'True' is not a number; write 1 for yes"),
+}
+
+
+@pytest.mark.parametrize("what", ASPECTS)
+def test_aspects_of_examples_made_by_hand_are_numbers_or_are_said_before_anything_is_asked(what: str) -> None:
+    odd, said = ASPECTS[what]
+    data = [
+        Example("word " * (i % 5 + 1) + str(i), f"s{i}", 1.0 + i % 5, aspects={"fluency": odd if i == 3 else 1 + i % 3})
+        for i in range(12)
+    ]
+    lm = scripted_lm(lambda turns: '{"rating": 3}')
+    evaluator = ICE(lm, aspects=["fluency"], journal=None)
+    if said is None:
+        assert evaluator.fit(data, scale="1..5").score("a word", "s").score is not None
+    else:
+        with pytest.raises(DataError, match=said):
+            evaluator.fit(data, scale="1..5")
+        assert lm.usage.calls == 0
+        assert [verdict.score is None for verdict in Surface().fit(ROWS, scale="1..5").score_many(data)] == [False] * 12
+
+
+def test_examples_may_say_that_they_have_no_aspects() -> None:
+    data: list[Any] = [Example(f"{'word ' * i}.", f"s{i}", 1.0 + i % 5, aspects=None) for i in range(8)]  # type: ignore[arg-type]
+    assert Surface().fit(data, scale="1..5").score("a word").score is not None
+    with pytest.raises(DataError, match=r"row 1, .*aspects are scores by name"):
+        read_examples([Example("a", score=1.0, aspects=[3])])  # type: ignore[arg-type]
 
 
 # --- what is guessed is said ------------------------------------------------------------------------------------------
