@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from active_critic.bootstrap import Interval
+from active_critic.cells import is_absent
 from active_critic.correlation import Floats, tied
 from active_critic.intervals import figures_of
 from active_critic.levels import Level, Measure, document_codes, system_codes
@@ -29,6 +30,8 @@ def krippendorff_alpha(ratings: Ratings, level: Measurement = "interval") -> flo
 
     Args:
         ratings: One row an annotator, one column an item, shape (annotators, items); None or NaN where there is none.
+            A DataFrame is refused, for its annotators may be its rows as well as its columns: give ``frame.to_numpy()``
+            where they are its rows, ``frame.to_numpy().T`` where they are its columns.
         level: What a distance between two ratings is: ``"nominal"``, whether they differ; ``"ordinal"``, how many
             ratings lie between them; ``"interval"``, their difference; ``"ratio"``, their difference over their sum.
 
@@ -36,7 +39,8 @@ def krippendorff_alpha(ratings: Ratings, level: Measurement = "interval") -> flo
         Alpha, or None where it is not defined: no item with two ratings, or all ratings equal.
 
     Raises:
-        ValueError: Rows of different lengths, an unknown level, an infinite rating, or one below 0 at the ratio level.
+        ValueError: A DataFrame, rows that are no lists of numbers or of different lengths, an unknown level, an
+            infinite rating, or one below 0 at the ratio level.
     """
     table = _table(ratings)
     if level not in {"nominal", "ordinal", "interval", "ratio"}:
@@ -88,10 +92,20 @@ def _distance(one: Floats, other: Floats, level: Measurement) -> Floats:
 
 
 def _table(ratings: Ratings) -> Floats:
-    lengths = {len(row) for row in ratings}
+    if hasattr(ratings, "columns"):
+        raise ValueError(
+            f"a {type(ratings).__name__} does not say whether its annotators are its rows or its columns; give "
+            "frame.to_numpy() where they are its rows, frame.to_numpy().T where they are its columns"
+        )
+    if isinstance(ratings, Mapping):
+        raise ValueError("ratings are one list of numbers for each annotator; of a mapping give list(ratings.values())")
+    for row in ratings:
+        if isinstance(row, str | bytes | Mapping) or not isinstance(row, Iterable):
+            raise ValueError(f"the ratings of an annotator are a list of numbers, one for each item, not {row!r:.40}")
+    rows = [[np.nan if is_absent(value) else value for value in row] for row in ratings]
+    lengths = {len(row) for row in rows}
     if len(lengths) > 1:
         raise ValueError(f"every annotator needs as many places as there are items, not {sorted(lengths)}")
-    rows = [[np.nan if value is None else value for value in row] for row in ratings]
     table = np.array(rows, dtype=np.float64).reshape(len(rows), max(lengths, default=0))
     if np.isinf(table).any():
         raise ValueError("ratings must be finite numbers")
@@ -151,7 +165,7 @@ def human_ceiling(
     """Each annotator against the mean of the rest.
 
     Args:
-        ratings: One row an annotator, one column an item, shape (annotators, items); None or NaN where there is none.
+        ratings: As for :func:`krippendorff_alpha`: one row an annotator, one column an item.
         groups: The document of each item; without them every item is a document of its own.
         level: As for ``stats.agreement``.
         systems: The system of each item, needed at system level of those with two ratings or more.
@@ -161,8 +175,8 @@ def human_ceiling(
 
     Raises:
         DataError: Document level without groups, system level without systems, or groups that some items lack.
-        ValueError: Fewer than two annotators, lists of different lengths, an infinite rating, no such level, a
-            confidence that is no part of 1, or fewer than no resamples.
+        ValueError: Fewer than two annotators, a DataFrame, rows that are no lists of numbers or of different lengths,
+            an infinite rating, no such level, a confidence that is no part of 1, or fewer than no resamples.
     """
     table = _table(ratings)
     if len(table) < 2:

@@ -44,6 +44,32 @@ def test_alpha_of_binary_data_of_two_observers_is_the_published_one() -> None:
         assert krippendorff_alpha(both, level) == pytest.approx(0.095, abs=0.0005)
 
 
+NO_TABLES = {
+    "rows that are texts": (["12", "12"], "a list of numbers, one for each item, not '12'"),
+    "one row alone": ([1.0, 2.0, 3.0], "a list of numbers, one for each item, not 1.0"),
+    "rows by name": ({"1": [1, 2, 3], "2": [1, 2, 3]}, "of a mapping give list"),
+}
+
+
+@pytest.mark.parametrize("what", NO_TABLES)
+def test_what_is_no_table_of_ratings_is_refused(what: str) -> None:
+    table, said = NO_TABLES[what]
+    for of in (krippendorff_alpha, human_ceiling):
+        with pytest.raises(ValueError, match=said):
+            of(table)
+
+
+def test_a_frame_is_refused_for_it_does_not_say_where_its_annotators_are() -> None:
+    frame = pytest.importorskip("pandas").DataFrame({"1": [1, 2, 3, 4.0], "2": [1, 2, 3, 4.0]})
+    for of in (krippendorff_alpha, human_ceiling):
+        with pytest.raises(ValueError, match=r"its rows or its columns; give frame\.to_numpy\(\) where"):
+            of(frame)
+    assert krippendorff_alpha(frame.to_numpy().T) == 1.0
+    missing = frame.astype("Int64").T.to_numpy(dtype=object, na_value=X)
+    missing[0, 0] = pytest.importorskip("pandas").NA
+    assert krippendorff_alpha(missing) == 1.0
+
+
 def test_alpha_of_nominal_data_of_two_observers_is_the_published_one() -> None:
     # The same text, section B: twelve units, five categories, alpha = 0.692.
     both = [["abcde".index(code) for code in observer] for observer in ("aabbdcccedda", "babbbccceddd")]
