@@ -20,12 +20,14 @@ _Done = TypeVar("_Done")
 
 
 def check_task(description: object) -> None:
-    """Whether a task description, where one is given, says anything.
+    """Whether a task description, where one is given, is a text that says anything.
 
     Raises:
-        FitError: It is blank.
+        FitError: It is no text, or blank.
     """
-    if isinstance(description, str) and not description.strip():
+    if description is not None and not isinstance(description, str):
+        raise FitError(f"task_description must be a text, not {description!r}; leave it out if you have none")
+    if description is not None and not description.strip():
         raise FitError("the task description is blank; write one, or leave it out to have it inferred")
 
 

@@ -353,7 +353,8 @@ class ActiveCritic(Evaluator):
         check_whole("refinements", self.refinements, 0)
         if self.refinements and self.criteria is not None:
             raise FitError("given criteria are kept as they are; leave out refinements, or the criteria")
-        check_task(self.task_description)
+        if self.task_description is not False:
+            check_task(self.task_description)
         _levels(self.levels)
         if self.mode == "coarse" and not self.overall_scoring:
             raise FitError("without overall scoring there is nothing left in coarse mode; use mode='fine'")

@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 
 from active_critic.errors import FitError
+from active_critic.evaluators import ActiveCritic, AutoCalibrate, GEval, GPTScore, HDEval
+from active_critic.evaluators._checks_material import examples, rate
 from active_critic.evaluators._fitting import check_aspects, check_names, check_task, in_parallel
 from active_critic.evaluators.base import check_whole
 from active_critic.lm import LanguageModel, scripted_lm
+from active_critic.lm.filling import form_filling_lm
 from active_critic.records import Criterion
 
 
@@ -82,10 +85,21 @@ def test_bounds_are_included() -> None:
 
 
 def test_a_task_may_be_missing_but_not_blank() -> None:
-    for fine in (None, False, "Judge."):
+    for fine in (None, "Judge."):
         check_task(fine)
     with pytest.raises(FitError, match="blank"):
         check_task(" ")
+
+
+@pytest.mark.parametrize("kind", [ActiveCritic, GEval, GPTScore, HDEval, AutoCalibrate])
+@pytest.mark.parametrize("wrong", [5, True, False, ["Judge."]])
+def test_a_task_that_is_no_text_is_refused_before_anything_is_asked(kind: type[Any], wrong: object) -> None:
+    if (kind, wrong) == (ActiveCritic, False):
+        return  # there it means that the model is not told what the task is
+    lm = form_filling_lm(rate)
+    with pytest.raises(FitError, match=r"task_description must be a text, not .*; leave it out"):
+        kind(lm, task_description=wrong, journal=None).fit(examples(), scale="1..5")
+    assert lm.usage.calls == 0
 
 
 def test_aspects_are_a_list_of_different_names() -> None:
