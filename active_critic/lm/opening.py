@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from active_critic.cells import plain_value
 from active_critic.errors import ModelError, UnknownModel
 from active_critic.lm.catalogue import find
 from active_critic.lm.client import LanguageModel
@@ -83,15 +84,20 @@ def open_lm(
     Raises:
         DataError: The budget cannot be read.
         UnknownModel: No such model in the catalogue, and no ``provider/model`` of a known provider.
-        ModelError: ``api_base`` is not a plain http(s) address, ``timeout`` is no time, or the model has no use for an
-            option.
+        ModelError: ``api_base`` is not a plain http(s) address, ``timeout`` is no time, ``context`` or ``workers`` no
+            whole number above 0, or the model has no use for an option.
         AuthenticationFailed: The variable named by ``api_key_env`` is not set.
         MissingExtra: An embedded model needs ``pip install "active-critic[local]"``.
         DownloadFailed: The weights could not be fetched.
     """
     allowed = None if budget is None else as_budget(budget)
-    if timeout is not None and not 0 < timeout < math.inf:
-        raise ModelError(f"timeout is {timeout:g}; give the seconds that one reply may take, more than 0")
+    timeout = plain_value(timeout)
+    if timeout is not None and (type(timeout) not in {int, float} or not 0 < timeout < math.inf):
+        raise ModelError(f"timeout is {timeout!r}; give the seconds that one reply may take, more than 0")
+    context, workers = _whole("context", context, "tokens"), _whole("workers", workers, "calls in flight at once")
+    for option, given in (("api_base", api_base), ("api_key_env", api_key_env)):
+        if given is not None and not isinstance(given, str):
+            raise ModelError(f"{option} is a text, not {given!r}; write for example {_TEXTS[option]}")
     model = _open(name, api_base, api_key_env, context, strict, workers, timeout)
     if allowed is not None:
         try:
@@ -101,6 +107,21 @@ def open_lm(
                 model.close()
             raise
     return model
+
+
+_TEXTS = {"api_base": "http://127.0.0.1:8080/v1", "api_key_env": "OPENAI_API_KEY"}
+
+
+def _whole(option: str, given: object, what: str) -> int | None:
+    """An option that is a whole number above 0, NumPy's included, or None.
+
+    Raises:
+        ModelError: It is something else.
+    """
+    number = plain_value(given)
+    if number is not None and (type(number) is not int or number < 1):
+        raise ModelError(f"{option} is {given!r}; give a whole number of {what}, at least 1, or leave it out")
+    return number
 
 
 def _open(

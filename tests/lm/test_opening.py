@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from loopback import Fault, Loopback, Say, serving
 
@@ -366,6 +368,39 @@ def test_workers_and_context(loopback: Loopback) -> None:
     lm = open_lm("openai/x", api_base=loopback.api_base, workers=3, context=4096)
     assert (lm.workers, lm.context) == (3, 4096)
     assert open_lm("openai/x", api_base=loopback.api_base).workers == 8
+
+
+@pytest.mark.parametrize(
+    ("option", "wrong", "said"),
+    [
+        ("workers", 0, "workers is 0; give a whole number of calls in flight at once, at least 1"),
+        ("workers", -1, "workers is -1"),
+        ("workers", 2.5, "workers is 2.5"),
+        ("workers", "4", "workers is '4'"),
+        ("workers", True, "workers is True"),
+        ("context", 0, "context is 0; give a whole number of tokens, at least 1, or leave it out"),
+        ("context", -4, "context is -4"),
+        ("context", "4k", "context is '4k'"),
+        ("timeout", "4", "timeout is '4'; give the seconds that one reply may take, more than 0"),
+        ("timeout", 0, "timeout is 0; give the seconds"),
+        ("timeout", float("nan"), "timeout is nan; give the seconds"),
+        ("api_base", 5, "api_base is a text, not 5; write for example http://127.0.0.1:8080/v1"),
+        ("api_key_env", 5, "api_key_env is a text, not 5; write for example OPENAI_API_KEY"),
+    ],
+)
+def test_options_of_a_wrong_kind_are_named_on_opening(
+    loopback: Loopback, option: str, wrong: object, said: str
+) -> None:
+    options: dict[str, Any] = {"api_base": loopback.api_base, option: wrong}
+    with pytest.raises(errors.ModelError, match=re.escape(said)):
+        open_lm("openai/x", **options)
+    assert not loopback.asked
+
+
+def test_options_may_be_numbers_of_numpy(loopback: Loopback) -> None:
+    options: dict[str, Any] = {"workers": np.int64(3), "context": np.int32(900), "timeout": np.float32(9)}
+    lm = open_lm("openai/x", api_base=loopback.api_base, **options)
+    assert (lm.workers, lm.context, ask(lm)) == (3, 900, "hello")
 
 
 def test_options_that_a_model_has_no_use_for_are_refused(loopback: Loopback, tmp_path: Path) -> None:
