@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from active_critic.cells import is_absent
 from active_critic.errors import DataError
+from active_critic.records import TOLERANCE as TOLERANCE
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Numbers = Sequence[float] | Floats
 
-TOLERANCE = 1e-12
 _CANCELLED = 0.1
 
 

@@ -11,7 +11,7 @@ from typing import overload
 
 from active_critic.errors import DataError, FitError
 from active_critic.figures_in_words import how_many
-from active_critic.records import Example, Scale
+from active_critic.records import TOLERANCE, Example, Scale
 
 MIN_EXAMPLES = 5
 """Fewest scored examples a fit accepts."""
@@ -213,7 +213,8 @@ def check_examples(examples: Sequence[Example]) -> tuple[str, ...]:
         Warnings. The one about repeated rows is worded as in ``Examples.notes``.
 
     Raises:
-        DataError: Fewer than 5 examples, examples without a score, all rows the same text, or all scores equal.
+        DataError: Fewer than 5 examples, examples without a score, all rows the same text, or all scores equal, or
+            different only by rounding (``TOLERANCE``).
     """
     path = examples.path if isinstance(examples, Examples) else None
     if len(examples) < MIN_EXAMPLES:
@@ -223,9 +224,10 @@ def check_examples(examples: Sequence[Example]) -> tuple[str, ...]:
         raise DataError(f"{describe_rows(unscored)}: no score, and a fit needs one on every example", path=path)
     if len({(example.source, example.response) for example in examples}) == 1:
         raise DataError(f"all {len(examples)} rows hold the same text; a fit needs different ones", path=path)
-    if len({example.score for example in examples}) == 1:
+    scores = [human_score(example) for example in examples]
+    if max(scores) - min(scores) <= TOLERANCE * max(map(abs, scores)):
         raise DataError(
-            f"all {len(examples)} scores are {examples[0].score:g}; there is nothing to learn from equal scores, "
+            f"all {len(examples)} scores are {scores[0]:g}; there is nothing to learn from equal scores, "
             "add examples that people scored differently",
             path=path,
         )

@@ -20,6 +20,8 @@ CRITERION_COLUMNS = ("criterion ", "explanation ")
 """What the names of columns begin with that hold the score of a single criterion, and the words for it."""
 NARROWEST = 0.01
 """A scale spans this at least, so that scores, which are rounded to four decimals, can tell texts apart."""
+TOLERANCE = 1e-12
+"""Numbers that differ by no more than this part of the largest differ only by rounding, and count as the same."""
 LEAST_SPREAD = 1e-9
 """A standard deviation that is not above this is written as 0, and nothing is divided by it."""
 

@@ -155,6 +155,8 @@ def test_taking_keeps_what_is_known_about_the_set() -> None:
         ([], "not 0"),
         ([ex("same", float(i)) for i in range(5)], "all 5 rows hold the same text"),
         ([ex(f"r{i}", 3.0) for i in range(6)], "all 6 scores are 3"),
+        ([ex(f"r{i}", 0.1 + 0.2 if i % 2 else 0.3) for i in range(6)], "all 6 scores are 0.3"),
+        ([ex(f"r{i}", 0.0) for i in range(6)], "all 6 scores are 0"),
         ([ex(f"r{i}", None if i in (1, 3) else 2.0) for i in range(6)], "rows 2 and 4: no score"),
     ],
 )
