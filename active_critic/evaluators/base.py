@@ -93,9 +93,13 @@ class Evaluator(ABC):
         Raises:
             ProtocolError: The file is missing, damaged, of a newer format version, or another evaluator's.
         """
-        protocol = store.load(path, cls.document)
-        if protocol.evaluator != cls.kind:
-            other = f"a program of {protocol.evaluator}, not of {cls.kind}"
+        document = store.read(path)
+        kind = document.get("evaluator", cls.kind)
+        if kind == cls.kind:
+            protocol = store.parse(document, cls.document, str(path))
+            kind = protocol.evaluator  # what a document says that leaves it out
+        if kind != cls.kind:
+            other = f"a program of {str(kind)[:40]}, not of {cls.kind}"
             raise ProtocolError(f"{path}: {other}; active_critic.load reads either")
         return cls.from_protocol(protocol, lm, journal=journal)
 

@@ -25,7 +25,7 @@ from active_critic.errors import (
     RequestRefused,
     UnreadableReply,
 )
-from active_critic.evaluators import ActiveCritic, Evaluator, Surface, ZeroShot, fit, from_protocol, load
+from active_critic.evaluators import ICE, ActiveCritic, Evaluator, GEval, Surface, ZeroShot, fit, from_protocol, load
 from active_critic.examples import split
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, Turn, open_lm, scripted_lm
@@ -395,6 +395,19 @@ def test_an_evaluator_refuses_the_program_of_another_that_looks_alike(tmp_path: 
     saved = scoring(judging(int)).save(tmp_path / "p.json")
     with pytest.raises(ProtocolError, match=r"p\.json: a program of zero-shot, not of active-critic"):
         ActiveCritic.load(saved, judging(int), journal=None)
+
+
+@pytest.mark.parametrize("kind", [ActiveCritic, Surface, GEval, ICE])
+def test_an_evaluator_says_whose_program_it_was_given(kind: type[Evaluator], tmp_path: Path) -> None:
+    saved = scoring(judging(int)).save(tmp_path / "p.json")
+    said = rf"p\.json: a program of zero-shot, not of {kind.kind}; active_critic\.load reads either$"
+    with pytest.raises(ProtocolError, match=said):
+        kind.load(saved)
+    document = json.loads(saved.read_text())
+    del document["evaluator"]
+    saved.write_text(json.dumps(document))
+    with pytest.raises(ProtocolError, match=r"a program of active-critic, not of zero-shot"):
+        ZeroShot.load(saved)
 
 
 def test_the_model_of_a_loaded_program_is_the_one_it_was_fitted_with_and_opened_late(tmp_path: Path) -> None:
