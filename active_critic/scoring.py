@@ -38,11 +38,13 @@ from active_critic.protocols import CriticProtocol, Demo, Reading
 from active_critic.quoting import quote
 from active_critic.reading import Rating
 from active_critic.records import CriterionVerdict, Usage, Verdict
+from active_critic.typed_asking import predictor
 
 EXPLANATION_CHARS = 200
 """Longest explanation of one criterion, in characters, where the endpoint enforces a schema."""
 JUSTIFICATION_CHARS = 300
 """Longest overall justification, and longest advice, in characters, where the endpoint enforces a schema."""
+_RATE = dspy.Signature("source, response -> overall")
 
 
 class Scorer(dspy.Module):  # type: ignore[misc]
@@ -57,7 +59,7 @@ class Scorer(dspy.Module):  # type: ignore[misc]
         super().__init__()
         self.protocol = protocol
         self.lm = lm
-        self.rate = dspy.Predict("source, response -> overall")
+        self.rate = predictor(_RATE)
         self.rate.demos = list(protocol.demos)
         self._head: _Head | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any, TypeVar
 
 import dspy
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from active_critic.errors import UnreadableReply
 from active_critic.inference_forms import AGAIN, QUALITIES, Named
 from active_critic.lm.client import LanguageModel
+from active_critic.locks import OneAtATime
 from active_critic.reading import thought_end
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -26,6 +28,24 @@ class _BehindThoughts(dspy.JSONAdapter):  # type: ignore[misc]
             name = type(self).__name__
             raise AdapterParseError(adapter_name=name, signature=signature, lm_response=completion) from problem
         return super().parse(signature, completion[begin:])
+
+
+_ONE_DRAWS = OneAtATime()
+
+
+def predictor(signature: Any, **config: Any) -> Any:
+    """A ``dspy.Predict``, whose name DSPy draws from Python's own random numbers: these are the user's, and put back.
+
+    Args:
+        signature: As ``dspy.Predict`` takes it.
+        config: Likewise.
+    """
+    with _ONE_DRAWS("a name"):
+        state = random.getstate()
+        try:
+            return dspy.Predict(signature, **config)
+        finally:
+            random.setstate(state)
 
 
 class Asker:
@@ -49,7 +69,7 @@ class Asker:
             try:
                 here = dspy.context(lm=self.lm.dspy, adapter=self.adapter, disable_history=True)
                 with self.lm.own_errors(), here:
-                    answer = dspy.Predict(asked, max_tokens=1500)(**inputs)
+                    answer = predictor(asked, max_tokens=1500)(**inputs)
                 return kind.model_validate(getattr(answer, field))
             except (AdapterParseError, ValidationError) as problem:
                 reply = str(problem.lm_response or "") if isinstance(problem, AdapterParseError) else str(problem)

@@ -13,6 +13,11 @@ import pytest
 from loopback import Loopback, Say
 
 from active_critic.cli import main
+from active_critic.evaluators import ActiveCritic
+from active_critic.evaluators._checks_material import examples as rated
+from active_critic.evaluators._checks_material import rate
+from active_critic.lm.filling import form_filling_lm
+from active_critic.protocols import Mode
 
 sys.path[:0] = [str(Path(__file__).parent / "faults")]
 
@@ -91,3 +96,13 @@ def test_a_fit_in_another_process_makes_the_same_program(loopback: Loopback, pro
     for document in programs:
         document["provenance"]["report"].pop("usage", None)
     assert programs[0] == programs[1]
+
+
+@pytest.mark.parametrize("mode", ["coarse", "fine"])
+def test_the_random_numbers_of_the_user_are_left_as_they_are(mode: Mode) -> None:
+    critic = ActiveCritic(form_filling_lm(rate), mode=mode, candidates=2, demos=1, max_batches=1, journal=None)
+    before = random.getstate()
+    critic.fit(rated(), scale="1..5")
+    assert random.getstate() == before
+    assert critic.score("a text", "a source").score is not None
+    assert random.getstate() == before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from random import random as chance
+from random import SystemRandom
 from typing import TypeVar
 
 import tenacity
@@ -22,6 +22,7 @@ back all at once."""
 LONGEST_WAIT = 60.0
 """Seconds; a longer Retry-After than this is waited for only this long before the next attempt."""
 
+chance = SystemRandom().random  # Python's own random numbers are the user's
 _Came = TypeVar("_Came")
 
 
@@ -58,7 +59,7 @@ def again(
         asked = (problem.retry_after if isinstance(problem, ModelError) else None) or 0.0
         seconds = max(asked, float(2 ** (state.attempt_number - 1)))
         if isinstance(problem, RateLimited):
-            seconds *= 1 + spread * chance()  # noqa: S311
+            seconds *= 1 + spread * chance()
         return min(seconds, LONGEST_WAIT, math.inf if patience is None else patience())
 
     retrying = tenacity.Retrying(
