@@ -74,7 +74,8 @@ def read_examples(
 
     Args:
         source: A path (``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.ndjson``, each also ``.gz``, or ``.parquet``), a
-            pandas DataFrame, a Hugging Face ``Dataset``, or an iterable of mappings or ``Example``.
+            DataFrame of pandas or polars, a pyarrow ``Table``, a Hugging Face ``Dataset``, or an iterable of mappings,
+            ``Example`` or ``dspy.Example``.
         fields: Column by field (``{"score": "overall"}``); other fields are found by ``COLUMNS``. A dotted name leads
             into objects and lists (``chat.completion``, ``messages.-1.content``); one with a star (``rater_*``) makes
             the score the mean of the columns that it stands for.

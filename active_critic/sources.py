@@ -1,4 +1,7 @@
-"""Rows out of whatever the user gives: a path, a pandas DataFrame, a Hugging Face dataset, mappings or examples."""
+"""Rows out of whatever the user gives: a path, a table, a Hugging Face dataset, mappings or examples.
+
+Tables and records of other packages (pandas, polars, pyarrow, DSPy) are known by their methods; none is imported.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ class Source(Iterator[Item]):
 
     def __init__(self, given: Any) -> None:
         self.path: str | None = None
-        self.fixed = hasattr(given, "itertuples")
+        self.fixed = is_table(given)
         self._said: list[str] = []
         self._file: Records | None = None
         self._rows = self._open(given)
@@ -65,10 +68,10 @@ class Source(Iterator[Item]):
             return self._file
         if isinstance(given, Mapping):
             raise DataError(f"a mapping is not a list of examples; pick one of its parts: {listed(given)}")
-        if hasattr(given, "itertuples"):  # a pandas DataFrame
-            return _framed(given)
+        if is_table(given):
+            return _tabled(given)
         if not isinstance(given, Iterable):
-            kind = type(given).__name__
+            kind = kind_of(given)
             raise DataError(f"examples come from a path, a DataFrame, a Dataset or a list of mappings, not from {kind}")
         if isinstance(given, Examples):
             self.path = given.path
@@ -79,6 +82,34 @@ class Source(Iterator[Item]):
             return (_item(row, item, {}) for row, item in enumerate(given, 1))
         self._said.append(labels_note(labels))
         return (_item(row, item, labels) for row, item in enumerate(given, 1))
+
+
+def is_table(given: Any) -> bool:
+    """Whether this is a DataFrame of pandas, one of polars (also a lazy one), or a table of pyarrow."""
+    framed = any(hasattr(given, name) for name in ("itertuples", "iter_rows", "collect_schema"))
+    return framed or (hasattr(given, "to_pylist") and hasattr(given, "column_names"))
+
+
+def kind_of(value: Any) -> str:
+    """What a value is, for a message; with its package, where that is neither Python nor this one."""
+    kind = type(value)
+    package = kind.__module__.partition(".")[0]
+    return kind.__name__ if package in {"builtins", __package__} else f"{package}.{kind.__name__}"
+
+
+def mapping_of(item: Any) -> Any:
+    """The mapping that an example or a prediction of DSPy holds; anything else as it is."""
+    return item.toDict() if hasattr(item, "toDict") and not isinstance(item, Mapping) else item
+
+
+def _tabled(table: Any) -> Iterator[Item]:
+    if hasattr(table, "itertuples"):
+        return _framed(table)
+    if hasattr(table, "collect_schema") and not hasattr(table, "iter_rows"):
+        table = table.collect()
+    check_columns(getattr(table, "column_names", ()), None)
+    rows = table.iter_rows(named=True) if hasattr(table, "iter_rows") else table.to_pylist()
+    return (_item(row, item, {}) for row, item in enumerate(rows, 1))
 
 
 def _framed(frame: Any) -> Iterator[Item]:
@@ -96,8 +127,9 @@ def _framed(frame: Any) -> Iterator[Item]:
 def _item(row: int, item: Any, labels: Mapping[str, Labels]) -> Item:
     if isinstance(item, Example):
         return item.row or row, item
+    item = mapping_of(item)
     if not isinstance(item, Mapping):
-        return BadRow(row, f"an example is a mapping or an Example, not {type(item).__name__}")
+        return BadRow(row, f"an example is a mapping or an Example, not {kind_of(item)}")
     record = {str(name): there(value) for name, value in item.items()}
     wrong = name_codes(record, labels)
     return (row, record) if wrong is None else BadRow(row, wrong[1], record, wrong[0])

@@ -16,6 +16,7 @@ from active_critic.errors import ActiveCriticWarning, DataError
 from active_critic.examples import Examples
 from active_critic.records import Example, Scale
 from active_critic.rows import BadRow
+from active_critic.sources import is_table, kind_of, mapping_of
 
 _GUESSED = re.compile(
     r"no column is recognised|the (response|source|score|reference|group|system) is read from|the column 'score' stands"
@@ -62,7 +63,7 @@ def items_of(
     Raises:
         DataError: It is nothing that items come from, or ``fields`` are given for examples.
     """
-    columned = isinstance(given, str | Path | Mapping) or hasattr(given, "itertuples") or hasattr(given, "features")
+    columned = isinstance(given, str | Path | Mapping) or is_table(given) or hasattr(given, "features")
     if isinstance(given, Iterable) and not columned:
         stream = iter(given)
         head = list(itertools.islice(stream, 1))
@@ -71,9 +72,9 @@ def items_of(
             if head and fields:
                 raise DataError("fields say which columns are read, and examples have none; leave fields out")
             return map(_checked, given)
-        if not isinstance(head[0], Mapping):
+        if not isinstance(mapping_of(head[0]), Mapping):
             remedy = 'write [{"response": text} for text in texts], or score(text) for one of them'
-            raise DataError(f"an item is a mapping or an Example, not {type(head[0]).__name__}; {remedy}")
+            raise DataError(f"an item is a mapping or an Example, not {kind_of(head[0])}; {remedy}")
     found = iter_examples(given, fields=fields, as_before=as_before)
     _warn(found.notes, _COLUMNS_OF_ITEMS)
     return found

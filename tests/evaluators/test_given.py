@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
+import dspy
 import pytest
 
 import active_critic
@@ -42,11 +44,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "an iterator of texts": (lambda: iter(["a text"]), "an item is a mapping or an Example, not str"),
     "a column": (lambda: frame()["answer"], "an item is a mapping or an Example, not str"),
+    "a column of pyarrow": (lambda: pytest.importorskip("pyarrow").array(["a text"]), "not pyarrow.StringScalar"),
     "one mapping": (lambda: ROWS[0], "a mapping is not a list of examples; pick one of its parts: 'question'"),
     "one example": (lambda: Example("a text"), "a Dataset or a list of mappings, not from Example"),
     "parts of a set": (parts, "pick one of its parts: 'train', 'test'"),
-    "a table of columns": (lambda: pytest.importorskip("pyarrow").Table.from_pylist(ROWS), "not from Table"),
     "a number": (lambda: 5, "not from int"),
+    "what another package has": (lambda: [Decimal(5)], "an Example, not decimal.Decimal"),
 }
 
 
@@ -61,6 +64,44 @@ def test_a_dataset_is_scored_as_its_rows_are(floor: Surface) -> None:
     expected = [verdict.score for verdict in floor.score_many(ROWS)]
     for given in (parts()["test"], parts()["test"].to_iterable_dataset()):
         assert [verdict.score for verdict in floor.score_many(given)] == expected
+
+
+class Polars:
+    """As a DataFrame of polars gives its rows."""
+
+    def iter_rows(self, *, named: bool) -> Any:
+        assert named
+        return iter(ROWS)
+
+
+class Lazy:
+    """As a LazyFrame of polars is read."""
+
+    def collect_schema(self) -> Any:
+        raise AssertionError
+
+    def collect(self) -> Polars:
+        return Polars()
+
+
+TABLES: dict[str, Callable[[], Any]] = {
+    "as polars": Polars,
+    "as polars, lazily": Lazy,
+    "polars": lambda: pytest.importorskip("polars").DataFrame(ROWS),
+    "polars, lazily": lambda: pytest.importorskip("polars").LazyFrame(ROWS),
+    "pyarrow": lambda: pytest.importorskip("pyarrow").Table.from_pylist(ROWS),
+    "a batch of pyarrow": lambda: pytest.importorskip("pyarrow").RecordBatch.from_pylist(ROWS),
+    "examples of DSPy": lambda: [dspy.Example(**row).with_inputs("question") for row in ROWS],
+    "predictions of DSPy": lambda: (dspy.Prediction(**row) for row in ROWS),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_tables_and_records_of_other_packages_are_read_as_rows(floor: Surface, kind: str) -> None:
+    make = TABLES[kind]
+    assert Surface().fit(make(), scale="1..5").fitted.floor().to_dict() == floor.fitted.floor().to_dict()
+    expected = [verdict.score for verdict in floor.score_many(ROWS)]
+    assert [verdict.score for verdict in floor.score_many(make())] == expected
 
 
 def test_fields_are_of_columns_and_not_of_examples(floor: Surface) -> None:
