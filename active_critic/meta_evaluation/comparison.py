@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -154,7 +154,7 @@ class MethodResult:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Several methods on the same examples, splits and language model.
+    """Several methods on the same examples, splits and language model: by name as in a mapping, ``found["surface"]``.
 
     Attributes:
         data: The examples.
@@ -187,7 +187,16 @@ class Comparison:
         for method in self.methods:
             if method.name == name:
                 return method
-        raise KeyError(name)
+        raise KeyError(f"there is no method {name!r}; there are {', '.join(self)}")
+
+    def __iter__(self) -> Iterator[str]:
+        return (method.name for method in self.methods)
+
+    def __len__(self) -> int:
+        return len(self.methods)
+
+    def __contains__(self, name: object) -> bool:
+        return any(method.name == name for method in self.methods)
 
     def __str__(self) -> str:
         return "\n".join(self.words)

@@ -62,6 +62,14 @@ def test_a_notebook_shows_a_line_and_print_says_what_came_of_it() -> None:
     assert str(found) == "\n".join(found.words)
 
 
+def test_methods_are_found_by_name() -> None:
+    found = compare(examples(), {"a": asking("a"), "b": asking("b", mark=noisy)}, model(), **QUICK)
+    assert [found[name] for name in found] == list(found.methods)
+    assert (len(found), "a" in found, "c" in found, 0 in found) == (2, True, False, False)
+    with pytest.raises(KeyError, match="there is no method 'c'; there are a, b"):
+        found["c"]
+
+
 def test_a_baseline_can_be_named_and_the_floor_is_compared_with_once() -> None:
     methods = {"surface": asking("a", mark=noisy), "good": asking("b"), "bad": asking("c", mark=lambda e: -longer(e))}
     found = compare(examples(96), methods, model(), against="good", **{**QUICK, "resamples": 300})
