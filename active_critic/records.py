@@ -54,11 +54,20 @@ class Scale(Record):
         high: The best score that can be given; greater than ``low``.
 
     Raises:
-        DataError: ``high`` is not greater, or by less than ``NARROWEST``.
+        DataError: ``high`` is not greater, or by less than ``NARROWEST``; or one of them is not a finite number.
     """
 
     low: float
     high: float
+
+    @model_validator(mode="before")
+    @classmethod
+    def _finite(cls, given: Any) -> Any:
+        for name in ("low", "high"):
+            bound = given.get(name) if isinstance(given, Mapping) else None
+            if isinstance(bound, float) and not math.isfinite(bound):
+                raise DataError(f"a scale runs from low to high, and {name} is {bound:g}, which is no end")
+        return given
 
     @model_validator(mode="after")
     def _ordered(self) -> Scale:
@@ -75,6 +84,8 @@ class Scale(Record):
         Raises:
             DataError: The text is not ``LOW..HIGH`` with LOW < HIGH.
         """
+        if not isinstance(text, str):
+            raise DataError(f"{text!r} is not a scale; write LOW..HIGH, for example 1..5")
         low, dots, high = text.partition("..")
         try:
             bounds = float(low), float(high)

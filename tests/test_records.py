@@ -56,6 +56,19 @@ def test_what_is_no_scale_is_an_error_of_ours(low: float, high: float, said: str
         Scale.parse(f"{low}..{high}")
 
 
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), -float("inf")])
+def test_a_scale_has_two_ends(odd: float) -> None:
+    for ends in ({"low": odd, "high": 5}, {"low": 1, "high": odd}):
+        with pytest.raises(errors.DataError, match=rf"a scale runs from low to high, and (low|high) is {odd:g}"):
+            Scale(**ends)
+
+
+@pytest.mark.parametrize("odd", [None, 5, (1, 5)])
+def test_a_scale_that_is_no_text_is_not_read(odd: object) -> None:
+    with pytest.raises(errors.DataError, match=r"is not a scale; write LOW\.\.HIGH"):
+        Scale.parse(odd)  # type: ignore[arg-type]
+
+
 def test_a_verdict_has_a_score_or_a_reason() -> None:
     for score, unscored in ((None, None), (3.0, "why not")):
         with pytest.raises(ValueError, match="either a score or a reason"):
