@@ -20,9 +20,11 @@ def as_budget(given: Any) -> Budget:
     """A budget, read where it is given in words.
 
     Raises:
-        DataError: It is none.
+        DataError: It is none, or one that limits nothing.
     """
     if isinstance(given, Budget):
+        if given == Budget():
+            raise DataError(f"the budget limits nothing; leave it out for no limit, or write for example {EXAMPLES}")
         return given
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):

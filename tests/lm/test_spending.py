@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from active_critic.errors import BudgetSpent, DataError, ModelError
-from active_critic.lm import Budget, LanguageModel, scripted_lm
+from active_critic.lm import Budget, LanguageModel, open_lm, scripted_lm
 from active_critic.lm.spending import as_budget, spending
 from active_critic.lm.stopping import threads
 
@@ -31,6 +31,14 @@ def test_a_budget_is_given_in_words_or_made(given: Any) -> None:
 def test_what_is_no_budget_is_told(given: Any) -> None:
     with pytest.raises(DataError, match="budget"):
         as_budget(given)
+
+
+@pytest.mark.parametrize("given", [Budget(), Budget.parse([])])
+def test_a_budget_that_limits_nothing_is_told(given: Budget) -> None:
+    with pytest.raises(DataError, match="the budget limits nothing; leave it out for no limit, or write for example"):
+        as_budget(given)
+    with pytest.raises(DataError, match="the budget limits nothing"):
+        open_lm(scripted_lm(lambda turns: "yes"), budget=given)
 
 
 def test_it_holds_inside_and_what_was_is_put_back() -> None:
