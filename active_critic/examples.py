@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from numbers import Real
+from numbers import Integral, Real
 from typing import overload
 
 from active_critic.errors import DataError, FitError
@@ -257,12 +257,15 @@ def split(examples: Examples, train: float, seed: int = 0) -> tuple[Examples, Ex
         seed: Another seed, another split.
 
     Raises:
-        DataError: ``train`` is no such fraction, there is only one document, or these are not ``Examples``.
+        DataError: ``train`` is no such fraction, ``seed`` no whole number from 0 on, there is only one document, or
+            these are not ``Examples``.
     """
     if not isinstance(examples, Examples):
         raise DataError(f"what is split are Examples, as read_examples gives them, not {type(examples).__name__}")
     if not isinstance(train, Real) or not 0 < train < 1:
         raise DataError(f"the part for training is a fraction between 0 and 1, not {train!r}", path=examples.path)
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise DataError(f"seed must be a whole number of at least 0, not {seed!r}")
     groups = _by_group(examples, seed)
     if len(groups) < 2:
         raise only_one_document("which no split may part", examples.path)

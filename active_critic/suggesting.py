@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from active_critic.calibration import CRITERION
 from active_critic.cells import plain_value
 from active_critic.data import unread_score
-from active_critic.errors import BudgetSpent, DataError
+from active_critic.errors import BudgetSpent, DataError, FitError
 from active_critic.evaluators.base import Evaluator, Progress, check_whole
 from active_critic.evaluators.given import examples_of
 from active_critic.evaluators.surface import FEATURES, WITHIN, figures_of
@@ -111,9 +111,11 @@ def suggest(
     Raises:
         DataError: There are fewer than ``n`` different texts that are not labelled yet and can be scored; nothing that
             is given as labelled has a score; or the budget cannot be read.
-        FitError: The seed is no whole number from 0 on.
+        FitError: The seed is no whole number from 0 on, or what should score is no fitted evaluator.
         ModelError: The language model cannot be used; or a budget was spent before enough could be scored.
     """
+    if not isinstance(evaluator, Evaluator):
+        raise FitError(f"what scores the pool is a fitted evaluator, as load() gives it, not {evaluator!r}")
     allowed = None if budget is None else as_budget(budget)
     texts = Pool.of(
         pool,

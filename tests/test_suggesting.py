@@ -161,6 +161,11 @@ def test_suggestions_have_a_score_and_a_reason(surface: Surface) -> None:
     assert suggest(surface, pool, 1)[0].because.startswith("no labelled text is named, and it is nearest")
 
 
+def test_what_is_no_evaluator_is_told() -> None:
+    with pytest.raises(FitError, match="a fitted evaluator, as load\\(\\) gives it, not 'program.json'"):
+        suggest("program.json", texts(12), 4)  # type: ignore[arg-type]
+
+
 def test_files_do_as_well(surface: Surface, tmp_path: Path) -> None:
     for name, examples in (("pool", texts(12)), ("labelled", scored(4))):
         rows = [{"id": e.id, "source": e.source, "response": e.response, "score": e.score} for e in examples]

@@ -67,10 +67,13 @@ def given_criteria(criteria: Sequence[Criterion] | Mapping[str, str] | None) -> 
     """The user's criteria, from records or from ``{name: definition}``.
 
     Raises:
-        FitError: There are none, one is no criterion, a name or definition is blank or too long, or a name is repeated.
+        FitError: They are no list and no mapping, there are none, one is no criterion, a name or definition is blank or too long, or a name is repeated.
     """
     if criteria is None:
         return None
+    if not isinstance(criteria, Sequence | Mapping):
+        kind = type(criteria).__name__
+        raise FitError(f"criteria are a list or a mapping, which can be read more than once, not one {kind}; list them")
     from pydantic import ValidationError
 
     try:

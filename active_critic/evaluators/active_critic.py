@@ -11,7 +11,15 @@ from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Samplin
 from active_critic.errors import BudgetSpent, FitError
 from active_critic.evaluators._fitting import check_task, given_criteria
 from active_critic.evaluators._readings import Combiner, Use, readings_for, take, weighed_part, words
-from active_critic.evaluators.base import Evaluator, JournalPath, Progress, check_whole, default_reading, scale_of
+from active_critic.evaluators.base import (
+    Evaluator,
+    JournalPath,
+    Progress,
+    check_flag,
+    check_whole,
+    default_reading,
+    scale_of,
+)
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.fit_report import FitReport, make_report
 from active_critic.evaluators.judging import Judge
@@ -356,6 +364,8 @@ class ActiveCritic(Evaluator):
         if self.task_description is not False:
             check_task(self.task_description)
         _levels(self.levels)
+        for name in ("overall_scoring", "explanations", "report"):
+            check_flag(name, getattr(self, name))
         if self.mode == "coarse" and not self.overall_scoring:
             raise FitError("without overall scoring there is nothing left in coarse mode; use mode='fine'")
         if self.order == "both" and not self.explanations:

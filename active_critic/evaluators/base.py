@@ -50,6 +50,27 @@ def check_whole(name: str, value: object, least: int, most: int | None = None) -
     return number
 
 
+def check_flag(name: str, value: object) -> None:
+    """A parameter that is True or False.
+
+    Raises:
+        FitError: It is something else; names the parameter and the value.
+    """
+    if type(plain_value(value)) is not bool:
+        raise FitError(f"{name} must be True or False, not {value!r}")
+
+
+def check_journal(journal: object) -> None:
+    """Whether replies can be kept there; nothing is opened.
+
+    Raises:
+        FitError: It is neither a path, nor ``"default"``, nor None.
+    """
+    named = isinstance(journal, Path) or (isinstance(journal, str) and journal.strip())
+    if journal is not None and not named:
+        raise FitError(f"journal must be a path, 'default', or None to keep no replies, not {journal!r}")
+
+
 class Evaluator(ABC):
     """Judges texts by a program that ``fit`` makes and ``save`` writes.
 
@@ -205,6 +226,7 @@ class Evaluator(ABC):
 
     @property
     def _journal_path(self) -> str | Path | None:
+        check_journal(self.journal)
         return default_journal() if self.journal == "default" else self.journal
 
     def _opened_journal(self, path: str | Path) -> Journal:
@@ -241,6 +263,7 @@ class Evaluator(ABC):
                 setattr(self, name, plain_value(value))
         self.check()
         check_whole("seed", getattr(self, "seed", 0), 0)
+        check_journal(self.journal)
         allowed = None if budget is None else as_budget(budget)
         learns = self.learns_from_examples
         data = examples_of(examples, fields=fields, scale=scale, scored=learns or scale is None)
@@ -351,8 +374,8 @@ class Evaluator(ABC):
         Raises:
             DataError: One of them is no text.
         """
-        for name, text in (("response", response), ("source", source), ("reference", reference or "")):
-            if not isinstance(text, str):
+        for name, text in (("response", response), ("source", source), ("reference", reference)):
+            if not isinstance(text, str) and not (name == "reference" and text is None):
                 raise DataError(f"the {name} is a text, not {type(text).__name__}")
         example = Example(response=response, source=source, reference=reference)
         return next(self.score_many([example], explain=explain))

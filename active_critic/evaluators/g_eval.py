@@ -28,7 +28,15 @@ from active_critic.asking import (
 from active_critic.errors import ModelError, UnreadableReply
 from active_critic.evaluators._fitting import check_names, check_task, given_criteria
 from active_critic.evaluators._g_eval_steps import Steps, all_steps
-from active_critic.evaluators.base import Evaluator, JournalPath, Progress, check_whole, default_reading, scale_of
+from active_critic.evaluators.base import (
+    Evaluator,
+    JournalPath,
+    Progress,
+    check_flag,
+    check_whole,
+    default_reading,
+    scale_of,
+)
 from active_critic.evaluators.judging import Judge
 from active_critic.examples import Examples
 from active_critic.inference import MAX_BATCHES, infer
@@ -332,6 +340,8 @@ class GEval(Evaluator):
     def check(self) -> None:
         """Parameters that cannot be right. See :meth:`Evaluator.check`."""
         check_task(self.task_description)
+        check_flag("cot", self.cot)
+        check_flag("weighted", self.weighted)
         check_whole("max_batches", self.max_batches, 1)
         check_whole("samples", self.samples, 2, MOST_SAMPLES)
         given_criteria(self.criteria)

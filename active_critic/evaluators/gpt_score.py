@@ -179,7 +179,8 @@ class GPTScore(Evaluator):
         check_task(self.task_description)
         if self.given not in ("source", "nothing"):
             raise FitError(f"given must be source or nothing, not {self.given!r}")
-        if self.given == "nothing" and (given_criteria(self.criteria) or self.task_description):
+        criteria = given_criteria(self.criteria)
+        if self.given == "nothing" and (criteria or self.task_description):
             raise FitError("with given='nothing' the instruction holds neither criteria nor a task; leave them out")
 
     def learn(self, data: Examples, notes: list[str], progress: Progress | None) -> GPTScoreProtocol:

@@ -255,6 +255,8 @@ class ICE(Evaluator):
         if self.sampling not in ("uniform", "stratified"):
             raise FitError(f"sampling must be uniform or stratified, not {self.sampling!r}")
         judged = check_aspects(self.aspects) or (OVERALL,)
+        if self.inputs is not None and not isinstance(self.inputs, Mapping):
+            raise FitError(f"inputs are named by aspect, such as {{'{judged[0]}': 'source'}}, not {self.inputs!r}")
         for name, shown in (self.inputs or {}).items():
             if name not in judged:
                 raise FitError(f"inputs names {name!r}, which is not judged; there is {', '.join(judged)}")

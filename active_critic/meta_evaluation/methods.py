@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -125,6 +125,9 @@ def resolve(
     if isinstance(evaluators, str):
         evaluators = [evaluators]
     elif not isinstance(evaluators, Mapping):
+        if not isinstance(evaluators, Iterable):
+            known = ", ".join(EVALUATOR_NAMES)
+            raise FitError(f"evaluators are names out of {known}, or factories by name, not {evaluators!r}")
         evaluators = list(evaluators)
     if not evaluators:
         raise FitError(f"name at least one evaluator; there are {', '.join(EVALUATOR_NAMES)}")
@@ -138,6 +141,10 @@ def resolve(
             if name in evaluators[:place]:
                 raise FitError(f"the evaluator {name!r} is named twice")
         asked = {name: EVALUATOR_NAMES[name] for name in evaluators}
+    for own in (settings or {}, *(settings.values() if isinstance(settings, Mapping) else ())):
+        if not isinstance(own, Mapping):
+            said = "settings are parameters by name, by method, such as {'g-eval': {'samples': 5}}"
+            raise FitError(f"{said}, not {own!r}")
     given = {
         name: {what: plain_value(value) for what, value in values.items()} for name, values in (settings or {}).items()
     }

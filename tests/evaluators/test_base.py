@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from active_critic.data import read_examples
 from active_critic.errors import (
     AuthenticationFailed,
     DataError,
@@ -508,6 +509,9 @@ def test_what_is_no_text_is_a_clear_error(floor: Surface) -> None:
         floor.score(None)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="the source is a text, not int"):
         floor.score("a", 5)  # type: ignore[arg-type]
+    for odd in (0, [], False):
+        with pytest.raises(DataError, match="the reference is a text, not "):
+            floor.score("a", "b", reference=odd)  # type: ignore[arg-type]
 
 
 def test_examples_made_by_hand_may_say_none_for_a_source(floor: Surface) -> None:
@@ -524,3 +528,11 @@ def test_examples_made_by_hand_may_say_none_for_a_source(floor: Surface) -> None
 def test_only_examples_are_split() -> None:
     with pytest.raises(DataError, match="not list"):
         split([Example("a", score=1)], 0.5, 0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", [None, "a", -1, 1.5, True])
+def test_a_split_takes_the_seeds_that_a_fit_takes(seed: Any) -> None:
+    data = read_examples([{"response": f"t {i}", "score": i % 5} for i in range(9)], scale="0..4")
+    with pytest.raises(DataError, match="seed must be a whole number of at least 0, not "):
+        split(data, 0.5, seed)
+    assert split(data, 0.5, np.int64(3)) == split(data, 0.5, 3)

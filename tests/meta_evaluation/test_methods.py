@@ -49,6 +49,9 @@ def test_what_is_usual_gives_way_to_what_is_set() -> None:
     ("names", "settings", "said"),
     [
         ([], {}, "at least one evaluator; there are zero-shot, g-eval"),
+        (None, {}, "evaluators are names out of zero-shot, g-eval, .*, or factories by name, not None"),
+        (["zero-shot"], [1], r"settings are parameters by name, by method, such as .*, not \[1\]"),
+        (["zero-shot"], {"zero-shot": 5}, "settings are parameters by name, by method, such as .*, not 5"),
         (["zero-shot", "bleu"], {}, "no evaluator 'bleu'; there are zero-shot, g-eval, gpt-score, ice"),
         (["zero-shot", "zero-shot"], {}, "named twice"),
         (["zero-shot"], {"zero-shot": {"demos": 3}}, "zero-shot has no parameter 'demos'"),
