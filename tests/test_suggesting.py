@@ -162,7 +162,7 @@ def test_suggestions_have_a_score_and_a_reason(surface: Surface) -> None:
 
 
 def test_what_is_no_evaluator_is_told() -> None:
-    with pytest.raises(FitError, match="a fitted evaluator, as load\\(\\) gives it, not 'program.json'"):
+    with pytest.raises(FitError, match=r"a fitted evaluator, as load\(\) gives it, not 'program.json'"):
         suggest("program.json", texts(12), 4)  # type: ignore[arg-type]
 
 

@@ -67,7 +67,8 @@ def given_criteria(criteria: Sequence[Criterion] | Mapping[str, str] | None) -> 
     """The user's criteria, from records or from ``{name: definition}``.
 
     Raises:
-        FitError: They are no list and no mapping, there are none, one is no criterion, a name or definition is blank or too long, or a name is repeated.
+        FitError: They are no list and no mapping, there are none, one is no criterion, a name or definition is blank
+            or too long, or a name is repeated.
     """
     if criteria is None:
         return None

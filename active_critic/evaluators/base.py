@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -177,7 +178,12 @@ class Evaluator(ABC):
     def __getstate__(self) -> dict[str, Any]:
         # A model and a journal that were opened here stay with this evaluator: a copy opens its own.
         opened = {} if self._model is self.lm else {"_model": None}
-        return {**self.__dict__, **opened, "_journal": None}
+        named = self.lm is None or isinstance(self.lm, str | LanguageModel)
+        return {**self.__dict__, **opened, "_journal": None, "lm": self.lm if named else _Unwritten(self.lm)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        lm = state["lm"]
+        self.__dict__.update(state, lm=lm.lm if isinstance(lm, _Unwritten) else lm)
 
     def close(self) -> None:
         """Close the journal and stop the embedded model, if this evaluator opened them. Safe to call twice."""
@@ -445,6 +451,22 @@ class Evaluator(ABC):
             remembering=self.remembering,
             explain=explain,
             progress=progress,
+        )
+
+
+class _Unwritten:
+    """A ``dspy.LM`` in the state of an evaluator: it can be copied, and is in no pickle, which would hold its key."""
+
+    def __init__(self, lm: Any) -> None:
+        self.lm = lm
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Unwritten:
+        return _Unwritten(copy.deepcopy(self.lm, memo))
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"an evaluator with a {type(self.lm).__name__} cannot be pickled, for its key would be written too; save() "
+            "the program, and have each process load() it with a model of its own"
         )
 
 

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import dspy
 import pytest
 
 from active_critic.evaluators import Evaluator, from_protocol
@@ -91,6 +92,17 @@ def test_a_copy_of_an_evaluator_shares_the_opened_model_that_it_was_given(
     assert judge.score("another text").score == 50.0  # not closed with the copy
     assert other.model is judge.model is lm
     assert lm.usage.calls == 2
+
+
+def test_the_key_of_a_dspy_lm_is_in_no_pickle() -> None:
+    lm = dspy.LM("openai/mine", api_base="http://127.0.0.1:9/v1", api_key="sk-not-a-real-key", cache=False)
+    judge = from_protocol(PROGRAM, lm, journal=None)
+    with pytest.raises(
+        TypeError, match=r"its key would be written too; save\(\) the program, and have each process load"
+    ):
+        pickle.dumps(judge)
+    assert copy.copy(judge).lm is judge.lm is lm
+    assert copy.deepcopy(judge).lm.model == lm.model
 
 
 def test_an_opened_model_says_why_it_cannot_be_pickled() -> None:
