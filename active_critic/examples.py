@@ -19,6 +19,9 @@ MIN_EXAMPLES = 5
 SHOWN = 5
 """Rows, or sets of rows, that a message names at most."""
 _WINDOW = 32
+_REPEATED = "the same source and response occur more than once"
+_DIVIDED = " in more than one document (the first: "
+_NO_SOURCE = "no source in "
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +66,26 @@ class Examples(Sequence[Example]):
     @overload
     def __getitem__(self, index: slice) -> Examples: ...
     def __getitem__(self, index: int | slice) -> Example | Examples:
-        return replace(self, items=self.items[index]) if isinstance(index, slice) else self.items[index]
+        return self._part(self.items[index]) if isinstance(index, slice) else self.items[index]
 
     def take(self, indices: Iterable[int]) -> Examples:
-        """The examples at these positions, in this order, with everything else kept."""
-        return replace(self, items=tuple(self.items[index] for index in indices))
+        """The examples at these positions, in this order, with everything else kept; notes name no other rows."""
+        return self._part(tuple(self.items[index] for index in indices))
+
+    def _part(self, items: tuple[Example, ...]) -> Examples:
+        if len(items) == len(self.items):
+            return replace(self, items=items)
+        notes: list[str] = []
+        for note in self.notes:
+            if note.startswith(_REPEATED):
+                notes += repeated_rows(items)
+            elif _DIVIDED in note:
+                notes += divided_sources(items, self.fields.get("source", "source"))
+            elif note.startswith(_NO_SOURCE):
+                notes += blank_sources(items)
+            else:
+                notes.append(note)
+        return replace(self, items=items, notes=tuple(notes))
 
 
 def _digest(*parts: str) -> str:
@@ -183,7 +201,7 @@ def repeated_rows(examples: Sequence[Example]) -> tuple[str, ...]:
         told.append(describe_rows([examples[i].row or i + 1 for i in indices]) + conflict)
     more = f"; and {len(sets) - SHOWN} more such sets" if len(sets) > SHOWN else ""
     remedy = "; average scores of the same text into one row" if any("different" in each for each in told) else ""
-    return (f"the same source and response occur more than once: {'; '.join(told)}{more}{remedy}",)
+    return (f"{_REPEATED}: {'; '.join(told)}{more}{remedy}",)
 
 
 def divided_sources(examples: Sequence[Example], column: str) -> tuple[str, ...]:
@@ -202,8 +220,20 @@ def divided_sources(examples: Sequence[Example], column: str) -> tuple[str, ...]
         return ()
     first = describe_rows(sorted(divided[0].values()))
     sources = how_many(len(divided), "source stands", "sources stand")
-    said = f"{sources} in more than one document (the first: {first}), and so may be on both sides of a split"
+    said = f"{sources}{_DIVIDED}{first}), and so may be on both sides of a split"
     return (f"{said}; --fields source={column},group={column} makes each source one document",)
+
+
+def blank_sources(examples: Sequence[Example]) -> tuple[str, ...]:
+    """A note where some rows have a source and others have none."""
+    blank = [example.row or place for place, example in enumerate(examples, 1) if not example.source.strip()]
+    return (no_source_in(blank),) if 0 < len(blank) < len(examples) else ()
+
+
+def no_source_in(rows: Sequence[int], count: int | None = None) -> str:
+    """Says that these rows have no source where other rows have one; arguments as for :func:`describe_rows`."""
+    where = f"{_NO_SOURCE}{describe_rows(rows, count)}, where other rows have one"
+    return f"{where}; merged cells of a spreadsheet leave it to their first row: fill it in if that is why"
 
 
 def check_examples(examples: Sequence[Example]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from active_critic.cells import aspects_in, cell_at, given_aspects, name_in, number_in, rated, text_in, there
-from active_critic.examples import SHOWN, describe_rows
+from active_critic.examples import SHOWN, no_source_in
 from active_critic.fields import COLUMNS, Given
 from active_critic.figures_in_words import how_many
 from active_critic.records import VERDICT_COLUMNS, Example
@@ -57,8 +57,7 @@ class Seen:
         """A note where some rows have a source and others have none."""
         if not (self.sources and self.blanks):
             return []
-        where = f"no source in {describe_rows(self.blank, self.blanks)}, where other rows have one"
-        return [f"{where}; merged cells of a spreadsheet leave it to their first row: fill it in if that is why"]
+        return [no_source_in(self.blank, self.blanks)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from active_critic.data import Examples, check_examples, data_sha256, example_key, folds, group_of, split
+from active_critic.data import Examples, check_examples, data_sha256, example_key, folds, group_of, read_examples, split
 from active_critic.errors import DataError
 from active_critic.examples import by_content, same_texts, text_key
 from active_critic.records import Example, Scale
@@ -172,6 +172,31 @@ def test_repeated_rows_and_a_single_document_are_warned_of() -> None:
     assert "rows 1 and 6 with different scores (0, 4); rows 2, 9 and 10" in first
     assert first.count("different") == 1
     assert "one document" in second
+
+
+def test_a_part_has_the_notes_on_its_own_rows_and_the_others_as_they_are() -> None:
+    rows = [{"response": f"r {i}", "source": f"s{i}", "score": 1 + i % 5, "group": f"g{i}"} for i in range(12)]
+    rows[3] = {**rows[2], "score": 5}  # twice the same
+    rows[7] = {**rows[7], "source": "s6"}  # one source in two documents
+    rows[10] = {**rows[10], "source": ""}
+    whole = read_examples(rows, scale="1..5")
+    named = ("the same source and response", "in more than one document", "no source in")
+    others = [note for note in whole.notes if not any(words in note for words in named)]
+
+    def told(part: Examples) -> list[str]:
+        assert [note for note in part.notes if not any(words in note for words in named)] == others
+        return [words for words in named if any(words in note for note in part.notes)]
+
+    assert told(whole) == told(whole[:]) == told(by_content(whole)) == list(named)
+    assert whole.take(range(12)).notes == whole.notes
+    assert told(whole[:4]) == ["the same source and response"]
+    assert told(whole.take([5, 6, 7])) == ["in more than one document"]
+    assert told(whole.take([9, 10])) == ["no source in"]
+    assert any(note.startswith("no source in row 11, where") for note in whole.take([9, 10]).notes)
+    for seed in range(5):
+        for part in split(whole, 0.5, seed):
+            there = {example.row for example in part}
+            assert ("the same source and response" in told(part)) == ({3, 4} <= there)
 
 
 def test_sound_examples_pass_without_a_word() -> None:
