@@ -11,25 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from active_critic.correlation import TOLERANCE, Floats, Indices, aligned, numbered, tied
+from active_critic.correlation import TOLERANCE, Floats, Indices, Numbers, Scores, aligned, numbered, tied
 
 MOST_PAIRS = 2_000_000
 """Pairs that pairwise accuracy is computed from at most; of documents with more, so many in all are drawn at random."""
 
 
-def mae(pred: Sequence[float | None], human: Sequence[float]) -> float | None:
+def mae(pred: Scores, human: Numbers) -> float | None:
     """Mean absolute error of the examples that have a prediction, on the human scale; None where none has one."""
     distance = _distances(pred, human)
     return float(np.abs(distance).mean()) if len(distance) else None
 
 
-def rmse(pred: Sequence[float | None], human: Sequence[float]) -> float | None:
+def rmse(pred: Scores, human: Numbers) -> float | None:
     """Root of the mean squared error of the examples that have a prediction, on the human scale; None as in ``mae``."""
     distance = _distances(pred, human)
     return float(np.sqrt((distance**2).mean())) if len(distance) else None
 
 
-def _distances(pred: Sequence[float | None], human: Sequence[float]) -> Floats:
+def _distances(pred: Scores, human: Numbers) -> Floats:
     x, y = aligned(pred, human)
     kept = np.isfinite(x)
     return np.asarray(x[kept] - y[kept])
@@ -64,8 +64,8 @@ class PairwiseAccuracy:
 
 
 def pairwise_accuracy(
-    pred: Sequence[float | None],
-    human: Sequence[float],
+    pred: Scores,
+    human: Numbers,
     groups: Sequence[str] | None = None,
     *,
     most_pairs: int = MOST_PAIRS,

@@ -7,6 +7,7 @@ never 0. What differs only by rounding does not vary.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,10 @@ from active_critic.records import TOLERANCE as TOLERANCE
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
-Numbers = Sequence[float] | Floats
+Array = NDArray[np.floating[Any] | np.integer[Any]]
+Numbers = Sequence[float] | Array
+Scores = Sequence[float | None] | Array
+"""Numbers of which some may be missing: None, or NaN in an array."""
 
 _CANCELLED = 0.1
 
@@ -301,7 +305,7 @@ def _cosine(a: Floats, b: Floats) -> Floats:
     return np.asarray(across / np.sqrt(a_square) / np.sqrt(b_square))
 
 
-def aligned(pred: Sequence[float | None], human: Sequence[float]) -> tuple[Floats, Floats]:
+def aligned(pred: Scores, human: Numbers) -> tuple[Floats, Floats]:
     """Predictions and human scores as arrays of one length; a missing prediction is NaN.
 
     Raises:

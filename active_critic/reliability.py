@@ -12,12 +12,12 @@ import numpy as np
 
 from active_critic.bootstrap import Interval
 from active_critic.cells import is_absent
-from active_critic.correlation import Floats, tied
+from active_critic.correlation import Array, Floats, tied
 from active_critic.intervals import figures_of
 from active_critic.levels import Level, Measure, document_codes, system_codes
 
 Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
-Ratings = Sequence[Sequence[float | None]] | Floats
+Ratings = Sequence[Sequence[float | None]] | Array
 
 _CELLS = 1_000_000
 

@@ -12,6 +12,7 @@ from operator import index
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from active_critic.bootstrap import FOLDED, Interval, bootstrap, in_blocks, over_documents, percentile_interval
 from active_critic.cells import is_absent
@@ -19,7 +20,9 @@ from active_critic.correlation import (
     TOLERANCE,
     Floats,
     Indices,
+    Numbers,
     Resampled,
+    Scores,
     aligned,
     kendall,
     normed,
@@ -49,7 +52,7 @@ __all__ = [
 ]
 
 
-def q(pred: Sequence[float | None], human: Sequence[float]) -> float:
+def q(pred: Scores, human: Numbers) -> float:
     """Q = Pearson + Spearman + Kendall, -3 to 3 (Active-Critic, Eq. 4), of the pairs that have a prediction.
 
     A coefficient that is not defined counts as 0: a constant prediction agrees with nobody.
@@ -58,7 +61,7 @@ def q(pred: Sequence[float | None], human: Sequence[float]) -> float:
     return sum((coefficient(x, y) or 0.0 for coefficient in (pearson, spearman, kendall)), 0.0)
 
 
-def _pairs(pred: Sequence[float | None], human: Sequence[float]) -> tuple[Floats, Floats, Indices]:
+def _pairs(pred: Scores, human: Numbers) -> tuple[Floats, Floats, Indices]:
     x, y = aligned(pred, human)
     kept = np.flatnonzero(np.isfinite(x))
     return x[kept], y[kept], kept
@@ -159,13 +162,13 @@ class Difference:
 
 
 def agreement(
-    pred: Sequence[float | None],
-    human: Sequence[float],
+    pred: Scores,
+    human: Numbers,
     groups: Sequence[str] | None = None,
     *,
     level: Level = "dataset",
     systems: Sequence[str | None] | None = None,
-    parts: Sequence[int] | None = None,
+    parts: Sequence[int] | NDArray[np.integer[Any]] | None = None,
     folded: bool = False,
     resamples: int = 1000,
     seed: int = 0,
@@ -222,14 +225,14 @@ def agreement(
 
 
 def paired_difference(
-    pred_a: Sequence[float | None],
-    pred_b: Sequence[float | None],
-    human: Sequence[float],
+    pred_a: Scores,
+    pred_b: Scores,
+    human: Numbers,
     groups: Sequence[str] | None = None,
     *,
     level: Level = "dataset",
     systems: Sequence[str | None] | None = None,
-    parts: Sequence[int] | None = None,
+    parts: Sequence[int] | NDArray[np.integer[Any]] | None = None,
     folded: bool = False,
     resamples: int = 1000,
     seed: int = 0,
@@ -325,7 +328,7 @@ class _Pair:
         return np.asarray(first - second)
 
 
-def _rows_of_parts(parts: Sequence[int] | None, total: int, kept: Indices) -> list[Indices]:
+def _rows_of_parts(parts: Sequence[int] | NDArray[np.integer[Any]] | None, total: int, kept: Indices) -> list[Indices]:
     """Where in ``kept`` the examples of each part are; parts that have none are there too."""
     if parts is None:
         return [np.arange(len(kept))]
@@ -343,9 +346,9 @@ def _spread(parts: Sequence[Indices], *, folded: bool) -> float:
 
 
 def chance_ahead(
-    pred_a: Sequence[float | None],
-    pred_b: Sequence[float | None],
-    human: Sequence[float],
+    pred_a: Scores,
+    pred_b: Scores,
+    human: Numbers,
     groups: Sequence[str],
     *,
     resamples: int = 200,

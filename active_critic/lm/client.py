@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from active_critic import errors
 from active_critic.lm import memory as memories
@@ -33,8 +33,8 @@ from active_critic.records import Usage
 if TYPE_CHECKING:
     from dspy.lm15 import Message, Request, Response
 
-Turn = tuple[Literal["system", "user", "assistant"], str]
-"""One message of a conversation: who speaks, and the text."""
+Turn = tuple[str, str]
+"""One message of a conversation: who speaks ("system", "user" or "assistant"), and the text."""
 
 LONGEST_TOKEN = 8.0
 """Bytes a token on average that no prompt of any length reaches: a longer one is not sent, lest it be cut unsaid."""
