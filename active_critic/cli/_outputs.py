@@ -62,6 +62,35 @@ def refuse_program(*outputs: Path | None) -> None:
             raise typer.BadParameter(f"{output} is a program and would be lost; name another file for the output")
 
 
+def refuse_other_rows(output: Path | None, column: str) -> bool:
+    """Refuse to write rows over other rows, which may be people's scores; whether such rows are there already.
+
+    Args:
+        output: Where rows go.
+        column: A column that all such rows have.
+
+    Raises:
+        typer.BadParameter: A file is there that cannot be read, or whose first row lacks the column.
+    """
+    from active_critic.data import BadRow
+    from active_critic.errors import ActiveCriticError
+    from active_critic.files import iter_records
+
+    if output is None or not output.is_file() or not output.stat().st_size:
+        return False
+    try:
+        first = next(iter_records(output))
+        record = first.record if isinstance(first, BadRow) else first[1]
+    except (ActiveCriticError, StopIteration):
+        record = {}
+    if column not in record:
+        raise typer.BadParameter(
+            f"{output} is there and is no output of this command (it has no column {column!r}); name another file, or "
+            "remove it"
+        )
+    return True
+
+
 def refuse_clashes(
     *, outputs: Iterable[Path | None], inputs: Iterable[Path | None] = (), journal: str | None = None
 ) -> None:

@@ -92,6 +92,7 @@ def score(
     if str(out) == "-":
         raise typer.BadParameter("without --out, verdicts go to standard output as JSON Lines; leave it out")
     outputs.refuse_clashes(outputs=(out, html), inputs=(items, program), journal=journal)
+    replaced = outputs.refuse_other_rows(out, "unscored")
     columns = opts.parse_fields(fields)
     protocol = load_protocol(program)
     if protocol.provenance.model == NO_MODEL and (repeat > 1 or estimate):
@@ -149,6 +150,8 @@ def score(
         if shown is not None and kept is not None:
             shown.append(_page(items, summary, kept))
     common.show_notes(later, quiet=quiet)
+    if replaced:
+        common.say(f"note: the verdicts that were in {out} have been replaced", quiet=quiet)
     if as_json:
         common.print_json(summary)
     elif not quiet:

@@ -80,6 +80,7 @@ def suggest(
     from active_critic.writing import RecordWriter
 
     outputs.refuse_clashes(outputs=(out,), inputs=(pool, program, labelled), journal=journal)
+    outputs.refuse_other_rows(out, ADDED[-1])
     if labelled_fields and labelled is None:
         raise typer.BadParameter("--labelled-fields names columns of the file that --labelled names; give that, too")
     columns = opts.parse_fields(fields)

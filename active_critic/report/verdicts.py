@@ -52,8 +52,11 @@ def verdict_table(rows: Sequence[Judged], *, whom: str = "people", whole: bool =
         return plain(text[:WHOLE], lines=True) + ("…" if len(text) > WHOLE else "")
 
     for row in rows:
-        text = Text(cut(row.source, 110) + "\n→ ", style="dim") if row.source.strip() else Text()
-        text.append(cut(row.response, 220), style="not dim")
+        text = Text(cut(row.response, 220))
+        if whole and row.source.strip():  # what is judged comes first, however long its source is
+            text.append("\nSource: " + cut(row.source, WHOLE), style="dim")
+        elif row.source.strip():
+            text = Text.assemble((cut(row.source, 110) + "\n→ ", "dim"), text)
         score = Text(number_words(row.verdict.score), style="bold")
         if whole and row.verdict.interval:
             low, high = row.verdict.interval

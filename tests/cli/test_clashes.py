@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 from pathlib import Path
 
@@ -86,3 +87,23 @@ def test_links_in_a_circle_are_no_clash_and_no_fault_of_ours(run, examples, prog
         done = run(*command)
         assert done.code in {0, 5}, done.err
         assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("name", ["labels.csv", "labels.jsonl.gz", "notes.txt"])
+@pytest.mark.parametrize("command", [("score",), ("suggest", "-n", "2")])
+def test_rows_of_another_kind_are_not_written_over(run, examples, program, tmp_path, command, name) -> None:
+    there = tmp_path / name
+    text = b"response,score\nA text that somebody scored.,4\n"
+    there.write_bytes(gzip.compress(b'{"response": "A text.", "score": 4}') if name.endswith(".gz") else text)
+    before = there.read_bytes()
+    done = run(command[0], program, examples, *command[1:], "--out", name, opener=refuse)
+    assert done.code in {2, 5}, done.err
+    assert name == "notes.txt" or f"{name} is there and is no output of this command" in " ".join(done.err.split())
+    assert there.read_bytes() == before
+
+
+def test_verdicts_are_written_over_verdicts_and_that_is_said(run, examples, program) -> None:
+    for _ in range(2):
+        done = run("score", program, examples, "--out", "s.csv")
+        assert done.code == 0, done.err
+    assert "note: the verdicts that were in s.csv have been replaced" in done.err
