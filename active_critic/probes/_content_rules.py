@@ -20,7 +20,7 @@ from active_critic.probes._contexts import (
     previous_word,
     stated,
 )
-from active_critic.probes._sentences import WORD, Text, cased, english, plain, replaced, spots, substituted
+from active_critic.probes._sentences import WORD, Text, cased, plain, replaced, spots, substituted
 from active_critic.probes._words import (
     BASES,
     CONTINUED,
@@ -212,7 +212,7 @@ def complement(text: Text, source: str, rng: random.Random) -> str | None:
         if len(WORD.findall(one)) >= 4 and (one[-1] == "." or one[-1].isalnum())
     ]
     details = _unheard(list(FABRICATED), f"{source} {text.with_sentences(text.sentences)}")
-    if not able or not details or not english(text):
+    if not able or not details:
         return None
     parts = list(text.sentences)
     chosen = rng.sample(able, min(len(details), max(1, len(able) // 2)))
@@ -225,7 +225,7 @@ def complement(text: Text, source: str, rng: random.Random) -> str | None:
 def continuation(text: Text, source: str, rng: random.Random) -> str | None:
     """A sentence follows that neither source nor text bears out."""
     more = _unheard(list(CONTINUED), f"{source} {text.with_sentences(text.sentences)}")
-    if not more or not english(text) or sum(len(WORD.findall(one)) for one in text.sentences) < 3:
+    if not more or sum(len(WORD.findall(one)) for one in text.sentences) < 3:
         return None
     parts = list(text.sentences)
     stop = "" if parts[-1][-1] in ".!?…\"'”’)" else "."

@@ -14,7 +14,7 @@ from active_critic.probes._contexts import (
     previous_word,
     stated,
 )
-from active_critic.probes._sentences import WORD, Text, english, lowered, spots, substituted
+from active_critic.probes._sentences import WORD, Text, lowered, spots, substituted
 from active_critic.probes._words import (
     BASES,
     CONNECTIVES,
@@ -106,7 +106,7 @@ def repetition(text: Text, source: str, rng: random.Random) -> str | None:
     del source
     doubled = substituted(text, rng, listed(DOUBLED), most=2)
     long = [i for i, one in enumerate(text.sentences) if len(WORD.findall(one)) >= 3]
-    if doubled is not None or not long or not english(text):
+    if doubled is not None or not long:
         return doubled
     at = rng.choice(long)
     parts = list(text.sentences)
@@ -119,7 +119,7 @@ def repetition(text: Text, source: str, rng: random.Random) -> str | None:
 def improper_connective(text: Text, source: str, rng: random.Random) -> str | None:
     """Sentences after the first begin with a connective that the writer did not put there."""
     del source
-    if len(text.sentences) < 2 or not english(text):
+    if len(text.sentences) < 2:
         return None
     parts = list(text.sentences)
     last = ""

@@ -8,7 +8,17 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from active_critic.probes._words import several
+from active_critic.probes._words import (
+    BASES,
+    DOUBLED,
+    HYPERNYMS,
+    OPPOSITES,
+    PARTICIPLES,
+    PASTS,
+    THIRDS,
+    UNCOMMON,
+    several,
+)
 
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|[。！？]+[」』”’]*|\n")  # a run is looked at once
 _SHORT = re.compile(
@@ -34,17 +44,50 @@ _LOWERED = several(
 )
 _ENGLISH = several(
     """
-    about and are because but can did do does from get good had has have he his if is it it's its like my not of our
-    she that the their there they this to very was we were what when which who will with would you your
+    about address after again against agree allow allowed allows although and another any anyone anything around
+    asked away back because become been before being believe between both bought brother called came can't cannot
+    cheap children could couldn't day did didn't does doesn't don't down during each early either enjoy even every
+    everybody everyone everything expensive family father february few five food found four friday friend friends
+    from get gets getting going gone good great happy haven't he's head heard helped here his home house how i'd
+    i'll i'm i've if into isn't it it's its january july june just knew know known let's little lived located looked
+    looking love many might moderate moderately monday month months mother much must my n't near never new next
+    night nobody none not nothing now number october off often old once only other our out outside own people played
+    priced prices really right said same saturday saw says school second seen serve serves serving she she's should
+    since six some someone something soon spent started still street such sunday than thank that that's the their
+    them then there there's these they they'd they're thing things think this those thought three through thursday
+    time today together told tomorrow too took town tried tuesday two until used usually very wanted wants wasn't
+    we're we've wednesday week weeks well went were what what's when where whether which while who whose why with
+    within without woman won't work would wouldn't year years yes yesterday yet you you're young your
     """
 )
+"""Words that hardly another language has."""
+_SHARED = several(
+    """
+    am an are at be been best can first for had has have him is last less life may men more most of or over s under
+    up us was we will
+    """
+)
+"""Words that are as common in English, and that some other language writes alike."""
 _FOREIGN = several(
     """
-    aber auch auf au aux avec che com como con da dans das de del della dem der des di dos du ein eine el elle er es
-    est gli het ich il ils ist je jest la las le les los mais mit muy na nem nicht nie niet não och og os para pero
-    por qui que se sich sie sind sono su sur um una und une zum zur à è é що и в не на что на с
+    aber adalah af alles als also au auch auf aux avec az bei blev bliver che com como con czy da dans dari das dass
+    de del della dem der des di dla dos du egy ein eine el elle em en er es est ett fra från gli har het hogy ich
+    ikke il ils ini inte ist itu jako je jeg jej jest kan kann la las le les los maar mais man med meg mehr mit muy
+    må na naar nach nego nem nicht nie niet noch nur não och od og ogsaa ook op os ov para pero por på que qui sa
+    sau saya se sich sie sind skal som sono su sunt sur să te tem tidak til um uma una und une untuk van vom von
+    voor vor w war wird wurde yang ze zijn zu zum zur à är åt è é și в и на не с что що
     """
 )
+"""Common words of other languages."""
+_EITHER = several(
+    """
+    also bad begin call camera comes decide die do fast go hold hotel include man men met no pass pistol plan plans
+    problem rose see serve son use war warm
+    """
+)
+"""Of the lists for the rules, those that other languages have as well."""
+_LISTED = {*DOUBLED, *UNCOMMON, *HYPERNYMS, *OPPOSITES, *BASES, *THIRDS, *PASTS, *PARTICIPLES} - _EITHER
+_ENOUGH = 4  # of so many words, one has to be known for English
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,17 +215,23 @@ def plain(spot: re.Match[str]) -> str | None:
 
 
 def english(text: Text) -> bool:
-    """Whether the text holds a common English word: else nothing English is added to it."""
-    return any(word in _ENGLISH or word == "a" for word in _words(text))
+    """Whether the text shows that it is English.
+
+    Words that only English has count two, others that English has one. There have to be two different ones, enough of
+    them for the length of the text, and more than there are words of other languages, or with letters that English
+    lacks; these count two each.
+    """
+    words = [word for word in _words(text) if not word[0].isdigit()]
+    foreign = [word for word in words if word in _FOREIGN or not _plain_letters(word)]
+    own = [word for word in words if word in _ENGLISH]
+    known = own + [word for word in words if (word in _SHARED or word in _LISTED) and word not in _FOREIGN | _ENGLISH]
+    points = len(known) + len(own)
+    return len(set(known)) >= 2 and points * _ENOUGH >= len(words) and points > 2 * len(foreign)
 
 
-def foreign(text: Text) -> bool:
-    """Whether more of its words are common ones of other European languages than of English, or of other scripts."""
-    words = _words(text)
-    other = sum(word in _FOREIGN for word in words)
-    latin = sum(max(word) < "\u0250" for word in words)
-    return 1 < other > sum(word in _ENGLISH for word in words) or latin * 2 < len(words)
+def _plain_letters(word: str) -> bool:
+    return all(letter.isascii() for letter in word if letter.isalpha())
 
 
 def _words(text: Text) -> list[str]:
-    return [word.group().lower() for one in text.sentences for word in WORD.finditer(one)]
+    return [word.group().lower().replace("’", "'") for one in text.sentences for word in WORD.finditer(one)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from active_critic.errors import DataError
 from active_critic.probes import _content_rules as content
 from active_critic.probes import _language_rules as language
-from active_critic.probes._sentences import Text, foreign
+from active_critic.probes._sentences import Text, english
 from active_critic.probes.aspects import EFFECTS, Effect
 
 if TYPE_CHECKING:
@@ -198,8 +198,8 @@ def perturb(text: str, source: str, name: str, *, lm: LanguageModel | None = Non
         raise DataError(f"there is no rule for the perturbation {name!r}; a language model can make it (lm=)")
     rng = random.Random(f"{seed}\0{name}\0{text}".encode("utf-8", "surrogatepass"))  # noqa: S311
     taken = Text.of(text)
-    if chosen.by_model and foreign(taken):  # those of the paper's that are made by rule suit any language
-        return Perturbed(None, "the rule is for English, and more of the text's words are of another language", "rule")
+    if chosen.by_model and not english(taken):  # those of the paper's that are made by rule suit any language
+        return Perturbed(None, "the rule is for English, and too few of the text's words show that it is", "rule")
     new = chosen.rule(taken, source, rng)
     if new is None or new == text or not new.strip():
         return Perturbed(None, f"the text lacks what it takes: {chosen.needs}", "rule")

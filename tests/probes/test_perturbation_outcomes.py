@@ -286,15 +286,39 @@ def test_letters_with_marks_are_not_parted(name: str) -> None:
         "De man is in het huis. Hij heeft 3 honden.",
         "Он пришёл домой. У него 3 собаки.",
         "2018年に東京へ来ました。私は学生です。",
+        "A kutya is ugat. A macska nem alszik.",  # "a" and "is" are Hungarian, too
+        "Maten var god for pengene. Vi have det bra her.",
+        "Remont trwał dwa lata. Nowy most otwarto w sobotę.",
+        "In centru are loc un concert. A fost frumos.",
+        "Hotel ini bagus dan staf ramah. Tamu makan food di hotel.",
+        "Food excellente. Service rapide.",
+        "Was will man mehr? Also in der Stadt war alles zu.",
+        "Film The Wall był świetny. Reżyser pracował nad nim trzy lata.",  # a name is no sign of the language
     ],
 )
 def test_rules_for_english_leave_other_languages_alone(text: str) -> None:
     for name in RULES:
         if PERTURBATIONS[name].by_model:
             assert perturb(text, "", name).reason == (
-                "the rule is for English, and more of the text's words are of another language"
+                "the rule is for English, and too few of the text's words show that it is"
             )
     assert perturb(text, "", "sentence-exchange").text is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "X is a restaurant .",
+        "La mediterranee , is good for lunch or dinner .",
+        "Chow 's address is 215 church street .",
+        "a hacker has hijacked a large number of high-end printers .",
+        "Beyoncé and her friends met at the café.",
+        "i agree . i love bill murray .",
+    ],
+)
+def test_short_and_tokenised_texts_are_known_for_english(text: str) -> None:
+    assert any(made is not None for name in RULES if PERTURBATIONS[name].by_model for made in outcomes(name, text))
+    assert perturb(text, "", "continuation").text is not None
 
 
 def test_capitals_throughout_stay_so() -> None:
