@@ -20,7 +20,7 @@ from active_critic.probes._contexts import (
     previous_word,
     stated,
 )
-from active_critic.probes._sentences import WORD, Text, cased, plain, replaced, spots, substituted
+from active_critic.probes._sentences import ITEM, WORD, Text, cased, cut_off, plain, replaced, spots, substituted
 from active_critic.probes._words import (
     BASES,
     CONTINUED,
@@ -71,6 +71,24 @@ _DANGLING = several(
 )
 """Words that the rest of a sentence does not end in where what followed can be spared."""
 _KEEP = 3  # words that have to be left of a sentence
+_GRAMMAR = (
+    AUXILIARIES
+    | BEFORE_BASE
+    | BEFORE_NOUN
+    | DETERMINERS
+    | PREPOSITIONS
+    | SUBJECTS
+    | several(
+        """
+        all also but hello hi him how if just know maybe me more not oh okay ok please quite really so sorry sure thank
+        thanks them then there think too us very well what when where which why yes you
+        """
+    )
+)
+_SAID, _WORDS_SAID = 2, 4
+"""Words beyond those of grammar, and words in all, that a sentence has to have for its loss to be one."""
+_LETTERS_SAID = 8
+"""As many letters of a script without spaces say as much."""
 _NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _OTHERS = {word: [other for other in kind if other != word] for kind in KINDS for word in kind}
 _NATIONS = next(kind for kind in KINDS if "German" in kind)
@@ -189,12 +207,32 @@ def _wider(sentence: str, spot: re.Match[str]) -> str | None:
 
 
 def sentence_deletion(text: Text, source: str, rng: random.Random) -> str | None:
-    """The last sentence is gone, where it says something that was not said before."""
+    """The last sentence is gone that says something new; what is cut off at the end of the text stays."""
     del source, rng
-    said = [WORD.findall(one.lower()) for one in text.sentences]
-    if len(said) < 2 or said[-1] in said[:-1]:
+    parts, gaps = text.sentences, text.gaps
+    said = [WORD.findall(one.lower()) for one in parts]
+    last = len(parts) - 1
+    able = [
+        at
+        for at in range(1, len(parts))
+        if said[at] not in said[:at]
+        and _says_something(parts[at])
+        and not (cut_off(parts) if at == last else ITEM.match(parts[at]))  # no number of a list is missing
+    ]
+    if not able:
         return None
-    return Text(text.sentences[:-1], (*text.gaps[:-2], text.gaps[-1])).with_sentences(text.sentences[:-1])
+    at = able[-1]
+    rest = parts[:at] + parts[at + 1 :]
+    return Text(rest, gaps[:at] + gaps[at + 1 :]).with_sentences(rest)
+
+
+def _says_something(sentence: str) -> bool:
+    """Whether it has a few words and not grammar alone, or as much in a script without spaces."""
+    words = WORD.findall(sentence.lower())
+    more = [word for word in words if len(word) > 1 and word not in _GRAMMAR]
+    if sum(letter >= "\u0e00" for letter in sentence) >= _LETTERS_SAID:
+        return True
+    return len(words) >= _WORDS_SAID and len(more) >= _SAID
 
 
 def _unheard(choices: list[str], known: str) -> list[str]:

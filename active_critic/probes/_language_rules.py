@@ -14,7 +14,7 @@ from active_critic.probes._contexts import (
     previous_word,
     stated,
 )
-from active_critic.probes._sentences import WORD, Text, lowered, spots, substituted
+from active_critic.probes._sentences import WORD, Text, cut_off, lowered, spots, substituted
 from active_critic.probes._words import (
     BASES,
     CONNECTIVES,
@@ -139,7 +139,7 @@ def sentence_exchange(text: Text, source: str, rng: random.Random) -> str | None
     del source
     parts = list(text.sentences)
     places = list(range(len(parts)))
-    if len(parts) > 2 and _ended(parts[-2]) and not _ended(parts[-1]):
+    if len(parts) > 2 and cut_off(parts):
         places.pop()  # cut off: elsewhere it would run into the next one
     if len({parts[i] for i in places}) < 2:
         return None
@@ -154,10 +154,6 @@ def sentence_exchange(text: Text, source: str, rng: random.Random) -> str | None
     if parts == list(text.sentences):  # the last exchange took the first one back
         exchange()
     return text.with_sentences(parts)
-
-
-def _ended(sentence: str) -> bool:
-    return re.search(r"[.!?…。！？][\"'”’」』)\]]*$", sentence) is not None
 
 
 def word_exchange(text: Text, source: str, rng: random.Random) -> str | None:

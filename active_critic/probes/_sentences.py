@@ -29,6 +29,9 @@ _SHORT = re.compile(
 WORD = re.compile(r"[0-9]+(?:[.,:][0-9]+)+|[^\W_]+(?:['’-][^\W_]+)*")
 """A word, with its apostrophes and hyphens, or a number."""
 
+ITEM = re.compile(r"(?:[0-9]{1,3}[.)]|[-*•–])\s+")
+"""The number of a list's item, or its mark."""
+
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
 _QUOTED = re.compile(r"\"[^\"\n]{0,500}\"|“[^“”\n]{0,500}”|「[^「」\n]{0,500}」")
 _MARKED = re.compile(r"://|www\.|[@#\\<>{}=|_`\ufffc]|[^\W\d_]\.[^\W\d_]{2}")
@@ -135,6 +138,16 @@ class Text:
         if all(one is None for one in changed):
             return None
         return self.with_sentences([new or old for new, old in zip(changed, self.sentences, strict=True)])
+
+
+def ended(sentence: str) -> bool:
+    """Whether it has a mark at its end that ends a sentence."""
+    return re.search(r"[.!?…。！？][\"'”’」』)\]]*$", sentence) is not None
+
+
+def cut_off(sentences: Sequence[str]) -> bool:
+    """Whether the last sentence has no end, though the one before it has."""
+    return len(sentences) > 1 and ended(sentences[-2]) and not ended(sentences[-1])
 
 
 def lowered(sentence: str) -> str:

@@ -117,7 +117,11 @@ _ALL = (
     ),
     Perturbation("hypernym", "things give way to what they are a kind of", "a noun of the word list", content.hypernym),
     Perturbation(
-        "sentence-deletion", "the last sentence is gone", "two sentences", content.sentence_deletion, by_model=False
+        "sentence-deletion",
+        "the last sentence that says something is gone",
+        "a sentence after the first that is not cut off and says something new",
+        content.sentence_deletion,
+        by_model=False,
     ),
     Perturbation(
         "complement",

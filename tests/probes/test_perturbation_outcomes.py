@@ -218,12 +218,23 @@ def test_words_that_can_stand_anywhere_are_not_exchanged() -> None:
 
 
 def test_the_last_sentence_is_one_that_is_missed() -> None:
+    said = "It is bad food. Tom left the hotel early. It is bad food!"
+    assert outcomes("sentence-deletion", said) == {"It is bad food. It is bad food!"}
     assert outcomes("sentence-deletion", "It is bad. He left. It is bad!") == {None}
+
+
+def test_a_deleted_sentence_is_whole_and_says_something() -> None:
+    whole, last = "Tom came home late.", "His brother cooked dinner for them."
+    for end in ("And then the old", "<new", "Thanks!"):
+        assert outcomes("sentence-deletion", f"{whole} {last} {end}") == {f"{whole} {end}"}
+        assert outcomes("sentence-deletion", f"{whole} {end}") == {None}
+    unmarked = f"{whole}\n{last}"[:-1].replace(".\n", "\n")
+    assert outcomes("sentence-deletion", unmarked) == {"Tom came home late"}  # nothing there has a mark at its end
 
 
 def test_abbreviations_in_small_letters_end_no_sentence() -> None:
     assert outcomes("sentence-exchange", "The court heard jones v. smith today") == {None}
-    assert outcomes("sentence-deletion", "He came. The u.s. troops left.") == {"He came."}
+    assert outcomes("sentence-deletion", "He came. The u.s. troops left London.") == {"He came."}
 
 
 def test_a_sentence_that_is_cut_off_stays_at_the_end() -> None:
@@ -261,7 +272,7 @@ def test_addresses_code_and_emoji_stay_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", RULES)
 def test_items_of_lists_keep_their_numbers(name: str) -> None:
-    text = "1. First we open the door of the good house.\n2. Then he walks the dog.\n3. It is cheap."
+    text = "1. First we open the door of the good house.\n2. Then he walks the dog.\n3. It is cheap food."
     for made in outcomes(name, text) - {None}:
         numbers = re.findall(r"(?m)^[0-9]\. ", str(made))
         assert sorted(numbers) == ["1. ", "2. ", "3. "][: 2 if name == "sentence-deletion" else 3]
