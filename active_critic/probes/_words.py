@@ -49,16 +49,16 @@ UNCOMMON = _pairs(
     buy: procure, buys: procures, bought: procured, starts: commences, started: commenced, begin: commence, began:
     commenced, ended: terminated, ends: terminates, showed: evinced, think: opine, thinks: opines, said: averred,
     says: avers, tried: essayed, lives: dwells, lived: dwelt, eat: ingest, ate: ingested, walked: perambulated,
-    slept: slumbered, meet: encounter, met: encountered, talked: confabulated, often: oft, many: manifold, small:
+    slept: slumbered, talked: confabulated, often: oft, many: manifold, small:
     diminutive, happy: jocund, sad: doleful, angry: irate, quickly: expeditiously, slowly: tardily, strange:
     outlandish, beautiful: pulchritudinous, bad: execrable, great: superlative, important: consequential,
-    difficult: arduous, rich: opulent, cheap: inexpensive, friend: confidant, friends: confidants, house: domicile,
-    boy: stripling, girl: damsel, doctor: physician, restaurant: eating establishment, job: vocation, trip:
+    difficult: arduous, rich: opulent, friend: confidant, friends: confidants, house: domicile,
+    boy: stripling, girl: damsel, restaurant: eating establishment, job: vocation, trip:
     peregrination, anger: ire, morning: forenoon, also: likewise, perhaps: perchance, maybe: perchance, although:
-    notwithstanding that, while: whilst, very: exceedingly, really: veritably, always: perpetually, together:
+    notwithstanding that, very: exceedingly, really: veritably, always: perpetually, together:
     conjointly, now: at this juncture, nice: congenial, good: commendable, food: sustenance, money: lucre, serves:
     purveys, offers: proffers, allows: countenances, problem: quandary, problems: quandaries,
-    located: situated, tired: enervated
+    tired: enervated
     """
 )
 """Common words, and rare ones that mean the same."""

@@ -129,7 +129,7 @@ def test_content_rules_do_what_they_say() -> None:
     assert re.fullmatch(
         r"It has [2-9],200 seats\.|It has 1,\d\d\d seats\.", by_rule("different-entity", "It has 1,200 seats.")
     )
-    assert by_rule("uncommon-phrase", "It is a cheap place.") == "It is an inexpensive place."
+    assert by_rule("uncommon-phrase", "It is a strange place.") == "It is an outlandish place."
 
 
 def test_what_is_left_out_ends_where_a_clause_does() -> None:
