@@ -36,12 +36,25 @@ PREPOSITIONS = several(
 )
 ALSO_NOUNS = several(
     """
-    answers attacks calls changes claims costs covers cries ends fights helps hopes leads looks loves moves needs
-    offers orders passes plans plays promises reports returns saves scores searches shows signs smiles starts stops
-    studies supports talks tries turns uses visits waits walks wants watches wishes wonders works worries
+    answers attacks builds buys calls catches changes charges claims closes cooks costs covers cries dances deals
+    dies draws drinks drives ends fails falls feels fights finds finishes flies forces helps hides holds hopes joins
+    jumps kills kisses leads leaves likes lives looks loves means meets misses moves needs notices offers opens
+    orders passes plans plays promises pulls pushes releases remains replies reports returns rides rises runs saves
+    scores searches shakes shares shoots shouts shows signs smells smiles stands starts stays steals stops strikes
+    studies supports talks tears throws travels tries turns uses visits waits wakes walks wants watches wins wishes
+    wonders works worries
     """
 )
 """Third persons singular that may be nouns."""
+ADVERBS = several(
+    """
+    all almost already also always away back badly both ever even first hard here however just last later long maybe
+    much n't never nearly not now often once only perhaps quite rather really since so soon still then there though
+    thus today together too twice very well yesterday yet
+    """
+)
+"""Adverbs that can stand between "be" or "have" and a participle, or a subject and its verb."""
+_NO_ADVERBS = several("apply assembly belly bully butterfly comply family imply italy jelly july rally reply supply")
 _NEGATIVE = re.compile(
     r"(?i)\b(?:not|no|none|never|nothing|nobody|nowhere|nor|neither|hardly|barely|scarcely|rarely|seldom|without|cannot)\b"
     r"|n['’]t\b"
@@ -58,6 +71,20 @@ def next_word(sentence: str, spot: re.Match[str]) -> str:
     """The word behind, in small letters; empty at the end and before punctuation."""
     found = re.match(r"\s+([^\W_]+(?:['’-][^\W_]+)*)", sentence[spot.end() : spot.end() + 40])
     return found.group(1).lower().replace("’", "'") if found else ""
+
+
+def before_adverbs(sentence: str, spot: re.Match[str]) -> str:
+    """The last word before it that is no adverb, in small letters; empty where there is none, or behind punctuation."""
+    clause = re.split(r"[^\w\s'’-]", sentence[max(0, spot.start() - 80) : spot.start()])[-1]
+    for word in reversed(clause.lower().replace("’", "'").split()):
+        if word not in ADVERBS and not is_adverb(word):
+            return word
+    return ""
+
+
+def is_adverb(word: str) -> bool:
+    """Whether it ends as adverbs of manner do."""
+    return len(word) > 4 and word.endswith("ly") and word not in _NO_ADVERBS
 
 
 def negative(sentence: str) -> bool:
@@ -138,12 +165,36 @@ _VERBS = several("love hate support buy offers lives meet win wins starts begins
 _AS_NOUN = DETERMINERS | several("in of on at by for from with no")
 
 
+_NO_NOUNS = (
+    (DETERMINERS - {"s"})
+    | SUBJECTS
+    | several(
+        """
+    about above across after against ago alone along although among and are around as at because before behind below
+    beside between but by despite down during except for from her him if in inside into it like me near nor of off on
+    onto or out outside over past since than that them through till to toward towards under unless until up upon us
+    when where whether which while whom whose why with within without yet
+    """
+    )
+)
+"""Words of grammar that a phrase with a noun can end before."""
+
+
 def fits(word: str, sentence: str, spot: re.Match[str]) -> bool:
     """Whether nothing beside the word says that it is something else here."""
     if word in _VERBS and previous_word(sentence, spot) in _AS_NOUN:
         return False
     before, behind = LIMITS.get(word, (frozenset(), frozenset()))
     return previous_word(sentence, spot) not in before and next_word(sentence, spot) not in behind
+
+
+def before_noun(sentence: str, spot: re.Match[str]) -> bool:
+    """Whether a noun or an adjective may follow: any word that is neither one of grammar nor surely a verb."""
+    after = next_word(sentence, spot)
+    if not after or after in _NO_NOUNS or after in AUXILIARIES | BEFORE_BASE | ADVERBS or is_adverb(after):
+        return False
+    participle = len(after) > 5 and after.endswith("ed") and not after.endswith("eed")
+    return not participle and after not in (THIRDS.keys() - ALSO_NOUNS) | PASTS.keys()
 
 
 def listed(words: Mapping[str, str]) -> Callable[[str, re.Match[str]], str | None]:

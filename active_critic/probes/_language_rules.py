@@ -10,11 +10,13 @@ from active_critic.probes._contexts import (
     BEFORE_BASE,
     BEFORE_NOUN,
     SUBJECTS,
+    before_adverbs,
+    is_adverb,
     listed,
     previous_word,
     stated,
 )
-from active_critic.probes._sentences import WORD, Text, cut_off, lowered, spots, substituted
+from active_critic.probes._sentences import ITEM, WORD, Text, cut_off, ended, lowered, spots, substituted
 from active_critic.probes._words import (
     BASES,
     CONNECTIVES,
@@ -84,7 +86,6 @@ _MOBILE = several(
     """
 )
 """Words that can stand in several places of a sentence."""
-_NO_ADVERBS = several("apply assembly belly bully butterfly comply family imply italy jelly july rally reply supply")
 _OTHER_WORDS = several(
     """
     bale god three bare being beside board bored bran bread chose closed cloths coat cold county dad dairy dessert
@@ -110,9 +111,9 @@ def repetition(text: Text, source: str, rng: random.Random) -> str | None:
         return doubled
     at = rng.choice(long)
     parts = list(text.sentences)
-    ended = parts[at][-1] in ".!?…\"'”’)"
-    again = f" To repeat: {parts[at]}" if ended else f"; to repeat: {lowered(parts[at])}"
-    parts[at] += again
+    whole = parts[at][-1] in ".!?…\"'”’)"
+    bare = ITEM.sub("", parts[at], count=1) if ITEM.match(parts[at]) else parts[at]
+    parts[at] += f" To repeat: {bare}" if whole else f"; to repeat: {lowered(bare)}"
     return text.with_sentences(parts)
 
 
@@ -138,9 +139,11 @@ def sentence_exchange(text: Text, source: str, rng: random.Random) -> str | None
     """Sentences change places: one pair, and another for every four sentences beyond the first four."""
     del source
     parts = list(text.sentences)
-    places = list(range(len(parts)))
-    if len(parts) > 2 and cut_off(parts):
-        places.pop()  # cut off: elsewhere it would run into the next one
+    places = [i for i, one in enumerate(parts) if ended(one) and not one.startswith("#")]
+    if len({parts[i] for i in places}) < 2:  # not two sentences that are surely neither headings nor cut off
+        places = list(range(len(parts)))
+        if len(parts) > 2 and cut_off(parts):
+            places.pop()  # elsewhere it would run into the next one
     if len({parts[i] for i in places}) < 2:
         return None
 
@@ -183,7 +186,7 @@ def word_exchange(text: Text, source: str, rng: random.Random) -> str | None:
 
 
 def _mobile(word: str) -> bool:
-    return word in _MOBILE or (len(word) > 4 and word.endswith("ly") and word not in _NO_ADVERBS)
+    return word in _MOBILE or is_adverb(word)
 
 
 def spelling_mistake(text: Text, source: str, rng: random.Random) -> str | None:
@@ -235,17 +238,27 @@ def _wrong_form(word: str, sentence: str, spot: re.Match[str], rng: random.Rando
     if straight in _AGREE:
         other = _AGREE[straight].replace("'", "’") if "’" in word else _AGREE[straight]
         return other if _agrees(straight, before, sentence, spot) else None
-    if before in _BEFORE_PARTICIPLE and word in PARTICIPLES and PARTICIPLES[word] != word:
+    helper = before_adverbs(sentence, spot)
+    if helper in _BEFORE_PARTICIPLE and word in PARTICIPLES and PARTICIPLES[word] != word:
         return PARTICIPLES[word]
     if before in _PLURAL and word in BASES:
         return BASES[word]
-    if not before or before in BEFORE_NOUN - _PRONOUNS or before in _BEFORE_PARTICIPLE:
+    if not helper or helper in BEFORE_NOUN - _PRONOUNS or helper in _BEFORE_PARTICIPLE:
         return None
     if word in THIRDS:
         return THIRDS[word] if before in _PRONOUNS or word not in ALSO_NOUNS else None
-    if word in _ALSO_OTHER and before not in SUBJECTS:
+    if word not in PASTS or (word in _ALSO_OTHER and before not in SUBJECTS):
         return None
-    return ing(PASTS[word]) if word in PASTS else None
+    if word in PARTICIPLES and helper not in SUBJECTS:  # it may be one: "the film released in May"
+        return _base_behind(word, helper)
+    return ing(PASTS[word])
+
+
+def _base_behind(word: str, noun: str) -> str | None:
+    """The verb as it is never right behind a noun in the singular; None where it could be a noun itself."""
+    base = PASTS[word]
+    several_of_them = noun in _PLURALS or noun.endswith("s") or noun in _COLLECTIVE | _UNSURE
+    return None if several_of_them or BASES[base] in ALSO_NOUNS else base
 
 
 def _agrees(word: str, before: str, sentence: str, spot: re.Match[str]) -> bool:
