@@ -14,6 +14,7 @@ from active_critic.probes._contexts import (
     DETERMINERS,
     PREPOSITIONS,
     SUBJECTS,
+    before_noun,
     fits,
     negative,
     next_word,
@@ -70,6 +71,8 @@ _DANGLING = several(
     """
 )
 """Words that the rest of a sentence does not end in where what followed can be spared."""
+_SHORT_VERB = re.compile(r"(?:^|['’])(?:s|m|re|ve|ll|d)$")
+"""Of "it's" and the like, together or apart: no statement ends there either."""
 _KEEP = 3  # words that have to be left of a sentence
 _GRAMMAR = (
     AUXILIARIES
@@ -109,9 +112,13 @@ _PLACES = several(
 )
 """Without an article or an adjective before them, these are part of a name."""
 _PLURALS = several("men women")
+_COUNTED = _PLURALS | {"people", "children"}
 _MEALS = several("dinner lunch breakfast")
 _POLAR = several("always never likely unlikely able unable possible impossible")
 """Their opposites turn whatever else a sentence says: with a second opposite it could be true again."""
+_AMOUNTS = several("more less many few fewer")
+_REACH = 3
+"""So many words behind one of the amounts, a second opposite would take back the first: "less easy"."""
 _WITH = several(
     """
     about along chat chatting angry angrily begin busy charge contact covered date deal discussions dealt done end
@@ -170,6 +177,7 @@ def abbreviation(text: Text, source: str, rng: random.Random) -> str | None:
             whole = pattern not in _CLAUSES or (
                 stated(words)
                 and words[-1] not in _DANGLING
+                and not _SHORT_VERB.search(words[-1])
                 and not any(cut.count(q) != shorter.count(q) for q in '"“”')
             )
             if len(words) >= _KEEP and WORD.match(cut.lstrip("\"'“‘([")) and whole:
@@ -193,7 +201,7 @@ def hypernym(text: Text, source: str, rng: random.Random) -> str | None:
 
 def _wider(sentence: str, spot: re.Match[str]) -> str | None:
     word = plain(spot)
-    if word is None or word not in HYPERNYMS or not fits(word, sentence, spot):
+    if word is None or word not in HYPERNYMS or not fits(word, sentence, spot) or before_noun(sentence, spot):
         return None
     before = previous_word(sentence, spot)
     if before in BEFORE_BASE | SUBJECTS or negative(sentence[: spot.start()]):
@@ -357,9 +365,15 @@ def conflicting_fact(text: Text, source: str, rng: random.Random) -> str | None:
         word = plain(spot)
         if word is None or (word not in _POLAR and sentence in polar):
             return None
-        return _opposite(word, sentence, spot)
+        return None if _is_measured(sentence, spot) else _opposite(word, sentence, spot)
 
     return substituted(text, rng, other, most=4)
+
+
+def _is_measured(sentence: str, spot: re.Match[str]) -> bool:
+    """Whether one of the few words before it, with no comma or the like between, says how much of it there is."""
+    before = re.split(r"[^\w\s'’-]", sentence[max(0, spot.start() - 80) : spot.start()])[-1]
+    return bool(_AMOUNTS & set(before.lower().split()[-_REACH:]))
 
 
 def _opposite(word: str, sentence: str, spot: re.Match[str]) -> str | None:
@@ -372,7 +386,7 @@ def _opposite(word: str, sentence: str, spot: re.Match[str]) -> str | None:
         return "close" if before in BEFORE_BASE else "closed" if before in _BE else None
     if word in ("began", "started", "begins", "starts") and after.endswith("ing"):
         return "stopped" if word in ("began", "started") else "stops"
-    if word == "more" and after.endswith("s") and not after.endswith("ss"):
+    if word == "more" and (after in _COUNTED or (after.endswith("s") and not after.endswith("ss"))):
         return "fewer"
     if word in ("refused", "refuses") and after != "to":
         return None
