@@ -21,7 +21,8 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
 p, td > div { white-space: pre-wrap; overflow-wrap: anywhere; } p { margin: .3rem 0; max-width: 60rem; }
 table { border-collapse: separate; border-spacing: 0; margin: .5rem 0; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8884; }
-td > div { min-width: 9rem; } td:last-child > div { min-width: 18rem; } td > div.short, td:last-child > div.short { min-width: 0; white-space: pre; }
+td > div { min-width: 9rem; } td:last-child > div { min-width: 18rem; }
+td > div.short, td:last-child > div.short { min-width: 0; white-space: pre; }
 .wide { overflow-x: auto; } .wide tr > :first-child { position: sticky; left: 0; background: Canvas; }
 td > div { max-height: 20rem; overflow-y: auto; } td:last-child, th:last-child { padding-right: 0; }
 .right { text-align: right; } .bold { font-weight: 600; }
