@@ -89,7 +89,7 @@ def test_the_fit_report_shows_every_figure_on_one_line(width) -> None:
     assert "12 of the 14" in shown
     told = " ".join(shown.split())
     assert "bootstrap intervals over 6 documents" in told
-    assert "1.3 times as wide over folds, which share documents" in told
+    assert "quantiles 1.3 times as far out over folds, which share documents" in told
     assert all(" ".join(sentence.split()) in " ".join(shown.split()) for sentence in made.words)
     assert "$0.125" in shown
     assert "unknown" in shown

@@ -73,14 +73,15 @@ def _basis(found: Comparison, methods: Sequence[MethodResult]) -> str:
             f"; in brackets {first.confidence:.0%} bootstrap intervals over documents ({first.resamples:,} resamples)"
         )
         if first.spread > 1:
-            said += f", {first.spread:g} times as wide since fits share documents"
+            said += f", their quantiles {first.spread:g} times as far out since fits share documents"
     return f"{said}. MAE: mean distance from people's scores on their scale {data.scale}."
 
 
 def _tested(found: Comparison) -> str:
     return (
         "Differences are of the mean of 3, on examples that both methods scored; p: paired permutation of whole "
-        f"documents, {found.settings['resamples']:,} times, corrected for all differences here (Holm)."
+        f"documents, {found.settings['resamples']:,} times, corrected for all differences here (Holm). "
+        "An interval is of one difference by itself: where it leaves out 0 and p is not below 0.05, p decides."
     )
 
 

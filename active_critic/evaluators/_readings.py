@@ -409,12 +409,13 @@ def words(calibration: Calibration, tried: Sequence[str], asked: int, *, fine: b
     if calibration.shares.get("surface", 0.0) >= LEANS:
         said.append(
             "this critic leans on the surface of the texts (length, overlap, repetition): such a critic can be gamed; "
-            "forbid it (use_surface='never') where texts are written to score well"
+            "forbid it (use_surface='never', --use-surface never) where texts are written to score well"
         )
     if calibration.shares.get("likelihood", 0.0) >= LEANS:
         said.append(
             "this critic leans on how likely the model finds the texts, and a model finds likely what it wrote itself, "
-            "faults and all; forbid it (use_likelihood='never') where it, or one like it, may have written some of them"
+            "faults and all; forbid it (use_likelihood='never', --use-likelihood never) where it, or one like it, may "
+            "have written some of them"
         )
     return said
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from active_critic.bootstrap import ALPHA
 from active_critic.examples import Examples
-from active_critic.figures_in_words import figure_words, number_words
+from active_critic.figures_in_words import figure_words, number_words, p_words
 from active_critic.meta_evaluation.comparison import MethodResult, data_document, labels_of, let_off
 from active_critic.meta_evaluation.estimates import Estimate
 from active_critic.records import Usage
@@ -154,7 +154,8 @@ class Curve:
                 surely = over.p_holm is not None and over.p_holm < ALPHA
                 how = "ahead of" if over.value > 0 else "behind"
                 shown = f"{how} {what} by more than chance could explain" if surely else f"not to be told from {what}"
-                said.append(f"That is {shown} ({figure_words(over.value, over.interval, '+z.2f')}).")
+                p = "" if over.p_holm is None else f", p {p_words(over.p_holm)}"
+                said.append(f"That is {shown} ({figure_words(over.value, over.interval, '+z.2f')}{p}).")
         return said
 
     def _step(self) -> list[str]:

@@ -51,7 +51,7 @@ def agreement_table(
             f"({first['resamples']:,} resamples, seed {plain(first['seed'])})"
         )
         if (spread := first.get("spread", 1)) > 1:
-            basis += f", {spread:g} times as wide over folds, which share documents"
+            basis += f", their quantiles {spread:g} times as far out over folds, which share documents"
     if any(cell == NONE for cells in rows.values() for cell in cells):
         basis += f"; {NONE}: not defined"
     return Group(table, Text(f"{basis}.", style="dim"))

@@ -137,7 +137,7 @@ def test_zero_shot_and_the_floor_are_compared_with(rising) -> None:
         " ".join(replace(rising, over_floor=over).words)
         for over in (ahead, replace(ahead, value=-0.3), replace(ahead, p_holm=0.2), replace(ahead, p_holm=None))
     ]
-    assert "That is ahead of the surface floor by more than chance could explain (+0.30 [+0.20, +0.40])" in shown[0]
+    assert "ahead of the surface floor by more than chance could explain (+0.30 [+0.20, +0.40], p 0.0100)" in shown[0]
     assert "That is behind the surface floor by more than chance could explain" in shown[1]
     assert all("That is not to be told from the surface floor" in said for said in shown[2:])
 
