@@ -340,7 +340,10 @@ class Evaluator(ABC):
 
     @property
     def usage(self) -> Usage:
-        """What the model has cost through this evaluator so far; also of one that is closed. Opens no model."""
+        """What the model has cost so far, whoever asked it where several share one; also of one that is closed.
+
+        Opens no model. For what single items took, add up the ``usage`` of their verdicts.
+        """
         model = self._model
         return self._spent if model is None else self._spent + model.usage
 
@@ -396,7 +399,9 @@ class Evaluator(ABC):
     ) -> Iterator[Verdict]:
         """Score many texts, as a stream: one verdict an item, in the order of the items, whatever happens to one.
 
-        Items are read ahead in windows of 256, inside which those that share a source are scored one after the other.
+        Items are read ahead in windows of 256, inside which those that share a source are scored one after the other:
+        the first verdict comes when a window, or all there is, is scored. Give fewer at a time where that is too many
+        to pay for at once.
 
         Args:
             items: Examples, or whatever ``iter_examples`` reads: a path, a DataFrame, a Dataset, mappings. Rows that
