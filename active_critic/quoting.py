@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import cache
 from itertools import pairwise
 
 _UNSEEN = (
@@ -62,17 +63,20 @@ def _hidden(names: Iterable[str], between: str) -> str:
     return "|".join(name if name.endswith(":") else rf"{name}(?:\b|(?<=[0-9]))" for name in spelt)
 
 
-_HIDDEN_NAMES = _hidden(_NAMES, _GAP)
-_HIDDEN_BRACKETED_NAMES = _hidden(_BRACKETED_NAMES, _NOTHING)
-_HIDDEN_BARRED_NAMES = _hidden(_BARRED_NAMES, _NOTHING)
-_MARKS = re.compile(
-    rf"<(?={_GAP}/?{_GAP}(?:{_HIDDEN_NAMES})|{_GAP}[|\uff5c]|{_GAP}[\w{_UNSEEN}]{{1,40}}+[|\uff5c]{_NOTHING}>"
-    rf"|{_NOTHING}<{_GAP}/?{_GAP}{_NOTHING.join('SYS')})"
-    rf"|\[(?={_GAP}/?{_GAP}(?:{_HIDDEN_BRACKETED_NAMES})|{_NOTHING}\[{_GAP}#{_NOTHING}#"
-    rf"|{_NOTHING}\|{_GAP}(?:{_HIDDEN_BARRED_NAMES})|{_NOTHING}e{_NOTHING}~{_NOTHING}\[)"
-    rf"|\](?={_NOTHING}~{_NOTHING}(?:b|!b){_NOTHING}[\[\]])",
-    re.IGNORECASE,
-)
+@cache
+def _marks() -> re.Pattern[str]:
+    """What opens a mark; made when it is first needed, since that takes longer than most imports."""
+    return re.compile(
+        rf"<(?={_GAP}/?{_GAP}(?:{_hidden(_NAMES, _GAP)})|{_GAP}[|\uff5c]"
+        rf"|{_GAP}[\w{_UNSEEN}]{{1,40}}+[|\uff5c]{_NOTHING}>"
+        rf"|{_NOTHING}<{_GAP}/?{_GAP}{_NOTHING.join('SYS')})"
+        rf"|\[(?={_GAP}/?{_GAP}(?:{_hidden(_BRACKETED_NAMES, _NOTHING)})|{_NOTHING}\[{_GAP}#{_NOTHING}#"
+        rf"|{_NOTHING}\|{_GAP}(?:{_hidden(_BARRED_NAMES, _NOTHING)})|{_NOTHING}e{_NOTHING}~{_NOTHING}\[)"
+        rf"|\](?={_NOTHING}~{_NOTHING}(?:b|!b){_NOTHING}[\[\]])",
+        re.IGNORECASE,
+    )
+
+
 _LOOKALIKES = {
     code: plain
     for block in ((0x2100, 0x2150), (0x2460, 0x2500), (0xFE50, 0xFE70), (0xFF01, 0xFF5F), (0x1D400, 0x1D800))
@@ -89,7 +93,7 @@ def quote(text: str) -> str:
     or a field header of DSPy's; nothing else is changed.
     """
     seen = text if text.isascii() else text.translate(_LOOKALIKES)
-    ends = [0, *(mark.end() for mark in _MARKS.finditer(seen)), len(text)]
+    ends = [0, *(mark.end() for mark in _marks().finditer(seen)), len(text)]
     return " ".join(text[start:end] for start, end in pairwise(ends))
 
 
