@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from active_critic.data import read_examples
+    from active_critic.data import Examples, read_examples, split
     from active_critic.errors import (
         ActiveCriticError,
         ActiveCriticWarning,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         fit,
         load,
     )
-    from active_critic.examples import Examples, split
     from active_critic.journal import Journal
     from active_critic.lm import Budget, LanguageModel, open_lm
     from active_critic.meta_evaluation import Comparison, Curve, compare, curve
@@ -61,7 +60,7 @@ _HOMES = {
     "DataError": "errors",
     "Evaluator": "evaluators",
     "Example": "records",
-    "Examples": "examples",
+    "Examples": "data",
     "FitError": "errors",
     "GEval": "evaluators",
     "GPTScore": "evaluators",
@@ -90,7 +89,7 @@ _HOMES = {
     "load": "evaluators",
     "open_lm": "lm",
     "read_examples": "data",
-    "split": "examples",
+    "split": "data",
     "suggest": "suggesting",
 }
 

@@ -17,9 +17,9 @@ from dspy.teleprompt import Teleprompter
 
 from active_critic import stats
 from active_critic.asking import UNREADABLE_AT_FIRST
+from active_critic.data.examples import example_key, group_of, human_score, same_texts
 from active_critic.demos import demonstrate
 from active_critic.errors import BudgetSpent, FitError
-from active_critic.examples import example_key, group_of, human_score, same_texts
 from active_critic.lm.lengths import CHARS_PER_TOKEN, length_of
 from active_critic.lm.stopping import threads
 from active_critic.protocols import CriticProtocol, Demo, Order, Reading

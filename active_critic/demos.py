@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from active_critic.asking import compact, object_schema, string_schema
+from active_critic.data.examples import example_key, group_of, human_score
 from active_critic.errors import ContextOverflow, RequestRefused, UnreadableReply
-from active_critic.examples import example_key, group_of, human_score
 from active_critic.lm.client import LanguageModel, Reply, Turn
 from active_critic.protocols import CriticProtocol, Demo
 from active_critic.reading import read_form

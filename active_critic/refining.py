@@ -15,9 +15,9 @@ import dspy
 from active_critic import stats
 from active_critic.asking import listed
 from active_critic.batches import BATCH_SIZE, DEFAULT_CONTEXT, Shortener
+from active_critic.data.examples import folds
 from active_critic.demo_search import DemoSearch, Search
 from active_critic.errors import BudgetSpent, FitError, UnreadableReply
-from active_critic.examples import folds
 from active_critic.inference_forms import CriteriaSet
 from active_critic.lm import LanguageModel
 from active_critic.protocols import CriticProtocol

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import orjson
 from pydantic import ValidationError
 
+from active_critic.data.files import no_repeats
 from active_critic.errors import DataError, OutputError, ProtocolError
 from active_critic.figures_in_words import how_many
-from active_critic.files import no_repeats
 from active_critic.paths import as_pasted, at_home, write_whole
 from active_critic.protocols import FORMAT_VERSION, Protocol
 

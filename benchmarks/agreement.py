@@ -133,7 +133,7 @@ def _widened(draws: Any, documents: list[int]) -> tuple[Any, float]:
     """Averages over the sets of draws that vary as much as as many documents do, and the tail of a 95 % interval.
 
     Resamples of n documents vary by (n - 1) / n of their variance, set by set; and few documents in all have the tails
-    of a t distribution (see ``active_critic.bootstrap.percentile_interval``).
+    of a t distribution (see ``active_critic.stats.resampling.percentile_interval``).
     """
     stretch = np.sqrt([n / (n - 1) for n in documents])[None, :, None]
     averages = (draws[:1] + stretch * (draws - draws[:1])).mean(axis=1)

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 import active_critic as ac
 from active_critic import calibration
 from active_critic.calibration import COVERAGES, PRIOR, Calibration, calibrate
+from active_critic.data.examples import folds, group_of, human_score
 from active_critic.evaluators._readings import _parts, _worth
 from active_critic.evaluators.surface import SurfaceFloor, figures_of, out_of_fold
-from active_critic.examples import folds, group_of, human_score
 from active_critic.records import Scale
 from active_critic.stats import agreement, pearson, percentile_interval, q
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import active_critic as ac
-from active_critic.examples import group_of
+from active_critic.data.examples import group_of
 from active_critic.figures_in_words import figure_words
 from active_critic.journal import Journal
 from active_critic.lm import open_lm

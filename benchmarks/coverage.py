@@ -4,7 +4,7 @@
 
 Simulated: people's scores and two equally good predictions, each with an effect of the document and one of the text,
 the mean of the three coefficients over all examples, plain percentiles of the bootstrap against those of
-``active_critic.bootstrap``. Raters who correlate: the ceiling against what a new rater really reaches. The interval
+``active_critic.stats``. Raters who correlate: the ceiling against what a new rater really reaches. The interval
 of a score that is the best of several candidates by the examples it rests on. And the figures of a ridge regression
 that is fitted anew for every fold, whose examples stand in the training parts of the other folds. And what a learning
 curve says of the last step of its labels. No model.
@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from active_critic import stats
-from active_critic.bootstrap import FOLDED, bootstrap, percentile_interval
 from active_critic.calibration import Calibration, calibrate
 from active_critic.evaluators import ridge
-from active_critic.levels import Measure
 from active_critic.meta_evaluation.estimates import estimate
 from active_critic.records import Scale
 from active_critic.stats import agreement, q
+from active_critic.stats.levels import Measure
+from active_critic.stats.resampling import FOLDED, bootstrap, percentile_interval
 
 SIZES = ((3, 20), (4, 20), (5, 10), (6, 6), (8, 8), (12, 6), (20, 4), (50, 2))
 """Documents, and texts of each."""

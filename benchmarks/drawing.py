@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 import active_critic as ac
-from active_critic.examples import group_of
+from active_critic.data.examples import group_of
 
 EVERY = 10
 """Seconds between two lines of progress where the output is no terminal."""

@@ -17,11 +17,11 @@ from typing import Any
 
 import active_critic as ac
 from active_critic.cli._estimate import shares
+from active_critic.data.scales import Scale
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.rehearsal import TAKES, estimate
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, resolve
 from active_critic.records import Usage
-from active_critic.scales import Scale
 
 RESULTS = Path(__file__).parent / "results"
 MODELS = {"qwen2.5-coder-1.5b": "local", "qwen2.5-coder-0.5b": "local-small"}

@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 from active_critic.approval import QUESTION, Approval, approval, approval_turns, read_approval
+from active_critic.data.examples import group_of, human_score
 from active_critic.evaluators._readings import weighed_part
 from active_critic.evaluators.gpt_score import weighing_turns
-from active_critic.examples import group_of, human_score
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.lm.likelihood import LEAST_LIKELY

@@ -20,8 +20,8 @@ from typing import Any
 import compare as comparing
 import drawing
 
+from active_critic.data.examples import Examples
 from active_critic.evaluators import Evaluator
-from active_critic.examples import Examples
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.meta_evaluation.splits import plan

@@ -26,9 +26,9 @@ import orjson
 
 import active_critic as ac
 from active_critic import demo_search, stats
+from active_critic.data.examples import data_sha256, group_of
 from active_critic.demo_search import DemoSearch, Search
 from active_critic.evaluators.base import default_reading
-from active_critic.examples import data_sha256, group_of
 from active_critic.inference import infer
 from active_critic.journal import Journal
 from active_critic.lm import open_lm

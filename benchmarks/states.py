@@ -25,8 +25,8 @@ import numpy as np
 
 from active_critic import calibration
 from active_critic.approval import approval_turns
+from active_critic.data.examples import Examples, data_sha256
 from active_critic.evaluators._readings import _parts
-from active_critic.examples import Examples, data_sha256
 from active_critic.lm import LanguageModel
 from active_critic.lm.weights import open_weights
 from active_critic.stats import q

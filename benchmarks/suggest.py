@@ -26,9 +26,9 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 import active_critic as ac  # noqa: E402
+from active_critic.data.examples import data_sha256  # noqa: E402
 from active_critic.evaluators._readings import READINGS, _parts  # noqa: E402
 from active_critic.evaluators.surface import SurfaceFloor, figures_of, out_of_fold  # noqa: E402
-from active_critic.examples import data_sha256  # noqa: E402
 from active_critic.journal import Journal  # noqa: E402
 from active_critic.lm import open_lm  # noqa: E402
 from active_critic.records import Verdict  # noqa: E402

@@ -23,8 +23,8 @@ import numpy as np  # noqa: E402
 import scipy  # noqa: E402
 
 import active_critic as ac  # noqa: E402
+from active_critic.data.examples import folds, group_of  # noqa: E402
 from active_critic.evaluators.surface import ALPHA_PER_FIGURE, FEATURES, SurfaceFloor, figures_of  # noqa: E402
-from active_critic.examples import folds, group_of  # noqa: E402
 from active_critic.stats import q  # noqa: E402
 
 STRENGTHS = (0.25, 1.0, 4.0, 16.0)

@@ -6,9 +6,9 @@ import random
 from typing import Literal
 
 from active_critic.data import read_examples
+from active_critic.data.examples import example_key
 from active_critic.evaluators.base import Evaluator
 from active_critic.evaluators.judging import Judge
-from active_critic.examples import example_key
 from active_critic.lm import scripted_lm
 from active_critic.protocols import Protocol
 from active_critic.records import Verdict

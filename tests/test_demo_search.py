@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from active_critic import stats
+from active_critic.data.examples import example_key, folds
 from active_critic.demo_search import DemoSearch, Search, demo_count
 from active_critic.errors import ContextOverflow, EndpointDown, FitError
-from active_critic.examples import example_key, folds
 from active_critic.lm import Turn, scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Example, Scale

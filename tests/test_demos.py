@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from active_critic.data.examples import example_key, group_of
 from active_critic.demos import PROSE_CHARS, REASON_CHARS, consistent, demonstrate
 from active_critic.errors import ContextOverflow, EndpointDown, FitError, RequestRefused
-from active_critic.examples import example_key, group_of
 from active_critic.lm import Capabilities, LanguageModel, Turn, scripted_lm
 from active_critic.protocols import CriticProtocol, Demo, Mode, Provenance, Reading
 from active_critic.records import Criterion, Example, Scale

@@ -11,9 +11,9 @@ import pytest
 from simulated import simulated_lm
 
 from active_critic import scoring
+from active_critic.data.examples import example_key
 from active_critic.evaluators import Surface, from_protocol
 from active_critic.evaluators.rounds import WINDOW
-from active_critic.examples import example_key
 from active_critic.journal import Journal
 from active_critic.lm import scripted_lm
 from active_critic.protocols import CriticProtocol, Demo, Provenance

@@ -9,12 +9,12 @@ import jsonschema
 import pytest
 from compared import Asking, examples, model
 
-from active_critic.bootstrap import FEWEST
+from active_critic.data.examples import example_key
 from active_critic.errors import ProtocolError
 from active_critic.evaluators import from_protocol, json_schema, load, load_protocol
-from active_critic.examples import example_key
 from active_critic.records import Example
 from active_critic.stats import holm
+from active_critic.stats.resampling import FEWEST
 
 FOLDER = Path(__file__).parent.parent / "programs"
 PROGRAMS = sorted(path for path in FOLDER.glob("*.json") if path.name != "schema.json")

@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import rankdata
 from simulated import simulated_lm
 
+from active_critic.data.examples import folds
 from active_critic.errors import FitError
 from active_critic.evaluators import ActiveCritic
-from active_critic.examples import folds
 from active_critic.lm import Budget, LanguageModel, Turn, scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Criterion, Example, Scale

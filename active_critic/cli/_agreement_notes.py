@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from active_critic.columns import Predictions, Table
+    from active_critic.data.columns import Predictions, Table
     from active_critic.stats import Level
 
 NOTES = "notes"
@@ -23,7 +23,7 @@ def of_few_documents(results: Sequence[Mapping[str, Any]], documents: int, resam
         documents: Those of the file, of which what there is to say is said.
         resamples: Permutations.
     """
-    from active_critic.bootstrap import cautions
+    from active_critic.stats.resampling import cautions
 
     said: dict[str, None] = {}
     for result in results:
@@ -69,7 +69,7 @@ def of_splits(table: Table) -> list[str]:
 
 def of_lacking_sources(rows: Sequence[int], sources: Sequence[str | None], column: str) -> list[str]:
     """A note where some rows have a source, by which documents are told apart, and others have none."""
-    from active_critic.examples import describe_rows
+    from active_critic.data.examples import describe_rows
 
     lacking = [row for row, source in zip(rows, sources, strict=True) if source is None]
     if not 0 < len(lacking) < len(rows):

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from active_critic.columns import Predictions, Table
-    from active_critic.reliability import Measurement
-    from active_critic.scales import Rated
+    from active_critic.data.columns import Predictions, Table
+    from active_critic.data.scales import Rated
     from active_critic.stats import Level
+    from active_critic.stats.reliability import Measurement
 
 MEASUREMENTS: tuple[Measurement, ...] = ("ordinal", "interval")
 """The levels of measurement at which alpha is given."""
@@ -64,7 +64,7 @@ def ratings_of(table: Table, name: str) -> Predictions:
     Raises:
         DataError: There is no such column, no row holds a number, or one holds something else, which is named.
     """
-    from active_critic.cells import as_number, is_missing
+    from active_critic.data.cells import as_number, is_missing
     from active_critic.errors import DataError
 
     found = table.predictions(name)
@@ -160,7 +160,7 @@ def measure_raters(
             of two raters, or all are equal.
     """
     from active_critic.errors import DataError
-    from active_critic.reliability import human_ceiling, krippendorff_alpha
+    from active_critic.stats.reliability import human_ceiling, krippendorff_alpha
 
     raters = [ratings_of(table, name) for name in columns]
     ratings = [rater.values for rater in raters]

@@ -115,7 +115,7 @@ def source_note(program: Provenance, fields: Mapping[str, str]) -> list[str]:
 
 def print_json(document: Any) -> None:
     """Print one JSON document on standard output, in UTF-8 whatever the terminal's encoding."""
-    from active_critic.writing import json_line
+    from active_critic.data.writing import json_line
 
     sys.stdout.flush()
     sys.stdout.buffer.write(json_line(document))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from active_critic.cli import _common as common
 
 if TYPE_CHECKING:
-    from active_critic.examples import Examples
+    from active_critic.data.examples import Examples
     from active_critic.lm import LanguageModel
     from active_critic.lm.rehearsal import Estimate
 

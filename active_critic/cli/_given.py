@@ -51,8 +51,8 @@ def read_criteria(given: str | None) -> tuple[Criterion, ...] | None:
 
     from pydantic import ValidationError
 
+    from active_critic.data.files import no_repeats
     from active_critic.errors import DataError
-    from active_critic.files import no_repeats
     from active_critic.records import Criterion
 
     if given.startswith("@"):
@@ -94,8 +94,8 @@ def pinned_from(given: str | None, held_back: Sequence[Example] | None) -> list[
     """
     if given is None or not given.startswith("@") or not held_back:
         return []
+    from active_critic.data.examples import document_keys, text_key
     from active_critic.evaluators import load_protocol
-    from active_critic.examples import document_keys, text_key
 
     made = load_protocol(given[1:]).provenance
     known = {*made.fitted_on, *made.fitted_documents}

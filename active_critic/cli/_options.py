@@ -134,8 +134,8 @@ def parse_fields(given: list[str] | None, option: str = "--fields") -> dict[str,
     """
     import difflib
 
+    from active_critic.data.fields import COLUMNS, checked
     from active_critic.errors import DataError
-    from active_critic.fields import COLUMNS, checked
 
     fields: dict[str, str] = {}
     for part in (part for text in given or () for part in re.split(rf",(?=\s*(?:{'|'.join(COLUMNS)})\s*=)", text)):

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from active_critic.examples import Examples
-    from active_critic.writing import RecordWriter
+    from active_critic.data.examples import Examples
+    from active_critic.data.writing import RecordWriter
 
 
 def as_read(data: Examples) -> dict[str, Any]:
     """How tables are to be written for whoever wrote the examples, as arguments of ``RecordWriter``."""
-    from active_critic.delimited import is_delimited
+    from active_critic.data.delimited import is_delimited
 
     return {"decimal_comma": data.decimal_comma, "bom": data.bom, "heads": not is_delimited(data.path)}
 
@@ -73,8 +73,8 @@ def refuse_other_rows(output: Path | None, column: str) -> bool:
         typer.BadParameter: A file is there that cannot be read, or whose first row lacks the column.
     """
     from active_critic.data import BadRow
+    from active_critic.data.files import iter_records
     from active_critic.errors import ActiveCriticError
-    from active_critic.files import iter_records
 
     if output is None or not output.is_file() or not output.stat().st_size:
         return False
@@ -193,7 +193,7 @@ def _writing(path: Path) -> Iterator[None]:
 
 def result_file(path: Path, **how: Any) -> RecordWriter:
     """What writes a result: everything as one document to ``.json``, else its rows as told; a context manager."""
-    from active_critic.writing import RecordWriter
+    from active_critic.data.writing import RecordWriter
 
     writer = RecordWriter(path, **how)
     if is_whole(writer):

@@ -6,17 +6,17 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from active_critic.examples import document_key, document_keys, example_key, group_of, text_key
+from active_critic.data.examples import document_key, document_keys, example_key, group_of, text_key
+from active_critic.data.rows import BadRow
 from active_critic.figures_in_words import sentence
 from active_critic.reasons import kind_of
-from active_critic.rows import BadRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from active_critic.protocols import Protocol
     from active_critic.records import Example, Verdict
-    from active_critic.reliability import Movement
+    from active_critic.stats.reliability import Movement
 
 MOST_REASONS = 20
 """Kinds of reasons that are told apart; the rest are counted together."""
@@ -99,7 +99,7 @@ class Tally:
                 if reason is not None:
                     _count(self._again, entry.row, reason, "other reasons")
         if self._movement is None:
-            from active_critic.reliability import Movement
+            from active_critic.stats.reliability import Movement
 
             self._movement = Movement()
         return self._movement.add([verdict.score for verdict in verdicts])
@@ -154,9 +154,9 @@ class Tally:
         drawn = next((some for some in (self._new, self._related, self._known) if some.count), None)
         if drawn is None:
             return None
-        from active_critic.accuracy import mae
-        from active_critic.bootstrap import cautions
         from active_critic.stats import agreement
+        from active_critic.stats.accuracy import mae
+        from active_critic.stats.resampling import cautions
 
         human, critic, groups = (list(column) for column in zip(*drawn.pairs, strict=True))
         found = agreement(critic, human, groups, resamples=RESAMPLES)

@@ -16,7 +16,7 @@ from active_critic.cli._agreement_notes import NOTES, SPLIT, of_few_documents, o
 
 if TYPE_CHECKING:
     from active_critic.cli._agreement_raters import PeoplesScores
-    from active_critic.columns import Predictions, Table
+    from active_critic.data.columns import Predictions, Table
     from active_critic.records import Scale
     from active_critic.stats import Level
 
@@ -78,8 +78,8 @@ def agreement(
 
     No model is used. Rows without a usable prediction are counted and do not count as anything.
     """
-    from active_critic.columns import Table
     from active_critic.data import COLUMNS
+    from active_critic.data.columns import Table
     from active_critic.records import Scale
 
     outputs.refuse_clashes(outputs=(html,), inputs=(scored,))
@@ -133,13 +133,13 @@ def agreement(
         "left_out": job.left_out,
         "notes": job.notes,
     }
-    from active_critic.cli._agreement_view import agreement_account
+    from active_critic.report.agreement import agreement_account
 
     if html is not None:
         from rich.text import Text
 
-        from active_critic.page import page
         from active_critic.report import plain
+        from active_critic.report.page import page
 
         with outputs.text_file(html) as shown:
             notes = (Text(plain(f"Note: {note}"), style="dim") for note in job.notes)
@@ -207,7 +207,7 @@ class _Job:
     def _usual(self, kind: str, taken: set[str]) -> str | None:
         """The column of a usual name that can be used, an exact one before one that only looks alike."""
         from active_critic.data import COLUMNS
-        from active_critic.fields import folded
+        from active_critic.data.fields import folded
 
         columns = sorted(set(self.table.columns) - taken, key=lambda column: (column != folded(column), column))
         found = [column for name in COLUMNS[kind] for column in columns if folded(column) == name]
@@ -247,8 +247,8 @@ class _Job:
         Raises:
             DataError: Nothing could be measured.
         """
-        from active_critic.bootstrap import cautions
         from active_critic.stats import holm
+        from active_critic.stats.resampling import cautions
 
         if self._problem is not None and not self.results:
             raise self._problem
@@ -351,8 +351,8 @@ class _Job:
             self.notes.append(f"only {units} {what} at {level} level, which says little{extreme}")
 
     def _scale(self, people: PeoplesScores) -> Scale | None:
+        from active_critic.data.scales import usual_scale
         from active_critic.errors import DataError
-        from active_critic.scales import usual_scale
 
         if self.scale is not None:
             for row, score, column in people.single:
@@ -374,7 +374,8 @@ class _Job:
     def _column(
         self, prediction: Predictions, scores: Sequence[float], level: Level, scale: Scale | None
     ) -> dict[str, Any]:
-        from active_critic import accuracy, stats
+        from active_critic import stats
+        from active_critic.stats import accuracy
 
         figures = stats.agreement(
             prediction.values,
@@ -403,7 +404,7 @@ class _Job:
         }
 
     def _pairwise(self, values: Sequence[float | None], scores: Sequence[float], level: Level) -> Any:
-        from active_critic.accuracy import pairwise_accuracy
+        from active_critic.stats.accuracy import pairwise_accuracy
 
         if level != "system" or self.systems is None:
             groups = self.groups if level == "document" else None

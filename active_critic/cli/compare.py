@@ -127,8 +127,8 @@ def compare(
     common.show_notes([*data.notes, *notes], quiet=quiet)
 
     from active_critic.cli._progress import Display
+    from active_critic.data.writing import RecordWriter
     from active_critic.meta_evaluation import compare as compare_them
-    from active_critic.writing import RecordWriter
 
     with ExitStack() as stack:
         # An output that cannot be written is found before anything is paid for.
@@ -162,10 +162,10 @@ def compare(
         if score_file is not None:
             for record in found.predictions():
                 score_file.write(record)
-        from active_critic.cli._compare_view import comparison_account
+        from active_critic.report.comparisons import comparison_account
 
         if shown is not None:
-            from active_critic.page import page
+            from active_critic.report.page import page
 
             shown.append(page(f"Evaluators compared on {labels.name}", comparison_account(found)))
     if as_json:

@@ -126,9 +126,9 @@ def curve(
                 journal=None,  # the model has its memory already
                 progress=progress,
             )
-        from active_critic.cli._curve_view import curve_account
         from active_critic.meta_evaluation.curve_plot import curve_svg
-        from active_critic.page import page
+        from active_critic.report.curves import curve_account
+        from active_critic.report.page import page
 
         if table is not None:
             for record in [found.to_dict()] if outputs.is_whole(table) else found.table():

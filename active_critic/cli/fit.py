@@ -387,8 +387,8 @@ class _Done:
         """
         from rich.text import Text
 
-        from active_critic.page import page
         from active_critic.report import duration, plain, program_account, usage_words
+        from active_critic.report.page import page
         from active_critic.report.tables import heading, list_under
 
         cost = f"{usage_words(self.usage)}; {duration(seconds)} in all" if self.usage is not None else ""
@@ -402,8 +402,8 @@ def _held_back(data: Examples, train: float | None, seed: int, notes: list[str])
     if train is None:
         return data, None
     from active_critic.data import group_of, split
+    from active_critic.data.examples import MIN_EXAMPLES
     from active_critic.errors import DataError
-    from active_critic.examples import MIN_EXAMPLES
 
     chosen, held_back = split(data, train, seed)
     if len(chosen) < MIN_EXAMPLES <= len(data):
@@ -438,7 +438,7 @@ def _write_rest(path: Path, held_back: Examples) -> None:
 
 
 def _write_rows(path: Path, held_back: Examples) -> None:
-    from active_critic.writing import RecordWriter
+    from active_critic.data.writing import RecordWriter
 
     # Rows of JSON Lines may differ in their columns; a header holds them all.
     columns = dict.fromkeys(name for example in held_back for name in example.record)

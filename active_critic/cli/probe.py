@@ -20,9 +20,9 @@ from active_critic.cli import _options as opts
 from active_critic.cli import _outputs as outputs
 
 if TYPE_CHECKING:
+    from active_critic.data.examples import Examples
     from active_critic.evaluators import Evaluator
     from active_critic.evaluators.base import Progress
-    from active_critic.examples import Examples
     from active_critic.lm import LanguageModel
     from active_critic.probes.perturbations import By
 
@@ -130,7 +130,7 @@ def probe(
     common.show_notes([*notes, *of_documents], quiet=quiet)
 
     from active_critic.cli._progress import Display
-    from active_critic.writing import RecordWriter
+    from active_critic.data.writing import RecordWriter
 
     run = _attack if attacks else partial(_perturb, by=by or "rule")
     started = time.monotonic()
@@ -194,9 +194,9 @@ def _drawn(data: Examples, shown: frozenset[str], most: int, seed: int) -> tuple
     Raises:
         DataError: There is none to probe with.
     """
-    from active_critic.bootstrap import cautions
-    from active_critic.examples import group_of
+    from active_critic.data.examples import group_of
     from active_critic.probes._texts import to_probe
+    from active_critic.stats.resampling import cautions
 
     texts, notes = to_probe(data, shown)
     if len(texts) <= most:
@@ -285,17 +285,17 @@ def _page(found: Any, document: Mapping[str, Any], notes: Sequence[str]) -> str:
     """
     from rich.text import Text
 
-    from active_critic.page import page
     from active_critic.report import duration, plain, usage_words
+    from active_critic.report.page import page
     from active_critic.report.tables import heading, list_under
 
     program, items = Path(document["program"]).name, Path(document["items"]).name
     if document["probe"] == "attacks":
-        from active_critic.cli._attacks_view import attacks_account
+        from active_critic.report.attacks import attacks_account
 
         title, account = f"{program} under attack, on {items}", attacks_account(found)
     else:
-        from active_critic.cli._behaviour_view import behaviour_account
+        from active_critic.report.behaviour import behaviour_account
 
         title, account = f"What {program} notices when {items} is made worse", behaviour_account(found)
     said = f"{found.signature}\nmodel: {document['model']}; {usage_words(document['usage'])}; "

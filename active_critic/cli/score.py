@@ -244,7 +244,7 @@ class _Again:
 def _survey(path: Path, limit: int | None) -> tuple[tuple[str, ...], int]:
     """All columns of a file and the number of its rows: for a header that holds every row, and for the progress bar."""
     from active_critic.data import BadRow
-    from active_critic.files import iter_records
+    from active_critic.data.files import iter_records
 
     columns: dict[str, None] = {}
     rows = 0
@@ -393,8 +393,8 @@ def _page(items: Path, summary: dict[str, Any], kept: _Kept) -> str:
     """The page of ``--html``: the summary, what is to be noted, and the verdicts."""
     from rich.text import Text
 
-    from active_critic.page import page
     from active_critic.report import plain, score_summary, verdict_table
+    from active_critic.report.page import page
 
     said = [*summary["notes"], *(summary["repeats"] or {}).get("words", ())]
     if kept.more:

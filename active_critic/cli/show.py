@@ -46,7 +46,7 @@ def show(
     if not prompt:
         account = program_account(protocol)
         if html is not None:
-            from active_critic.page import page
+            from active_critic.report.page import page
 
             with outputs.text_file(html) as shown:
                 shown.append(page(f"The program {program.name}", account))

@@ -74,10 +74,10 @@ def suggest(
     The pool is scored with the program, and those are chosen that are least like what is labelled or chosen already.
     """
     from active_critic.data import read_examples
+    from active_critic.data.writing import RecordWriter
     from active_critic.evaluators import from_protocol, load_protocol
     from active_critic.evaluators.origins import NO_MODEL
     from active_critic.suggesting import Pool, columns_of_pool
-    from active_critic.writing import RecordWriter
 
     outputs.refuse_clashes(outputs=(out,), inputs=(pool, program, labelled), journal=journal)
     outputs.refuse_other_rows(out, ADDED[-1])

@@ -11,6 +11,7 @@ from typing import Literal
 from active_critic import stats
 from active_critic.asking import PER_ITEM, why_unscored
 from active_critic.batches import SHORTENED
+from active_critic.data.examples import Examples, example_key, human_score
 from active_critic.demo_search import MIN_COVERAGE, covers
 from active_critic.errors import FitError, ModelError, UnreadableReply
 from active_critic.evaluators._auto_calibrate_judge import CriteriaCandidate, rate, rating_turns
@@ -18,7 +19,6 @@ from active_critic.evaluators._auto_calibrate_writing import Shown, Writer, same
 from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators.base import Progress
 from active_critic.evaluators.judging import OVERALL
-from active_critic.examples import Examples, example_key, human_score
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.protocols import Reading

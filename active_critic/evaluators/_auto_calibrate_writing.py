@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from active_critic.asking import MATERIAL, compact, object_schema, string_schema, twice
 from active_critic.batches import DEFAULT_CONTEXT, Shortener
+from active_critic.data.examples import human_score
 from active_critic.errors import UnreadableReply
-from active_critic.examples import human_score
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Reply, Turn
 from active_critic.protocols import Reading

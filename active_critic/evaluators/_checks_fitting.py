@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from active_critic import store
+from active_critic.data.examples import example_key
 from active_critic.errors import ActiveCriticError, DataError, EndpointDown, FitError, ModelError
 from active_critic.evaluators._checks_material import (
     SCALE,
@@ -25,7 +26,6 @@ from active_critic.evaluators._checks_material import (
     rate,
     scored,
 )
-from active_critic.examples import example_key
 from active_critic.lm import Turn
 from active_critic.lm.filling import form_filling_lm
 from active_critic.protocols import Protocol

@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from active_critic.data.rows import BadRow
 from active_critic.errors import AuthenticationFailed, EndpointDown
 from active_critic.evaluators._checks_material import (
     HOSTILE,
@@ -33,7 +34,6 @@ from active_critic.journal import Journal
 from active_critic.lm import Turn
 from active_critic.lm.filling import form_filling_lm
 from active_critic.records import Example
-from active_critic.rows import BadRow
 from active_critic.stats import pearson
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from active_critic.data import for_aspect
+from active_critic.data.examples import Examples, check_examples
 from active_critic.errors import DataError, FitError
 from active_critic.evaluators.base import Progress
-from active_critic.examples import Examples, check_examples
 from active_critic.lm import LanguageModel
 from active_critic.lm.stopping import threads
 from active_critic.quoting import quote

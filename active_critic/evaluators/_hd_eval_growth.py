@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from active_critic import asking
+from active_critic.data.examples import MIN_EXAMPLES, Examples, folds, group_of
 from active_critic.errors import FitError, ModelError
 from active_critic.evaluators import ridge
 from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators._hd_eval_program import LayerFit, TreeCriterion
 from active_critic.evaluators._hd_eval_tree import decompose
 from active_critic.evaluators.base import Progress
-from active_critic.examples import MIN_EXAMPLES, Examples, folds, group_of
 from active_critic.lm.client import LanguageModel, Turn
 from active_critic.protocols import Reading
 from active_critic.quoting import quote

@@ -12,18 +12,18 @@ from typing import Literal
 from active_critic.approval import Approval, approval
 from active_critic.asking import PER_ITEM
 from active_critic.calibration import CRITERION, SHOWN, Calibration, calibrate, percent
-from active_critic.correlation import Floats, pearson
+from active_critic.data.examples import MIN_EXAMPLES, folds, group_of
 from active_critic.demo_search import MIN_COVERAGE, Search
 from active_critic.errors import BudgetSpent, FitError, ModelError, RequestRefused
 from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators.base import Progress
 from active_critic.evaluators.gpt_score import weighing_turns
 from active_critic.evaluators.surface import SurfaceFloor, copied_share, figures_of, out_of_fold
-from active_critic.examples import MIN_EXAMPLES, folds, group_of
 from active_critic.lm import LanguageModel
 from active_critic.lm.lengths import beginning_of, length_of
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood, refusal
 from active_critic.records import Criterion, Example, Scale, Verdict
+from active_critic.stats.correlation import Floats, pearson
 
 READINGS = ("rating", "approval", "likelihood", "surface")
 """What a score can be read from, beside the ratings of single criteria (``CRITERION``)."""

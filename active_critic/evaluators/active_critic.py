@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Literal, Self, get_args
 
 from active_critic.calibration import SHOWN, Calibration, percent
+from active_critic.data.examples import Examples
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, Search, demo_count
 from active_critic.errors import BudgetSpent, FitError
 from active_critic.evaluators._fitting import check_task, given_criteria
@@ -23,7 +24,6 @@ from active_critic.evaluators.base import (
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.fit_report import FitReport, make_report
 from active_critic.evaluators.judging import Judge
-from active_critic.examples import Examples
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
 from active_critic.protocols import CriticProtocol, Mode, Order, Protocol, Reading

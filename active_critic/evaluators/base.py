@@ -14,13 +14,14 @@ from typing import Any, ClassVar, Literal, Self
 import orjson
 
 from active_critic import store
-from active_critic.cells import plain_value
+from active_critic.data.cells import plain_value
+from active_critic.data.examples import Examples, by_content, check_examples, data_sha256, document_keys, text_key
+from active_critic.data.rows import BadRow
 from active_critic.errors import DataError, FitError, ProtocolError
 from active_critic.evaluators.given import examples_of, items_of
 from active_critic.evaluators.judging import Judge
 from active_critic.evaluators.origins import NO_MODEL, as_json, check_address, versions
 from active_critic.evaluators.rounds import rounds
-from active_critic.examples import Examples, by_content, check_examples, data_sha256, document_keys, text_key
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.spending import Amounts, as_budget, spending
@@ -28,7 +29,6 @@ from active_critic.locks import OneAtATime
 from active_critic.paths import default_journal
 from active_critic.protocols import Order, Protocol, Provenance, Reading
 from active_critic.records import Example, Scale, Usage, Verdict
-from active_critic.rows import BadRow
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is at most (0 when not known)."""

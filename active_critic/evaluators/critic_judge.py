@@ -8,6 +8,7 @@ from typing import Any
 
 from active_critic.approval import Approval, approval_turns, check_probabilities
 from active_critic.calibration import CRITERION
+from active_critic.data.examples import same_texts
 from active_critic.errors import ModelError, ProtocolError
 from active_critic.evaluators._readings import (
     READINGS,
@@ -21,7 +22,6 @@ from active_critic.evaluators._readings import (
 from active_critic.evaluators.gpt_score import weighing_turns
 from active_critic.evaluators.judging import OVERALL, Judge
 from active_critic.evaluators.surface import SurfaceFloor
-from active_critic.examples import same_texts
 from active_critic.lm.client import Turn
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood, refusal
 from active_critic.records import Example, Verdict

@@ -7,18 +7,18 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from active_critic.bootstrap import ALPHA, cautions
-from active_critic.correlation import Floats
+from active_critic.data.examples import folds, group_of
 from active_critic.demo_search import DemoSearch, Search
 from active_critic.errors import FitError
 from active_critic.evaluators._readings import Predict
 from active_critic.evaluators.surface import out_of_fold
 from active_critic.evaluators.zero_shot import zero_shot_protocol
-from active_critic.examples import folds, group_of
 from active_critic.figures_in_words import figure_words, sentence
 from active_critic.records import Example, Usage
 from active_critic.scoring import Scorer
 from active_critic.stats import Agreement, Difference, agreement, holm, paired_difference
+from active_critic.stats.correlation import Floats
+from active_critic.stats.resampling import ALPHA, cautions
 
 FOLDS = 4
 RESAMPLES = 1000

@@ -25,6 +25,7 @@ from active_critic.asking import (
     text_or_none,
     way_of,
 )
+from active_critic.data.examples import Examples
 from active_critic.errors import ModelError, UnreadableReply
 from active_critic.evaluators._fitting import check_names, check_task, given_criteria
 from active_critic.evaluators._g_eval_steps import Steps, all_steps
@@ -38,7 +39,6 @@ from active_critic.evaluators.base import (
     scale_of,
 )
 from active_critic.evaluators.judging import Judge
-from active_critic.examples import Examples
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn

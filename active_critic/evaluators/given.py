@@ -12,11 +12,11 @@ from types import MappingProxyType
 from typing import Any
 
 from active_critic.data import iter_examples, read_examples
+from active_critic.data.examples import Examples
+from active_critic.data.rows import BadRow
+from active_critic.data.sources import is_table, kind_of, mapping_of
 from active_critic.errors import ActiveCriticWarning, DataError
-from active_critic.examples import Examples
 from active_critic.records import Example, Scale
-from active_critic.rows import BadRow
-from active_critic.sources import is_table, kind_of, mapping_of
 
 _GUESSED = re.compile(
     r"no column is recognised|the (response|source|score|reference|group|system) is read from|the column 'score' stands"

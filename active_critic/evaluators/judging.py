@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from active_critic.asking import PER_ITEM, UNREADABLE_AT_FIRST, why_unscored
+from active_critic.data.rows import BadRow
 from active_critic.errors import (
     BudgetSpent,
     ContextOverflow,
@@ -21,7 +22,6 @@ from active_critic.errors import (
 )
 from active_critic.lm.client import LanguageModel, Turn
 from active_critic.records import Example, Usage, Verdict
-from active_critic.rows import BadRow
 
 GIVE_UP_AFTER = 5
 """Failures of the endpoint in a row after which a run stops instead of leaving the rest unscored.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from active_critic.cells import plain_value
+from active_critic.data.cells import plain_value
 from active_critic.errors import UnknownModel
 from active_critic.lm.opening import found_by_name, names_a_place
 from active_critic.protocols import Provenance

@@ -8,12 +8,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
+from active_critic.data.rows import BadRow
 from active_critic.evaluators.judging import Judge, Run
 from active_critic.lm import LanguageModel
 from active_critic.lm.stopping import threads
 from active_critic.protocols import Provenance
 from active_critic.records import Example, Verdict
-from active_critic.rows import BadRow
 
 WINDOW = 256
 """Items read ahead, so that those with the same source can be scored one after the other."""

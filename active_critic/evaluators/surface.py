@@ -14,12 +14,12 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
+from active_critic.data.examples import Examples
 from active_critic.errors import DataError, FitError, ProtocolError
 from active_critic.evaluators import ridge
 from active_critic.evaluators._surface_features import FEATURES, Floats, copied_share, figures_of
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, scale_of
 from active_critic.evaluators.judging import OVERALL, Judge
-from active_critic.examples import Examples
 from active_critic.lm import LanguageModel
 from active_critic.protocols import Protocol
 from active_critic.records import LEAST_SPREAD, Example, Scale, Spread, Usage, Verdict, check_spread

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from active_critic.data.examples import Examples
 from active_critic.evaluators.base import Evaluator, Progress, default_reading, scale_of
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.judging import Judge
 from active_critic.evaluators.origins import versions
-from active_critic.examples import Examples
 from active_critic.lm import LanguageModel
 from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Scale

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from active_critic.cells import plain_value
+from active_critic.data.cells import plain_value
 from active_critic.errors import BudgetSpent, DataError, ModelError
 from active_critic.figures_in_words import dollars
 from active_critic.lm import stopping

@@ -24,6 +24,7 @@ from active_critic.lm.paying import Payer
 from active_critic.lm.reply import END, as_response, closed, failure_in, is_flat, reply_from, texts_of, usage_of
 from active_critic.lm.reply import Reply as Reply
 from active_critic.lm.reply import Token as Token
+from active_critic.lm.reply import Turn as Turn
 from active_critic.lm.retrying import RETRIES, SPREAD
 from active_critic.lm.scope import Blocks, Scoped
 from active_critic.lm.wording import Wording
@@ -32,9 +33,6 @@ from active_critic.records import Usage
 
 if TYPE_CHECKING:
     from dspy.lm15 import Message, Request, Response
-
-Turn = tuple[str, str]
-"""One message of a conversation: who speaks ("system", "user" or "assistant"), and the text."""
 
 LONGEST_TOKEN = 8.0
 """Bytes a token on average that no prompt of any length reaches: a longer one is not sent, lest it be cut unsaid."""

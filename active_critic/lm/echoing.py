@@ -10,19 +10,15 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from active_critic.errors import ModelError, UnreadableReply
 from active_critic.lm.body import EndlessReply, bounded_client
 from active_critic.lm.deadline import within
 from active_critic.lm.likelihood import Likelihood
 from active_critic.lm.per_process import PerProcess
-from active_critic.lm.reply import possible
+from active_critic.lm.reply import Turn, possible
 from active_critic.records import Usage
-
-if TYPE_CHECKING:
-    from active_critic.lm.client import Turn
-
 
 _ANSWER = "Assistant:\n"
 """What stands before the text, as the end of the prompt."""

@@ -10,20 +10,17 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import orjson
 
 from active_critic.errors import ContextOverflow, RequestRefused, UnreadableReply
 from active_critic.lm.memory import Impossible
-from active_critic.lm.reply import CEILING
+from active_critic.lm.reply import CEILING, Turn
 from active_critic.records import Usage
 
-if TYPE_CHECKING:
-    from active_critic.lm.client import Turn
-
 Method = Literal["forced", "prompt"]
-Weigh = Callable[[Sequence["Turn"], str], "Likelihood"]
+Weigh = Callable[[Sequence[Turn], str], "Likelihood"]
 """From a conversation and a reply to it to that reply's likelihood, its usage without calls and seconds."""
 
 LEAST_LIKELY = 15

@@ -7,8 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from active_critic.lm.client import Turn
-from active_critic.lm.reply import text_of
+from active_critic.lm.reply import Turn, text_of
 from active_critic.records import Usage
 
 if TYPE_CHECKING:

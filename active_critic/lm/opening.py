@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from active_critic.cells import plain_value
+from active_critic.data.cells import plain_value
 from active_critic.errors import ModelError, UnknownModel
 from active_critic.lm.catalogue import find
 from active_critic.lm.client import LanguageModel
@@ -37,7 +37,7 @@ from active_critic.lm.spending import Amounts, as_budget
 if TYPE_CHECKING:
     from dspy.lm15 import Response
 
-    from active_critic.lm.client import Turn
+    from active_critic.lm.reply import Turn
 
 REMOTE_WORKERS = 8
 REMOTE_TIMEOUT = 120.0

@@ -17,6 +17,8 @@ from active_critic.records import Usage
 if TYPE_CHECKING:
     from dspy.lm15 import Request, Response
 
+Turn = tuple[str, str]
+"""One message of a conversation: who speaks ("system", "user" or "assistant"), and the text."""
 
 CEILING = 1e-2
 """Log-probability up to which one above 0 is an error of rounding; no probability is higher."""

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from active_critic.bootstrap import cautions
-from active_critic.cells import plain_value
 from active_critic.data import data_sha256
+from active_critic.data.cells import plain_value
+from active_critic.data.examples import Examples
 from active_critic.errors import FitError
 from active_critic.evaluators.base import JournalPath, Progress, check_whole
 from active_critic.evaluators.given import examples_of
 from active_critic.evaluators.origins import versions
-from active_critic.examples import Examples
 from active_critic.lm.spending import Amounts
 from active_critic.meta_evaluation.comparison import (
     FLOOR,
@@ -32,6 +31,7 @@ from active_critic.meta_evaluation.splits import plan
 from active_critic.meta_evaluation.trials import HeldOut, Shared, prefixed, trial
 from active_critic.records import Scale
 from active_critic.stats import Level, holm, paired_difference
+from active_critic.stats.resampling import cautions
 
 
 def compare(

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from active_critic.bootstrap import ALPHA
+from active_critic.data.examples import Examples, describe_rows, group_of
 from active_critic.demo_search import MIN_COVERAGE
 from active_critic.errors import FitError
-from active_critic.examples import Examples, describe_rows, group_of
 from active_critic.figures_in_words import figure_words, how_many
 from active_critic.meta_evaluation.splits import Split
 from active_critic.reasons import counted
 from active_critic.records import Usage
 from active_critic.stats import Agreement, Difference
+from active_critic.stats.resampling import ALPHA
 
 FLOOR = "surface"
 """The method that needs no model: what length, overlap and repetition alone reach."""

@@ -9,14 +9,13 @@ from math import log2
 from numbers import Real
 from typing import Any
 
-from active_critic.bootstrap import cautions
-from active_critic.cells import plain_value
 from active_critic.data import data_sha256
+from active_critic.data.cells import plain_value
+from active_critic.data.examples import MIN_EXAMPLES, Examples, group_of
 from active_critic.errors import DataError, FitError
 from active_critic.evaluators.base import JournalPath, Progress, check_whole
 from active_critic.evaluators.given import examples_of
 from active_critic.evaluators.origins import versions
-from active_critic.examples import MIN_EXAMPLES, Examples, group_of
 from active_critic.lm.spending import Amounts
 from active_critic.meta_evaluation.comparison import FLOOR, MethodResult, check_names, ids_note
 from active_critic.meta_evaluation.estimates import Estimate, estimate, slope
@@ -28,6 +27,7 @@ from active_critic.meta_evaluation.splits import Split, plan
 from active_critic.meta_evaluation.trials import HeldOut, Shared, prefixed, trial
 from active_critic.records import Scale
 from active_critic.stats import holm
+from active_critic.stats.resampling import cautions
 
 SIZES = (5, 10, 20, 50, 100)
 """Numbers of labels."""

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from active_critic.bootstrap import Interval, bootstrap, percentile_interval
-from active_critic.correlation import Floats
-from active_critic.levels import Measure
+from active_critic.stats.correlation import Floats
+from active_critic.stats.levels import Measure
+from active_critic.stats.resampling import Interval, bootstrap, percentile_interval
 
 
 @dataclass(frozen=True, slots=True)

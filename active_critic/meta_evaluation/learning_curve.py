@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from active_critic.bootstrap import ALPHA
-from active_critic.examples import Examples
+from active_critic.data.examples import Examples
 from active_critic.figures_in_words import figure_words, number_words, p_words
 from active_critic.meta_evaluation.comparison import MethodResult, data_document, labels_of, let_off
 from active_critic.meta_evaluation.estimates import Estimate
 from active_critic.records import Usage
 from active_critic.stats import Agreement, Interval
+from active_critic.stats.resampling import ALPHA
 
 WORTH = 0.03
 """A doubling of the labels that gains less than this, in the mean of the three coefficients, is hardly worth them."""

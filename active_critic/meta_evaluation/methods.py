@@ -11,7 +11,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, get_type_hints
 
-from active_critic.cells import plain_value
+from active_critic.data.cells import plain_value
 from active_critic.errors import FitError
 from active_critic.evaluators.base import Evaluator
 from active_critic.lm import LanguageModel

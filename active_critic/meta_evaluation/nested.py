@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import sha256
 
-from active_critic.examples import Examples, example_key, group_of, human_score
+from active_critic.data.examples import Examples, example_key, group_of, human_score
 
 SPREAD = 3
 """Documents that the smallest sets are spread over, and bands that documents are sorted into by their scores."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from active_critic.accuracy import mae
 from active_critic.data import group_of, read_examples
+from active_critic.data.examples import Examples
 from active_critic.errors import (
     ActiveCriticError,
     AuthenticationFailed,
@@ -23,7 +23,6 @@ from active_critic.errors import (
     UnknownModel,
 )
 from active_critic.evaluators.base import JournalPath, Progress
-from active_critic.examples import Examples
 from active_critic.journal import Journal
 from active_critic.lm import Budget, LanguageModel, open_lm
 from active_critic.lm.client import Memory
@@ -35,6 +34,7 @@ from active_critic.meta_evaluation.splits import Split
 from active_critic.paths import default_journal
 from active_critic.records import Usage, Verdict
 from active_critic.stats import agreement
+from active_critic.stats.accuracy import mae
 
 FOR_ALL = (AuthenticationFailed, BillingStopped, EndpointDown, RateLimited, UnknownModel)
 """Failures that would come to every method that needs the model."""

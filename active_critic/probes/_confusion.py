@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from active_critic.bootstrap import Interval, bootstrap, percentile_interval
-from active_critic.correlation import Floats, Indices, pearson, weighted_coefficients
 from active_critic.probes.aspects import Matched, match_aspect
+from active_critic.stats.correlation import Floats, Indices, pearson, weighted_coefficients
+from active_critic.stats.resampling import Interval, bootstrap, percentile_interval
 
 Columns = Mapping[str, Sequence[float | None]]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from active_critic.data.examples import Examples, example_key
 from active_critic.errors import DataError
 from active_critic.evaluators.given import examples_of
-from active_critic.examples import Examples, example_key
 from active_critic.protocols import Protocol
 from active_critic.records import Example
 

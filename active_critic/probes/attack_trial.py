@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from active_critic.bootstrap import ALIKE, Interval, bootstrap, of_one_value, percentile_interval
-from active_critic.correlation import Floats
+from active_critic.data.examples import group_of
 from active_critic.evaluators.base import Evaluator, Progress, check_whole
-from active_critic.examples import group_of
 from active_critic.probes._texts import read, to_probe
 from active_critic.probes.attacks import KINDS, Attack, Attacker, Kind, attacks_named
 from active_critic.reasons import budget_spent, counted, first_spent
 from active_critic.records import Example, Scale, Verdict
+from active_critic.stats.correlation import Floats
+from active_critic.stats.resampling import ALIKE, Interval, bootstrap, of_one_value, percentile_interval
 
 SUCCESS = 0.1
 """An attack on a text succeeds where it lifts the score by this part of the scale, or more."""

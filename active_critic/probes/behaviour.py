@@ -13,11 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from active_critic.bootstrap import ALIKE, Interval, bootstrap, cautions, of_one_value, percentile_interval
-from active_critic.correlation import Floats, Indices, numbered
+from active_critic.data.examples import group_of
 from active_critic.errors import BudgetSpent, DataError
 from active_critic.evaluators.base import Evaluator, Progress, check_whole
-from active_critic.examples import group_of
 from active_critic.probes._confusion import Pair, pairs_of
 from active_critic.probes._telling import told
 from active_critic.probes._texts import read, to_probe
@@ -25,6 +23,8 @@ from active_critic.probes.aspects import ASPECTS, OVERALL, Expected, Matched, ma
 from active_critic.probes.perturbations import PERTURBATIONS, By, named, perturb
 from active_critic.reasons import budget_spent, counted, first_spent
 from active_critic.records import Example, Scale, Verdict
+from active_critic.stats.correlation import Floats, Indices, numbered
+from active_critic.stats.resampling import ALIKE, Interval, bootstrap, cautions, of_one_value, percentile_interval
 
 TOLERANCE = 0.05
 """Changes within this part of the scale count as none: 0.2 points of 1 to 5, below which the paper speaks of almost no

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from active_critic.data import read_examples
-from active_critic.examples import Examples
+from active_critic.data.examples import Examples
 from active_critic.public_data.cards import NAMES, Card, find
 from active_critic.public_data.download import Progress, ensure, is_cached, local_file
 from active_critic.public_data.parsers import PublicRecord, parse

@@ -17,10 +17,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from active_critic.data.files import iter_records
+from active_critic.data.rows import NUMBER, BadRow
 from active_critic.errors import DataError
-from active_critic.files import iter_records
 from active_critic.public_data.cards import Card
-from active_critic.rows import NUMBER, BadRow
 
 PublicRecord = dict[str, Any]
 """One scored text in the uniform form."""

@@ -6,8 +6,8 @@ import unicodedata
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from active_critic.data.writing import UNSAFE
 from active_critic.figures_in_words import dollars, how_many
-from active_critic.writing import UNSAFE
 
 if TYPE_CHECKING:
     from active_critic.records import Usage

@@ -7,7 +7,7 @@ import pytest
 from by_scipy import SHARED
 from conftest_cli import refuse, write
 
-from active_critic.reliability import human_ceiling, krippendorff_alpha
+from active_critic.stats.reliability import human_ceiling, krippendorff_alpha
 
 QUICK = ("--resamples", 50)
 

@@ -5,10 +5,10 @@ import pytest
 from active_critic import Surface, read_examples
 from active_critic.cli import _tally
 from active_critic.cli._tally import Tally
-from active_critic.examples import document_key, text_key
+from active_critic.data.examples import document_key, text_key
+from active_critic.data.rows import BadRow
 from active_critic.protocols import CriticProtocol, Provenance
 from active_critic.records import Example, Scale, Verdict
-from active_critic.rows import BadRow
 
 PROTOCOL = CriticProtocol(task_description="t", scale=Scale(low=1, high=5), provenance=Provenance(model="m"))
 

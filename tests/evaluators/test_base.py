@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 from active_critic.data import read_examples
+from active_critic.data.examples import split
+from active_critic.data.rows import BadRow
 from active_critic.errors import (
     AuthenticationFailed,
     DataError,
@@ -27,12 +29,10 @@ from active_critic.errors import (
     UnreadableReply,
 )
 from active_critic.evaluators import ICE, ActiveCritic, Evaluator, GEval, Surface, ZeroShot, fit, from_protocol, load
-from active_critic.examples import split
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, Turn, open_lm, scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Example, Scale, Verdict
-from active_critic.rows import BadRow
 
 PROGRAM = CriticProtocol(
     evaluator="zero-shot",

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from active_critic.data import read_examples
+from active_critic.data.examples import Examples
 from active_critic.errors import ModelError
 from active_critic.evaluators import EVALUATORS, ActiveCritic, ZeroShot, check_evaluator, evaluator_checks
 from active_critic.evaluators._checks_material import fitted, scored
 from active_critic.evaluators.base import Evaluator
 from active_critic.evaluators.checks import Check
-from active_critic.examples import Examples
 from active_critic.lm import LanguageModel
 from active_critic.records import Example, Usage, Verdict
 

@@ -11,7 +11,6 @@ import pytest
 from simulated import CRITERIA, form, last_item
 
 from active_critic.calibration import Calibration, Part
-from active_critic.correlation import pearson
 from active_critic.demo_search import DemoSearch, Search
 from active_critic.errors import FitError, ProtocolError
 from active_critic.evaluators import ActiveCritic, load
@@ -20,6 +19,7 @@ from active_critic.lm import Capabilities, LanguageModel, Turn, scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Criterion, CriterionVerdict, Example, Scale, Verdict
 from active_critic.scoring import Scorer
+from active_critic.stats.correlation import pearson
 from active_critic.suggesting import Places
 
 SCALE = Scale(low=0, high=5)

@@ -12,13 +12,13 @@ from rich.console import Console
 from simulated import simulated_lm
 
 from active_critic import stats
+from active_critic.data.examples import folds, group_of
 from active_critic.demo_search import DemoSearch, Search
 from active_critic.errors import FitError
 from active_critic.evaluators import ActiveCritic
 from active_critic.evaluators.fit_report import FOLDS, RESAMPLES, FitReport, held_out_predictions, make_report
 from active_critic.evaluators.surface import out_of_fold
 from active_critic.evaluators.zero_shot import zero_shot_protocol
-from active_critic.examples import folds, group_of
 from active_critic.lm import Turn, scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Criterion, Example, Scale, Usage, Verdict

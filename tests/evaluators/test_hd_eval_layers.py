@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from test_hd_eval import MAIN, asked, fitted, model, value_of
 
+from active_critic.data.examples import folds, group_of
 from active_critic.evaluators import ridge
 from active_critic.evaluators._hd_eval_growth import FOLDS
-from active_critic.examples import folds, group_of
 from active_critic.lm import Turn
 from active_critic.records import Example
 from active_critic.stats import agreement

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from simulated import last_item
 
 from active_critic.data import read_examples
+from active_critic.data.examples import Examples, example_key, group_of
 from active_critic.errors import DataError, FitError
 from active_critic.evaluators.ice import ICE, ICEProtocol, draw
-from active_critic.examples import Examples, example_key, group_of
 from active_critic.lm import Capabilities, LanguageModel, Turn, scripted_lm
 from active_critic.records import Example, Scale
 

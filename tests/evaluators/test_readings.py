@@ -11,6 +11,7 @@ import pytest
 from simulated import simulated_lm
 
 from active_critic.calibration import Calibration, Part
+from active_critic.data.examples import folds
 from active_critic.demo_search import DemoSearch, Search
 from active_critic.errors import (
     AuthenticationFailed,
@@ -26,7 +27,6 @@ from active_critic.errors import (
 from active_critic.evaluators import ActiveCritic, load
 from active_critic.evaluators._readings import Combiner, weighed_part, words
 from active_critic.evaluators.fit_report import FOLDS, held_out_predictions
-from active_critic.examples import folds
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, Turn, scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading

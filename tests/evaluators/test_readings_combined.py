@@ -12,11 +12,11 @@ from simulated import simulated_lm
 from test_readings import SCALE, searched, text_of
 
 from active_critic.calibration import calibrate
+from active_critic.data.examples import folds, group_of
 from active_critic.evaluators import ActiveCritic, Surface, _surface_features
 from active_critic.evaluators._readings import Combiner, _parts, is_copy, readings_of
 from active_critic.evaluators.fit_report import FOLDS
 from active_critic.evaluators.surface import SurfaceFloor, copied_share, out_of_fold
-from active_critic.examples import folds, group_of
 from active_critic.records import Example, Verdict
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from simulated import simulated_lm
 
+from active_critic.data.examples import data_sha256
 from active_critic.errors import DataError
 from active_critic.evaluators import ZeroShot, load
 from active_critic.evaluators.zero_shot import zero_shot_protocol
-from active_critic.examples import data_sha256
 from active_critic.lm import Capabilities, Turn
 from active_critic.protocols import Reading
 from active_critic.records import Example, Scale

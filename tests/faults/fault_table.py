@@ -387,7 +387,7 @@ SECURITY = (
         "an item's row nested more than 100 deep",
         "the item is unscored with this reason; the others are scored",
         "7",
-        "test_files.py::test_a_damaged_row_comes_in_its_place_and_the_rest_follows",
+        "data/test_files.py::test_a_damaged_row_comes_in_its_place_and_the_rest_follows",
     ),
     Local(
         "a formula in what a model says, in CSV or TSV",

@@ -18,10 +18,10 @@ from fault_bench import HEALTHY, ITEMS, THIRD, Bench, never, plain
 from fault_table import Case
 from loopback import too_many
 
+from active_critic.data.writing import RecordWriter
 from active_critic.evaluators.judging import OUT_OF_MEMORY
 from active_critic.lm import LanguageModel
 from active_critic.records import Example
-from active_critic.writing import RecordWriter
 
 
 def nobody(*_: object, **__: object) -> LanguageModel:

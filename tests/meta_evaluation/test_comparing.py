@@ -12,9 +12,9 @@ from simulated import simulated_lm
 
 from active_critic import errors
 from active_critic.data import RecordWriter, read_examples
+from active_critic.data.examples import example_key, group_of
 from active_critic.evaluators.base import Evaluator
 from active_critic.evaluators.judging import Judge
-from active_critic.examples import example_key, group_of
 from active_critic.lm import scripted_lm
 from active_critic.meta_evaluation import compare
 from active_critic.protocols import Protocol, Reading

@@ -11,7 +11,7 @@ from curved import FLAT, QUICK, RISING, Learner, labelled, learner, truth
 from simulated import simulated_lm
 
 from active_critic import errors
-from active_critic.examples import example_key, group_of
+from active_critic.data.examples import example_key, group_of
 from active_critic.lm import scripted_lm
 from active_critic.meta_evaluation.curves import curve, draw
 from active_critic.stats import agreement, holm

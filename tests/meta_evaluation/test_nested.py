@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from active_critic.data import read_examples
-from active_critic.examples import group_of
+from active_critic.data.examples import group_of
 from active_critic.meta_evaluation.nested import SPREAD, growing
 
 

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from active_critic.data import read_examples
+from active_critic.data.examples import group_of
 from active_critic.errors import DataError, FitError
-from active_critic.examples import group_of
 from active_critic.meta_evaluation.splits import plan
 
 

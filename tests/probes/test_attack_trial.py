@@ -286,7 +286,7 @@ def test_without_sources_attacks_that_need_one_are_skipped() -> None:
 
 
 def test_demonstrations_and_repeated_texts_are_left_out_and_none_left_is_an_error() -> None:
-    from active_critic.examples import example_key
+    from active_critic.data.examples import example_key
 
     given = texts(3)
     demo = Demo(source="", response=given[0].response, score=50, example_id=example_key(given[0]))

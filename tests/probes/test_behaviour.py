@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from simulated import form, last_item, simulated_lm
 
+from active_critic.data.examples import example_key
 from active_critic.errors import DataError
 from active_critic.evaluators import ActiveCritic, from_protocol
-from active_critic.examples import example_key
 from active_critic.lm import Budget, LanguageModel, scripted_lm
 from active_critic.meta_evaluation.metering import ForNow
 from active_critic.probes.behaviour import Behaviour, examine

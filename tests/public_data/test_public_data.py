@@ -4,8 +4,8 @@ import pytest
 from published import content, file_server, served_card, small_card, use_cards, write
 
 from active_critic import public_data
+from active_critic.data.examples import group_of, split
 from active_critic.errors import DataError
-from active_critic.examples import group_of, split
 from active_critic.public_data import NAMES
 from active_critic.records import Scale
 

@@ -16,12 +16,12 @@ from simulated import simulated_lm
 from active_critic import errors, store
 from active_critic.cli import main
 from active_critic.data import iter_examples, read_examples
-from active_critic.files import iter_records
+from active_critic.data.files import iter_records
+from active_critic.data.rows import BadRow
+from active_critic.data.writing import RecordWriter
 from active_critic.lm import scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Example, Scale
-from active_critic.rows import BadRow
-from active_critic.writing import RecordWriter
 
 FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "＝1+1", '=HYPERLINK("http://x","y")']
 DRIVES = "\x1b[2J\x1b]0;owned\x07\u202e"

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from active_critic import reading, rows
+from active_critic import reading
+from active_critic.data import rows
+from active_critic.data.writing import RecordWriter
 from active_critic.errors import UnreadableReply
 from active_critic.evaluators import _surface_features
 from active_critic.evaluators.surface import figures_of
@@ -20,7 +22,6 @@ from active_critic.probes import _sentences
 from active_critic.probes._sentences import Text
 from active_critic.reading import read_form
 from active_critic.records import Example
-from active_critic.writing import RecordWriter
 
 LENGTH = 50_000
 PLAIN = {

@@ -1,0 +1,359 @@
+"""What stands in a cell of the user's data: a text, a score, scores of aspects; and the way to cells in objects."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from active_critic.data.rows import NUMBER, Unreadable
+from active_critic.errors import DataError
+
+NO_NAME = frozenset({"nan", "n/a", "<na>", "null", "none"})
+"""What programs write where there is no name."""
+MISSING = frozenset({"", "nan", "na", "n/a", "n.a.", "n. a.", "#n/a", "null", "none", "-", "–", "—"})
+"""What stands where there is no number."""
+_YES_OR_NO = frozenset({"true", "false", "yes", "no", "y", "n", "pass", "passed", "fail", "failed"})
+_PLACE = re.compile(r"0|-?[1-9][0-9]{0,8}", re.ASCII)
+"""A place in a list: the first is 0, the last -1."""
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:[.,][0-9]{3})+")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_LARGE = 100
+"""Beside a whole number of this size or more, ``1.266`` may mean 1266; the mean of three ratings, 3.667, stands beside
+smaller ones."""
+_DECIMAL_COMMA = re.compile(r"\s*([+-]?\d+),(\d+)\s*", re.ASCII)
+_NUMBER_AND_MORE = re.compile(r"\s*([+-]?[0-9]+(?:[.,][0-9]+)?)(?:\s*[%★⭐/(:]|\s+[^\W\d_]).*", re.DOTALL)
+"""``4/5``, ``80%``, ``4 stars``."""
+
+
+def plain_value(value: Any, *, missing: bool = False) -> Any:
+    """NumPy's values as Python's own; with ``missing``, the ways in which pandas says so as None."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if missing and (is_na(value) or (isinstance(value, float) and math.isnan(value))):
+        return None
+    return value
+
+
+def is_na(value: Any) -> bool:
+    """Whether this is what pandas writes where there is nothing: ``NA``, which no test can be made on, or ``NaT``."""
+    return type(value).__name__ in {"NAType", "NaTType"}
+
+
+def there(value: Any) -> Any:
+    """A value given in Python, NumPy's as Python's own and pandas' word for nothing as None."""
+    return None if is_na(value) else plain_value(value)
+
+
+def is_absent(value: Any) -> bool:
+    """Whether there is nothing: None, NaN, or what pandas writes for them."""
+    return value is None or is_na(value) or value != value
+
+
+def conversation(cell: Any) -> str | None:
+    """The text of a list of messages, as chat APIs write them, or of one message; None where it is none.
+
+    A text that holds them as JSON, as a CSV file has them, is such a list, too, if every one of them has a role. Turns
+    without a text, such as calls of tools, are left out.
+    """
+    given, cell = cell, decoded(cell)
+    if isinstance(cell, dict) and {"role", "content"} <= cell.keys():
+        cell = [cell]
+    if not isinstance(cell, list) or not cell:
+        return None
+    if isinstance(given, str) and not all(isinstance(one, Mapping) and "role" in one for one in cell):
+        return None
+    said = []
+    for message in cell:
+        content = message.get("content") if isinstance(message, Mapping) else None
+        if content is None and isinstance(message, Mapping) and message.keys() & {"content", "tool_calls"}:
+            content = message.get("refusal")
+            if content is None:
+                continue
+        if isinstance(content, list):  # in parts, of which pictures and the like say nothing here
+            content = "\n".join(str(part["text"]) for part in content if isinstance(part, Mapping) and "text" in part)
+        if not isinstance(content, str):
+            return None
+        said.append((str(message.get("role") or "").strip(), content))
+    if len(cell) == 1:
+        return said[0][1] if said else ""
+    return "\n\n".join(f"{role}: {content}" if role else content for role, content in said)
+
+
+def _messages(cell: Any) -> bool:
+    """Whether this is, or was meant to be, one message or a list of them."""
+    cell = [cell] if isinstance(cell, Mapping) else cell
+    if not isinstance(cell, list) or not all(isinstance(one, Mapping) and "role" in one for one in cell):
+        return False
+    return any("content" in one for one in cell)
+
+
+def _check_readable(cell: Any) -> None:
+    if isinstance(cell, Unreadable):
+        raise ValueError(cell.reason)
+
+
+def text_in(cell: Any) -> str | None:
+    """A cell as text, None when blank.
+
+    Raises:
+        ValueError: It is no text, contains what is no character, or could not be read.
+    """
+    _check_readable(cell)
+    said = conversation(cell)
+    if said is None and isinstance(cell, str) and _messages(held := decoded(cell)):
+        cell = held
+    cell = cell if said is None else said
+    if isinstance(cell, Decimal | date | UUID):  # names as databases have them; a datetime is a date, too
+        cell = str(cell) if cell == cell else None
+    if isinstance(cell, bool) or not isinstance(cell, str | int | float | None):
+        remedy = "name a part of it (COLUMN.NAME); whole, only messages with role and content can be read"
+        raise ValueError(f"expected a text, not {type(cell).__name__} ({str(cell)[:40]!r}); {remedy}")
+    if isinstance(cell, float):
+        cell = int(cell) if cell.is_integer() else cell if cell == cell else None
+    text = "" if cell is None else str(cell)
+    if "\0" in text:
+        raise ValueError("contains a NUL character; the data may be damaged")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("contains half of a surrogate pair, which is no character; the data may be damaged") from None
+    return text if text.strip() else None
+
+
+def name_in(cell: Any) -> str | None:
+    """A cell as a name, None when blank or when it says that there is none (NaN, null).
+
+    Raises:
+        ValueError: As for ``text_in``.
+    """
+    return tidy_name(text_in(cell))
+
+
+def tidy_name(text: str | None) -> str | None:
+    """A name by its words: blanks around it, which nobody sees, make no other document or system of it."""
+    name = "" if text is None else " ".join(text.split())
+    return None if not name or name.casefold() in NO_NAME else name
+
+
+def number_in(cell: Any, *, decimal_comma: bool = False, needed: bool = True) -> float | None:
+    """A cell as a score, None when missing.
+
+    Args:
+        cell: What stands there.
+        decimal_comma: Whether ``3,5`` is a number, too.
+        needed: Whether a score must be there; else NaN is none, too.
+
+    Raises:
+        ValueError: It is not a finite number, or could not be read.
+    """
+    _check_readable(cell)
+    if is_missing(cell) and not (needed and str(cell).strip().casefold() == "nan"):
+        return None
+    if inside(cell) is not None:
+        remedy = "name a part of it (COLUMN.NAME), or COLUMN.* for the mean of all"
+        raise ValueError(f"the score {str(cell)[:40]!r} is not a number; {remedy}")
+    given = cell
+    cell = cell.strip() if isinstance(cell, str) else cell  # also of the blanks that nobody sees
+    if decimal_comma and isinstance(cell, str):
+        cell = cell.replace(",", ".")
+    if isinstance(cell, bool) or not (isinstance(cell, int | float) or NUMBER.fullmatch(str(cell))):
+        if str(cell).strip().casefold().lstrip("+-") not in {"nan", "inf", "infinity"}:
+            raise ValueError(f"the score {str(given)[:40]!r} is not a number; {as_number(str(given))}")
+        cell = math.nan
+    try:
+        number = float(cell)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError("the score is not a finite number; correct it or drop the row")
+    return number
+
+
+def check_thousands(column: str, cells: Iterable[tuple[int, Any]], path: str | None) -> None:
+    """Refuse a column that may have separators of thousands, which would be read as decimals: 987, then 1.266.
+
+    Args:
+        column: Its name.
+        cells: Row and cell.
+        path: The file.
+
+    Raises:
+        DataError: Naming the first such cell.
+    """
+    suspect: tuple[int, str] | None = None
+    large = ""
+    for row, cell in cells:
+        said = cell.strip() if isinstance(cell, str) else ""
+        if _WHOLE.fullmatch(said):
+            large = large or (said if abs(int(said)) >= _LARGE else "")
+        elif _THOUSANDS.fullmatch(said):
+            suspect = suspect or (row, said)
+        elif NUMBER.fullmatch(said.replace(",", ".")):
+            return  # a decimal that can be nothing else
+    if suspect is not None and large:
+        row, said = suspect
+        whole = re.sub("[.,]", "", said)
+        remedy = f"write {whole} if it separates thousands, else all numbers of the column with decimals ({large}.0)"
+        reason = f"{said!r} stands among whole numbers such as {large}: it could be {whole} as well; {remedy}"
+        raise DataError(reason, path=path, row=row, column=column)
+
+
+def as_number(cell: str) -> str:
+    """What to do about a score that is no number."""
+    cell = cell.strip()  # also of blanks that nobody sees
+    if cell.strip().casefold() in _YES_OR_NO:
+        return "write 1 for yes (true, pass) and 0 for no (false, fail)"
+    if decimal := _DECIMAL_COMMA.fullmatch(cell):
+        return f"write it with a point, {decimal[1]}.{decimal[2]}"
+    if number := _NUMBER_AND_MORE.fullmatch(cell):
+        return f"write the number alone, {number[1].replace(',', '.')}"
+    if not is_missing(cell) and any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell)):
+        return "write a number in place of every such name (1 for the lowest, 2 for the next, ...)"
+    return "correct it or drop the row"
+
+
+def aspects_in(record: Mapping[str, Any], *, decimal_comma: bool = False) -> dict[str, float]:
+    """Further human scores: an object in the column ``scores``, and columns ``aspect_*``; what is no number is none."""
+    scores = decoded(record.get("scores"))
+    found = dict(scores) if isinstance(scores, Mapping) else {}
+    found |= {name.removeprefix("aspect_"): cell for name, cell in record.items() if name.startswith("aspect_")}
+    numbers: dict[str, float] = {}
+    for name, cell in found.items():
+        try:
+            number = number_in(cell, decimal_comma=decimal_comma)
+        except ValueError:
+            continue
+        if number is not None:
+            numbers[str(name)] = number
+    return numbers
+
+
+def given_aspects(aspects: Any) -> dict[str, float]:
+    """The further human scores of an ``Example`` made by hand, without those that are missing.
+
+    Raises:
+        ValueError: They are no mapping, or one of them is not a finite number.
+    """
+    if aspects is not None and not isinstance(aspects, Mapping):
+        raise ValueError(f"aspects are scores by name, such as {{'fluency': 3}}, not {str(aspects)[:40]!r}")
+    numbers: dict[str, float] = {}
+    for name, value in (aspects or {}).items():
+        try:
+            number = number_in(there(value), needed=False)
+        except ValueError as problem:
+            raise ValueError(f"the aspect {str(name)[:40]!r}: {problem}") from None
+        if number is not None:
+            numbers[str(name)] = number
+    return numbers
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell says that there is nothing."""
+    return cell is None or str(cell).strip().casefold() in MISSING
+
+
+def decoded(cell: Any) -> Any:
+    """The object or list that a text holds as JSON, as nested cells stand in a CSV file; else the cell as it is."""
+    if isinstance(cell, str) and cell.lstrip().startswith(("{", "[")):
+        try:
+            return json.loads(cell)
+        except (ValueError, RecursionError):
+            return cell
+    return cell
+
+
+class _Places(Mapping[str, Any]):
+    """What is in a list, by place; ``-1`` is the last one's, too, but stands for nothing more."""
+
+    def __init__(self, cells: Sequence[Any]) -> None:
+        self._cells = cells
+
+    def __getitem__(self, place: str) -> Any:
+        if not _PLACE.fullmatch(place) or not -len(self) <= int(place) < len(self):
+            raise KeyError(place)
+        return self._cells[int(place)]
+
+    def __iter__(self) -> Iterator[str]:
+        return map(str, range(len(self)))
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+
+def inside(cell: Any) -> Mapping[str, Any] | None:
+    """What is in an object or a list, by name or place; also where a text holds one as JSON."""
+    cell = decoded(cell)
+    if isinstance(cell, list | tuple):
+        return _Places(cell)
+    return cell if isinstance(cell, Mapping) else None
+
+
+def ways(parts: Mapping[str, Any], way: str) -> Iterator[tuple[str, Any]]:
+    """Everything in an object, at any depth: the dotted name that leads there from ``way``, and the cell."""
+    for name, cell in parts.items():
+        yield f"{way}.{name}", cell
+        if isinstance(cell, Mapping | list | tuple):
+            yield from ways(inside(cell) or {}, f"{way}.{name}")
+
+
+def keys_to(record: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
+    """The keys that lead to a name in this record; names may have dots of their own, and the whole name comes first."""
+    if name in record:
+        return (name,)
+    parts = name.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        head = ".".join(parts[:cut])
+        if isinstance(record.get(head), Unreadable):
+            return (head,)
+        there = inside(record.get(head))
+        found = None if there is None else keys_to(there, ".".join(parts[cut:]))
+        if found is not None:
+            return head, *found
+    return None
+
+
+def follow(record: Mapping[str, Any], keys: Sequence[str]) -> Any:
+    """The cell that keys lead to, None where there is none."""
+    cell: Any = record
+    for key in keys:
+        parts = inside(cell)
+        if parts is None:
+            return None
+        cell = parts.get(key)
+    return cell
+
+
+def fits(name: str, pattern: str) -> bool:
+    """Whether a name is like a pattern, in which one star stands for one character at least."""
+    before, _, after = pattern.partition("*")
+    return name.startswith(before) and name.endswith(after) and len(name) > len(before) + len(after)
+
+
+def cell_at(record: Mapping[str, Any], name: str) -> Any:
+    """The cell of a column, whose name may lead into objects and lists; None where there is none."""
+    if name in record or "." not in name:
+        return record.get(name)
+    keys = keys_to(record, name)
+    return None if keys is None else follow(record, keys)
+
+
+def starred(record: Mapping[str, Any], pattern: str) -> Iterator[tuple[str, Any]]:
+    """The cells whose names are like a pattern with a star, also inside of objects and lists, with their names."""
+    before = pattern.partition("*")[0]
+    for column, cell in record.items():
+        if column.startswith(before) or before.startswith(f"{column}."):
+            every = itertools.chain([(column, cell)], ways(inside(cell) or {}, column))
+            yield from ((name, found) for name, found in every if fits(name, pattern))
+
+
+def rated(record: Mapping[str, Any], column: str) -> dict[str, Any]:
+    """What a score is made of, by name: the cell of a column, or those like a name with a star that hold anything."""
+    if "*" not in column or column in record:
+        return {column: cell_at(record, column)}
+    return {name: cell for name, cell in starred(record, column) if not is_missing(cell)}

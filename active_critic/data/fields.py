@@ -1,0 +1,311 @@
+"""Which column holds what: those that are asked for, and those whose usual names are recognised."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from active_critic.data.cells import (
+    cell_at,
+    conversation,
+    decoded,
+    inside,
+    keys_to,
+    name_in,
+    rated,
+    starred,
+    text_in,
+    ways,
+)
+from active_critic.errors import DataError
+from active_critic.figures_in_words import how_many
+from active_critic.records import VERDICT_COLUMNS, Example, Verdict
+
+Given = dict[str, Any] | Example
+"""A row as the user gives it."""
+
+COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "response": (
+            *("response", "output", "generated", "prediction", "hypothesis", "candidate"),
+            *("summary", "completion", "system_output", "model_output", "answer", "text"),
+        ),
+        "source": (
+            *("source", "input", "prompt", "article", "document", "context", "question", "src"),
+            *("instruction", "query", "conversation", "dialogue", "text"),
+        ),
+        "score": ("score", "overall", "rating", "human_score", "human", "label", "quality", "gold"),
+        "group": (
+            *("group", "doc_id", "document_id", "source_id", "group_id"),
+            *("conversation_id", "session_id", "thread_id", "dialogue_id"),
+        ),
+        "id": ("id", "example_id", "uid"),
+        "system": ("system", "model", "system_id"),
+        "reference": ("reference", "ref", "target", "gold_reference"),
+    }
+)
+"""Column names recognised for each field, preferred first; case, blanks and hyphens do not matter."""
+
+_NAMES = ("group", "id", "system")
+"""Fields whose values are names."""
+_NO_ASSISTANTS = {"user", "system", "developer", "tool", "function"}
+"""Roles in conversations whose messages no model wrote."""
+
+
+def folded(column: str) -> str:
+    """A column's name as usual names are compared: case, blanks and hyphens do not matter."""
+    return column.strip().casefold().replace(" ", "_").replace("-", "_")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names for a message, forty at most."""
+    shown = [repr(str(name)[:40]) for name in itertools.islice(names, 41)]
+    return ", ".join(shown[:40]) + (" and more" if len(shown) > 40 else "")
+
+
+def checked(fields: Any) -> dict[str, str]:
+    """Columns by field as the user gives them.
+
+    Raises:
+        DataError: They are no mapping of names to names, or name a field that there is not.
+    """
+    fields = {} if fields is None else fields
+    if not isinstance(fields, Mapping):
+        raise DataError(f'fields are a mapping from field to column, such as {{"score": "overall"}}, not {fields!r}')
+    for name, column in fields.items():
+        if name not in COLUMNS:
+            near = f"; did you mean {column}={name}?" if column in COLUMNS else _near(str(name), COLUMNS)
+            raise DataError(f"{name!r} is not a field; fields are {listed(COLUMNS)}{near}")
+        if not isinstance(column, str):
+            raise DataError(
+                f"the column of the field {name!r} is named by a text, not by {column!r}; write {str(column)!r}"
+            )
+    return dict(fields)
+
+
+def _holds_text(rows: Sequence[tuple[int, Given]], column: str) -> bool:
+    """Whether a column holds what a response may have been made from: more than a word, or a conversation."""
+    values = (cell_at(record, column) for _, record in rows[:20] if isinstance(record, dict))
+    return any(
+        len(value.split()) > 2 if isinstance(value, str) else conversation(value) is not None for value in values
+    )
+
+
+def holds_no_name(name: str, cell: Any) -> bool:
+    """Whether a cell cannot be what a field of this name is read from: a name is no list and no object."""
+    return name in _NAMES and isinstance(cell, list | Mapping)
+
+
+def _names_things(rows: Sequence[tuple[int, Given]], column: str) -> bool:
+    """Whether a column may hold names: no lists and no objects."""
+    return not any(isinstance(record.get(column), list | Mapping) for _, record in rows if isinstance(record, dict))
+
+
+def _says_nothing(rows: Sequence[tuple[int, Given]], column: str, read: Callable[[Any], str | None]) -> bool:
+    """Whether no row holds anything in a column, as it is read."""
+    cells = (cell_at(record, column) for _, record in rows if isinstance(record, dict))
+    try:
+        return all(read(cell) is None for cell in cells)
+    except ValueError:  # there is something that cannot be read, which is an error of its own
+        return False
+
+
+def _near(name: str, names: Iterable[str]) -> str:
+    folded = {other.casefold(): other for other in names}
+    found = difflib.get_close_matches(name.casefold(), folded, n=1)
+    return f"; did you mean {folded[found[0]]!r}?" if found else ""
+
+
+def resolve(
+    rows: Sequence[tuple[int, Given]],
+    asked: Mapping[str, str],
+    *,
+    scored: bool,
+    path: str | None,
+    whole: bool = True,
+    fixed: bool = False,
+    as_before: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[dict[str, str], list[str]]:
+    """The column of every field that has one, and what to tell the user about the choice.
+
+    ``as_before``: columns of an earlier reading, which are taken where they are there and no other is asked for.
+
+    ``whole``: these are all rows that there are; else a column that is asked for may come later, or, where columns are
+    ``fixed``, what it leads to in one of them.
+    """
+    records = [record for _, record in rows if isinstance(record, dict)]
+    columns = list(dict.fromkeys(name for record in records for name in record))
+    # A blank around a name gets lost on the way here.
+    bare = {name: [column for column in columns if column.strip() == name] for name in asked.values()}
+    asked = {
+        name: bare[column][0] if column not in columns and len(bare[column]) == 1 else column
+        for name, column in asked.items()
+    }
+    judged = set(columns) >= VERDICT_COLUMNS
+    lacking = not_there(as_before, records)
+    for name, column in as_before.items():
+        fits = not (judged and column == "score") and (name not in _NAMES or _names_things(rows, column))
+        if fits and name in COLUMNS and name not in {*asked, *lacking} and column not in asked.values():
+            asked[name] = column
+    read: set[str] = set()  # columns that are asked for, or with what is asked for in them
+    for name, column in asked.items():
+        if "*" in column and column not in columns:
+            _check_star(name, column, path)
+        tops = {column} if column in columns else _leading_to(column, records)
+        if not tops and (whole or (fixed and not any(column.startswith(f"{top}.") for top in columns))):
+            there = f"no column {column!r} to take the {name} from; {_there(column, columns, records)}"
+            raise DataError(f"there is {there}", path=path)
+        read |= tops
+    chosen: dict[str, str] = dict(asked)
+    if all(isinstance(record, Example) for _, record in rows):
+        return chosen, []
+    notes = []
+    free: dict[str, list[str]] = {}
+    # An exact name comes before one that only looks alike.
+    for column in sorted(set(columns) - read, key=lambda column: (column != folded(column), column)):
+        free.setdefault(folded(column), []).append(column)
+    for name in COLUMNS:
+        if name in asked:
+            continue
+        taken = set(chosen.values())
+        found = [column for candidate in COLUMNS[name] for column in free.get(candidate, ()) if column not in taken]
+        if name == "score" and "score" in found and judged:
+            # Scored by a program before: that is no human's word, and what was there has another name.
+            # That of a verdict stands beside the reason that it lacks: one more is what was there before.
+            named = Counter(map(_first_name, columns))
+            human = "input_score" in columns and named["score"] > named["unscored"]
+            found = [column for column in (*["input_score"] * human, *found) if column != "score"]
+            notes.append(
+                "the column 'score' stands beside those of a program's verdicts and is not taken for people's; "
+                "--fields score=score if it is"
+            )
+        odd = [column for column in found if name in _NAMES and not _names_things(rows, column)]
+        if odd:
+            notes.append(f"the {name} is not read from {odd[0]!r}, which holds lists or objects")
+            found = [column for column in found if column not in odd]
+        empty = [column for column in found if scored and name == "group" and _says_nothing(rows, column, name_in)]
+        if empty:
+            notes.append(f"the {name} is not read from {empty[0]!r}, which is empty")
+            found = [column for column in found if column not in empty]
+        chosen.update({name: found[0]} if found else {})
+        if len(found) > 1 and (scored or name != "score"):
+            others = " or ".join(repr(other) for other in found[1:])
+            notes.append(f"the {name} is read from {found[0]!r}; --fields {name}=NAME for {others}")
+    for name in ("response", "score") if scored else ("response",):
+        if name not in chosen:
+            needed = f"no column is recognised as the {name}; say which it is with --fields {name}=NAME"
+            raise DataError(f"{needed}. The columns are {listed(columns)}", path=path)
+    within = [f"{column}.{part}" for column in sorted(read - {*chosen.values()}) for part in _parts(column, records)]
+    unread = [c for c in (*columns, *within) if c not in read and c not in chosen.values() and _holds_text(rows, c)]
+    if judged:
+        own = Verdict(unscored="").to_dict()
+        unread = [column for column in unread if _first_name(column) not in own]
+    if "source" not in chosen and unread:
+        others = " or ".join(repr(other) for other in unread)
+        notes.append(f"no column is recognised as the source; --fields source=NAME for {others}")
+    pattern = chosen.get("score", "")
+    if "*" in pattern and pattern not in columns:
+        notes.extend(_mean_note(pattern, records, whole=whole))
+    if scored and "group" not in chosen:
+        sourced = "source" in chosen and not _says_nothing(rows, chosen["source"], text_in)
+        which = "rows with the same source" if sourced else "only rows with the same response"
+        notes.append(f"no column names the document: {which} are one; --fields group=COLUMN for another")
+    notes.extend(_conversation_note(chosen["response"], rows))
+    notes.extend(_speaker_note(chosen["response"], rows, whole=whole))
+    chosen = {name: chosen[name] for name in COLUMNS if name in chosen}
+    used = ", ".join(f"{name}={column}" for name, column in chosen.items())
+    return chosen, [f"columns used: {used}", *sorted(notes)]
+
+
+def _first_name(column: str) -> str:
+    """A column's name without what each scoring of a file puts before those that verdicts have, too."""
+    while column.startswith("input_"):
+        column = column.removeprefix("input_")
+    return column
+
+
+def _check_star(name: str, column: str, path: str | None) -> None:
+    if name != "score":
+        reason = (
+            f"{column!r} has a star, which only the score may have, as the mean of several columns; name one for the"
+        )
+        raise DataError(f"{reason} {name}", path=path)
+    if column.count("*") > 1:
+        raise DataError(f"{column!r} has more than one star; use one", path=path)
+
+
+def not_there(asked: Mapping[str, str], records: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Those fields whose column is in none of the records, nor anything that leads to it."""
+    return {
+        name: column
+        for name, column in asked.items()
+        if not any(column in record for record in records) and not _leading_to(column, records)
+    }
+
+
+def _leading_to(column: str, records: Sequence[dict[str, Any]]) -> set[str]:
+    """The columns in which a name is found that is none itself: the way into an object, or what a star stands for."""
+    if "*" in column:
+        return {top for record in records for top in record if any(starred({top: record[top]}, column))}
+    return next(({keys[0]} for record in records if (keys := keys_to(record, column))), set())
+
+
+def _parts(column: str, records: Sequence[dict[str, Any]]) -> list[str]:
+    """What objects in a column are made of; nothing for lists, whose places are no names."""
+    cells = (record.get(column) for record in records[:20])
+    return list(dict.fromkeys(str(part) for cell in cells if isinstance(cell, Mapping) for part in cell))
+
+
+def _there(column: str, columns: Sequence[str], records: Sequence[dict[str, Any]]) -> str:
+    """The columns that there are, or what is in the one that a name leads into."""
+    head = column.partition(".")[0]
+    found = (name for record in records[:20] for name, _ in ways(inside(record.get(head)) or {}, head))
+    within = list(dict.fromkeys(found)) if head != column else []
+    there = f"in {head!r} there are" if within else "the columns are"
+    return f"{there} {listed(within or columns)}{_near(column, within or columns)}"
+
+
+def _mean_note(pattern: str, records: Sequence[dict[str, Any]], *, whole: bool) -> list[str]:
+    """A note on how many columns a score is the mean of, and how many rows lack some of them."""
+    names = dict.fromkeys(name for record in records for name, _ in starred(record, pattern))
+    lacking = sum(len(rated(record, pattern)) < len(names) for record in records)
+    of = f"{'' if whole else 'the first '}{len(records)} rows"
+    mean = f"the score is the mean of {how_many(len(names), 'column')} ({listed(names)})"
+    return [f"{mean}, or of those that a row has: {lacking} of {of} lack some"] if names else []
+
+
+def _conversation_note(column: str, rows: Sequence[tuple[int, Given]]) -> list[str]:
+    """A note where what is judged are conversations, and not replies alone."""
+    for row, record in rows:
+        cell = None if isinstance(record, Example) else decoded(cell_at(record, column))
+        if not isinstance(cell, list) or conversation(cell) is None:
+            continue
+        *before, last = (str(message.get("role") or "").strip().casefold() for message in cell)
+        if last == "assistant" and "user" in before:
+            said = (
+                f"the response is read from {column!r}, which holds whole conversations (row {row}), and all is judged"
+            )
+            turn = f"{column}.-1.content"
+            return [f"{said}, the user's turns included; --fields response={turn} takes the last turn alone"]
+    return []
+
+
+def _speaker_note(column: str, rows: Sequence[tuple[int, Given]], *, whole: bool) -> list[str]:
+    """A note where the response is one message, and in some rows that is not the assistant's."""
+    way = column.removesuffix(".content")
+    roles = dict[int, str]()
+    for row, record in rows:
+        message = None if isinstance(record, Example) else decoded(cell_at(record, way))
+        role = str(message.get("role") or "") if isinstance(message, Mapping) else ""
+        roles |= {row: role} if role.strip().casefold() in _NO_ASSISTANTS else {}
+    if not roles:
+        return []
+    of = f"{'' if whole else 'the first '}{len(rows)} rows (the first: row {min(roles)})"
+    said = f"the response is read from {column!r}, whose role is {listed(dict.fromkeys(roles.values()))} in"
+    talk, _, place = way.rpartition(".")
+    remedy = f"; {talk}.-1.content is the last turn" if place.isdecimal() else ""
+    return [f"{said} {len(roles)} of {of}{remedy}"]

@@ -1,0 +1,91 @@
+"""Coefficients over some measures, with their intervals: what the agreement with people and that among them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import index
+from typing import TypedDict
+
+import numpy as np
+
+from active_critic.stats.correlation import Floats
+from active_critic.stats.levels import Level, Measure, averaged, documents_of
+from active_critic.stats.resampling import Interval, bootstrap, over_documents, percentile_interval
+
+
+class Figures(TypedDict):
+    """Coefficients, their intervals and how these were made, by the names that they have in ``stats.Agreement``."""
+
+    pearson: float | None
+    spearman: float | None
+    kendall: float | None
+    mean: float | None
+    pearson_interval: Interval | None
+    spearman_interval: Interval | None
+    kendall_interval: Interval | None
+    mean_interval: Interval | None
+    level: Level
+    groups: int
+    resamples: int
+    seed: int
+    confidence: float
+
+
+def figures_of(
+    measures: Sequence[Measure],
+    n_groups: int,
+    n: int,
+    *,
+    level: Level,
+    resamples: int,
+    seed: int,
+    confidence: float,
+    spread: float = 1.0,
+) -> Figures:
+    """The coefficients, averaged over the measures, with bootstrap intervals over documents.
+
+    Args:
+        measures: Of the same documents.
+        n_groups: Documents.
+        n: Examples: memory is limited accordingly.
+        level: That of the measures.
+        resamples: Bootstrap resamples of whole documents; 0 for no intervals.
+        seed: Seed of the resampling.
+        confidence: Coverage that the intervals aim at.
+        spread: See ``bootstrap.percentile_interval``.
+
+    Raises:
+        ValueError: A confidence that is no part of 1, or fewer than no resamples.
+    """
+    measure = averaged(measures)
+    points = [None if np.isnan(value) else float(value) for value in measure(np.ones((1, n_groups)))[0]]
+    drawn = bootstrap(measure, n_groups, resamples, np.random.default_rng(seed), n)
+    documents = documents_of(measures)
+    intervals = [
+        None if points[i] is None else percentile_interval(drawn[:, i], confidence, documents, spread) for i in range(4)
+    ]
+    if level == "document":
+        for i in range(4):
+            one = partial(_column, measure, i)
+            intervals[i] = over_documents(one, n_groups, points[i] or 0.0, intervals[i], confidence, spread)
+    return {
+        "pearson": points[0],
+        "spearman": points[1],
+        "kendall": points[2],
+        "mean": points[3],
+        "pearson_interval": intervals[0],
+        "spearman_interval": intervals[1],
+        "kendall_interval": intervals[2],
+        "mean_interval": intervals[3],
+        "level": level,
+        "groups": n_groups,
+        "resamples": index(resamples),  # NumPy's numbers are no JSON
+        "seed": index(seed),
+        "confidence": float(confidence),
+    }
+
+
+def _column(measure: Callable[[Floats], Floats], i: int, weights: Floats) -> Floats:
+    """One of the coefficients of a measure."""
+    return np.asarray(measure(weights)[:, i])

@@ -1,0 +1,380 @@
+"""Which column holds what: means of several, names inside of objects, conversations, and wrong requests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from active_critic.cli._options import parse_fields
+from active_critic.data import BadRow, RecordWriter, iter_examples, read_examples, unread_score
+from active_critic.data.fields import resolve
+from active_critic.errors import DataError
+from active_critic.records import Example
+
+MEAN = {"score": "rater_*"}
+
+
+def rated(*rows: Any, **more: Any) -> list[dict[str, Any]]:
+    return [{"response": f"r{i}", **more, "rater_a": a, "rater_b": b, "x": 9} for i, (a, b) in enumerate(rows)]
+
+
+# --- the mean of several columns --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("nothing", [None, "", "n/a", float("nan")])
+def test_a_star_makes_the_score_the_mean_of_the_columns_that_it_stands_for(nothing: Any) -> None:
+    examples = read_examples(rated((1, 4), ("5", nothing), (2, 2)), fields=parse_fields(["score=rater_*"]))
+    assert [example.score for example in examples] == [2.5, 5, 2]
+    assert examples.fields["score"] == "rater_*"
+    said = (
+        "the score is the mean of 2 columns ('rater_a', 'rater_b'), or of those that a row has: 1 of 3 rows lack some"
+    )
+    assert said in examples.notes
+    assert "columns used: response=response, score=rater_*" in examples.notes
+
+
+def test_the_scale_is_that_of_single_ratings_not_of_their_means() -> None:
+    examples = read_examples(rated((1, 5), (2, 3), (1, 2)), fields=MEAN)
+    assert str(examples.scale) == "1..5"
+    with pytest.raises(DataError, match=r"row 2, column 'rater_b': 9 lies outside the scale 1\.\.5"):
+        read_examples(rated((1, 5), (1, 9)), fields=MEAN, scale="1..5")
+    many = read_examples(rated(*[(1, 5)] * 9, (44, 2)), fields=MEAN)
+    assert any("only row 10 (44) lies outside 1..5" in note for note in many.notes)
+
+
+def test_a_row_without_any_rating_has_no_score() -> None:
+    with pytest.raises(DataError, match=r"column 'rater_\*': row 2: the score is missing"):
+        read_examples(rated((1, 5), (None, "")), fields=MEAN)
+
+
+def test_a_rating_that_is_no_number_is_named_with_its_own_column() -> None:
+    rows = rated((1, 5), (2, "good"))
+    with pytest.raises(DataError, match="row 2, column 'rater_b': the score 'good' is not a number"):
+        read_examples(rows, fields=MEAN)
+    unscored = read_examples(rows, fields=MEAN, scored=False)
+    assert [example.score for example in unscored] == [3, None]
+    problem = unread_score(unscored)
+    assert problem is not None
+    assert (problem.row, problem.column) == (2, "rater_b")
+
+
+def test_ratings_may_be_in_an_object_or_a_list_also_in_a_cell_of_a_csv(tmp_path: Path) -> None:
+    for ratings in ({"ann": 1, "bob": 4}, [1, 4], json.dumps([1, 4])):
+        (example,) = read_examples([{"response": "r", "ratings": ratings}], fields={"score": "ratings.*"})
+        assert example.score == 2.5
+    parts = [{"response": "r", "by": [{"who": "ann", "score": 2}, {"who": "bob", "score": 5}]}]
+    assert read_examples(parts, fields={"score": "by.*.score"})[0].score == 3.5
+    (tmp_path / "x.csv").write_text("response;rater_a;rater_b\nr;1,5;2\n")
+    assert read_examples(tmp_path / "x.csv", fields=MEAN)[0].score == 1.75
+
+
+def test_a_stream_takes_the_mean_also_of_columns_that_come_late() -> None:
+    rows = [*rated(*[(1, 4)] * 149), {"response": "r", "rater_c": 3, "rater_a": 4}]
+    items = iter_examples(rows, fields=MEAN)
+    assert any("0 of the first 100 rows lack some" in note for note in items.notes)
+    assert [item.score for item in items if not isinstance(item, BadRow)] == [2.5] * 149 + [3.5]
+
+
+def test_a_column_with_a_star_in_its_name_is_itself() -> None:
+    examples = read_examples([{"response": "r", "rater_*": 3, "rater_a": 5}], fields=MEAN)
+    assert examples[0].score == 3
+    assert not any("mean" in note for note in examples.notes)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"source": "rater_*"}, r"'rater_\*' has a star, which only the score may have.*; name one for the source"),
+        ({"score": "*_*"}, "more than one star; use one"),
+        ({"score": "ratr_*"}, r"no column 'ratr_\*' to take the score from; the columns are 'response', 'rater_a'"),
+    ],
+)
+def test_a_star_that_stands_for_nothing_usable_is_refused(fields: dict[str, str], says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        read_examples(rated((1, 2)), fields=fields)
+
+
+def test_different_scores_of_the_same_text_have_a_remedy() -> None:
+    rows = [{"response": f"r{i % 5}", "score": i % 5 + 1} for i in range(6)]
+    (same,) = [note for note in read_examples(rows).notes if "more than once" in note]
+    assert "average" not in same
+    (note,) = [note for note in read_examples([*rows, {"response": "r0", "score": 4}]).notes if "more than" in note]
+    assert note.endswith("with different scores (1, 4); average scores of the same text into one row")
+
+
+# --- inside of objects ------------------------------------------------------------------------------------------------
+
+
+TALK = {"prompt": "Where is my parcel?", "completion": "It is on its way."}
+
+
+@pytest.mark.parametrize("conversation", [TALK, json.dumps(TALK)])
+def test_a_dotted_name_leads_into_an_object(conversation: Any) -> None:
+    rows = [{"conversation": conversation, "marks": {"all": i}, "score": 9} for i in range(1, 6)]
+    asked = {"response": "conversation.completion", "source": "conversation.prompt", "score": "marks.all"}
+    examples = read_examples(rows, fields=asked)
+    assert [example.score for example in examples] == [1, 2, 3, 4, 5]
+    assert (examples[0].source, examples[0].response) == (TALK["prompt"], TALK["completion"])
+    used = "columns used: response=conversation.completion, source=conversation.prompt, score=marks.all"
+    assert examples.notes[0] == used
+    (item, *_) = iter_examples(rows, fields=asked)
+    assert isinstance(item, type(examples[0]))
+    assert item.response == TALK["completion"]
+
+
+def test_an_object_that_the_response_is_in_is_not_taken_for_the_source_but_its_parts_are_named() -> None:
+    rows = [{"conversation": TALK, "score": 3}]
+    examples = read_examples(rows, fields={"response": "conversation.completion"}, scale="1..5")
+    assert examples[0].source == ""
+    assert "no column is recognised as the source; --fields source=NAME for 'conversation.prompt'" in examples.notes
+
+
+def test_a_column_whose_own_name_has_the_dot_comes_first() -> None:
+    rows = [{"a.b": "mine", "a": {"b": "other"}, "score": 3}]
+    assert read_examples(rows, fields={"response": "a.b"}, scale="1..5")[0].response == "mine"
+
+
+def test_a_dotted_name_that_leads_nowhere_names_what_is_there() -> None:
+    rows = [{"conversation": TALK, "score": 3}]
+    with pytest.raises(DataError) as refused:
+        read_examples(rows, fields={"response": "conversation.completions"})
+    there = "in 'conversation' there are 'conversation.prompt', 'conversation.completion'"
+    assert there in str(refused.value)
+    assert "did you mean 'conversation.completion'?" in str(refused.value)
+
+
+def test_a_row_without_the_part_is_named() -> None:
+    rows = [{"conversation": TALK, "score": 3}, {"conversation": {}, "score": 3}, {"conversation": None, "score": 3}]
+    with pytest.raises(
+        DataError, match=r"column 'conversation\.completion': rows 2 and 3: the text to be judged is empty"
+    ):
+        read_examples(rows, fields={"response": "conversation.completion"})
+
+
+def test_a_single_message_is_read_as_a_list_of_one_is() -> None:
+    message = {"role": "assistant", "content": "Here."}
+    for cell in (message, [message]):
+        assert read_examples([{"response": cell, "score": 3}], scale="1..5")[0].response == "Here."
+    for other in ({"content": "Here."}, {"role": "assistant", "content": 4}, {"role": "assistant"}):
+        with pytest.raises(DataError, match=r"expected a text, not dict .* name a part of it \(COLUMN\.NAME\)"):
+            read_examples([{"response": other, "score": 3}], scale="1..5")
+
+
+def turns(*roles: str) -> list[dict[str, str]]:
+    return [{"role": role, "content": f"so says the {role}"} for role in roles]
+
+
+def test_whole_conversations_in_the_place_of_the_response_are_noted_with_the_way_to_one_turn() -> None:
+    rows = [{"messages": turns("user", "assistant"), "score": i} for i in range(1, 6)]
+    whole = read_examples(rows, fields={"response": "messages"})
+    (note,) = [note for note in whole.notes if "conversations" in note]
+    assert "'messages', which holds whole conversations (row 1), and all is judged" in note
+    assert "--fields response=messages.-1.content" in note
+    reply = read_examples(rows, fields={"response": "messages.1.content", "source": "messages.0.content"})
+    assert (reply[0].source, reply[0].response) == ("so says the user", "so says the assistant")
+    assert not any("conversations" in note for note in reply.notes)
+
+
+def test_a_place_in_a_list_may_be_counted_from_its_end(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"messages": turns(*["user", "assistant"] * i), "score": i} for i in range(1, 6)]
+    for row in rows:
+        row["messages"][-1]["content"] = f"answer {row['score']}"
+    with RecordWriter(tmp_path / "x.csv") as writer:
+        for row in rows:
+            writer.write(row)
+    for given in (rows, tmp_path / "x.csv"):
+        examples = read_examples(given, fields={"response": "messages.-1.content", "source": "messages.-2.content"})
+        assert [example.response for example in examples] == [f"answer {i}" for i in range(1, 6)]
+        assert {example.source for example in examples} == {"so says the user"}
+        assert not any("role" in note for note in examples.notes)
+    with pytest.raises(DataError, match=r"row 1, column 'messages\.-4\.content': the text to be judged is empty"):
+        read_examples(rows, fields={"response": "messages.-4.content"})
+
+
+def test_a_place_from_the_end_is_no_further_rating() -> None:
+    assert read_examples([{"response": "r", "ratings": [1, 2, 6]}], fields={"score": "ratings.*"})[0].score == 3
+    assert read_examples([{"response": "r", "ratings": [1, 2, 6]}], fields={"score": "ratings.-1"})[0].score == 6
+
+
+@pytest.mark.parametrize("place", ["-0", "01", "+1", "3", "-4", "1.0", "9" * 5000, "²"])
+def test_what_is_no_place_of_a_list_leads_nowhere(place: str) -> None:
+    with pytest.raises(DataError, match="there is no column"):
+        read_examples([{"response": "r", "ratings": [1, 2, 6]}], fields={"score": f"ratings.{place}"})
+
+
+def test_a_turn_that_is_not_the_assistants_in_some_rows_is_said() -> None:
+    rows = [{"messages": turns("user", "assistant")} for _ in range(150)]
+    rows[2]["messages"][:0] = turns("system")
+    (note,) = [n for n in iter_examples(rows, fields={"response": "messages.1.content"}).notes if "role" in n]
+    assert note == (
+        "the response is read from 'messages.1.content', whose role is 'user' in 1 of the first 100 rows (the first: "
+        "row 3); messages.-1.content is the last turn"
+    )
+    rows[4]["messages"] += turns("user")
+    (note,) = [n for n in iter_examples(rows, fields={"response": "messages.-1"}).notes if "role" in n]
+    assert "'messages.-1', whose role is 'user' in 1 of" in note
+    assert note.endswith("(the first: row 5)")
+
+
+@pytest.mark.parametrize("roles", [["assistant"], ["user"], ["assistant", "user"], ["system", "assistant"]])
+def test_messages_without_a_user_before_the_reply_are_not_noted(roles: list[str]) -> None:
+    examples = read_examples([{"response": turns(*roles), "score": 3}], scale="1..5")
+    assert not any("conversations" in note for note in examples.notes)
+
+
+# --- documents --------------------------------------------------------------------------------------------------------
+
+
+def test_what_counts_as_a_document_is_said_where_no_column_names_it() -> None:
+    rows = [{"question": f"q{i // 2}", "answer": f"a{i}", "score": 1 + i % 5} for i in range(10)]
+    said = "no column names the document: {} are one; --fields group=COLUMN for another"
+    assert said.format("rows with the same source") in read_examples(rows).notes
+    bare = [{"answer": row["answer"], "score": row["score"]} for row in rows]
+    assert said.format("only rows with the same response") in read_examples(bare).notes
+    named = [{**row, "Thread ID": i // 5} for i, row in enumerate(rows)]
+    for notes in (read_examples(named).notes, read_examples(rows, scored=False).notes):
+        assert not any("no column names the document" in note for note in notes)
+
+
+@pytest.mark.parametrize("nothing", ["", " ", None, float("nan"), "n/a"])
+def test_a_column_of_documents_that_is_empty_counts_as_absent(nothing: Any) -> None:
+    rows = [{"group": nothing, "source": f"q{i // 2}", "response": f"a{i}", "score": 1 + i % 5} for i in range(10)]
+    examples = read_examples(rows)
+    assert "group" not in examples.fields
+    assert "the group is not read from 'group', which is empty" in examples.notes
+    assert any("no column names the document: rows with the same source are one" in note for note in examples.notes)
+    other = read_examples([{**row, "doc_id": f"d{i // 5}"} for i, row in enumerate(rows)])
+    assert [example.group for example in other] == ["d0"] * 5 + ["d1"] * 5
+    assert not any("empty" in note for note in read_examples(rows, scored=False).notes)
+
+
+@pytest.mark.parametrize("nothing", ["", None, float("nan")])
+def test_a_source_that_is_empty_makes_no_documents(nothing: Any) -> None:
+    rows = [{"source": nothing, "response": f"a{i}", "score": 1 + i % 5} for i in range(10)]
+    said = "no column names the document: {} are one; --fields group=COLUMN for another"
+    assert said.format("only rows with the same response") in read_examples(rows).notes
+    assert said.format("rows with the same source") in read_examples([*rows, {**rows[0], "source": "q"}]).notes
+
+
+def test_conversations_are_documents_where_nothing_nearer_is() -> None:
+    row = {"response": "r", "score": 3, "session_id": "s", "conversation_id": "c"}
+    assert read_examples([row], scale="1..5")[0].group == "c"
+    assert read_examples([{**row, "group_id": "g"}], scale="1..5")[0].group == "g"
+
+
+# --- requests that cannot be met --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("read", [read_examples, iter_examples])
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"response": 1}, "the column of the field 'response' is named by a text, not by 1; write '1'"),
+        ({1: "response"}, "1 is not a field; fields are 'response'"),
+        ("response=output", "fields are a mapping from field to column"),
+    ],
+)
+def test_fields_that_are_no_names_are_refused(read: Any, fields: Any, says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        read([{"response": "r", "score": 3}], fields=fields)
+
+
+# --- the index of a DataFrame -----------------------------------------------------------------------------------------
+
+
+def test_a_named_index_of_a_data_frame_is_a_column() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"source": ["s1", "s2"], "group": [1, 2], "response": ["a", "b"], "score": [1, 5]})
+    for names in (["source"], ["source", "group"], ["group"]):
+        examples = read_examples(frame.set_index(names))
+        assert [(e.row, e.source, e.group, e.score) for e in examples] == [(1, "s1", "1", 1), (2, "s2", "2", 5)]
+        assert examples[0].record.keys() == set(frame.columns)
+
+
+def test_an_index_without_a_name_or_with_that_of_a_column_is_none() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"response": ["a", "b"], "score": [1, 5]})
+    assert read_examples(frame.set_index(pd.Index(["x", "y"])))[0].record == {"response": "a", "score": 1}
+    both = read_examples(frame.set_index("response", drop=False))
+    assert both[0].record == {"response": "a", "score": 1}
+    twice = read_examples(frame.set_index(pd.MultiIndex.from_tuples([(1, "u"), (2, "v")], names=["id", "id"])))
+    assert [example.id for example in twice] == ["u", "v"]
+
+
+def test_columns_of_an_earlier_reading_are_taken_where_they_fit_and_are_free() -> None:
+    rows = [(1, {"answer": "a b", "draft": "c d", "who": ["x"], "score": 2, "mark": 3})]
+    verdict = {"unscored": None, "read_from": "the rating"}
+    before = {"response": "draft", "group": "who", "score": "mark", "source": "ticket", "taste": "answer"}
+
+    def columns(asked: dict[str, str], **more: Any) -> dict[str, str]:
+        found = [(row, {**record, **more}) for row, record in rows]
+        return resolve(found, asked, scored=False, path=None, as_before=before)[0]
+
+    assert columns({}) == {"response": "draft", "score": "mark"}
+    assert columns({"response": "answer"})["response"] == "answer"
+    assert columns({"source": "draft"}) == {"response": "answer", "source": "draft", "score": "mark"}
+    assert columns({}, **verdict)["score"] == "mark"
+    before["score"] = "score"
+    assert columns({})["score"] == "score"
+    assert "score" not in columns({}, **verdict)  # that is a program's word
+
+
+def test_columns_of_an_earlier_reading_are_taken_also_where_they_come_late() -> None:
+    late = [{"response": f"r{i}", **({"source": f"s{i}", "score": 2} if i >= 105 else {})} for i in range(130)]
+    before = {"response": "response", "source": "source", "score": "score"}
+    items = iter_examples(late, as_before=before)
+    found = [item for item in items if isinstance(item, Example)]
+    assert [item.source for item in found] == [""] * 105 + [f"s{i}" for i in range(105, 130)]
+    assert [item.score for item in found] == [None] * 105 + [2.0] * 25
+    assert not any("comes with row" in note for note in items.notes)
+
+
+def test_an_earlier_column_that_may_come_late_gives_way_to_one_that_is_there() -> None:
+    rows = [{"output": f"r{i}", "prompt": f"p{i}"} for i in range(130)]
+    (first, *_) = iter_examples(rows, as_before={"response": "output", "source": "source", "group": "prompt"})
+    assert isinstance(first, Example)
+    assert (first.source, first.group) == ("", "p0")
+    (first, *_) = iter_examples(rows, as_before={"response": "output", "source": "source"})
+    assert isinstance(first, Example)
+    assert first.source == "p0"
+
+
+def test_a_column_that_comes_too_late_to_be_recognised_is_told() -> None:
+    late = [{"response": f"r{i}", **({"Source": "s", "doc_id": i} if i >= 105 else {})} for i in range(130)]
+    items = iter_examples(late)
+    assert {item.source for item in items if isinstance(item, Example)} == {""}
+    said = [note for note in items.notes if "comes with row 106 only" in note]
+    assert [note.split(",")[0] for note in said] == [
+        "the source is not read from 'Source'",
+        "the group is not read from 'doc_id'",
+    ]
+    assert "--fields source=Source reads it" in said[0]
+
+
+def test_a_remembered_name_that_comes_late_as_a_list_costs_no_text() -> None:
+    late = [{"response": f"r{i}", **({"group": ["a", "b"], "id": {"n": i}} if i >= 120 else {})} for i in range(130)]
+    items = list(iter_examples(late, as_before={"response": "response", "group": "group", "id": "id"}))
+    assert all(isinstance(item, Example) and item.group is None and item.id is None for item in items)
+
+
+def test_another_column_than_the_remembered_one_that_comes_late_is_told() -> None:
+    late = [{"response": f"r{i}", **({"article": "s"} if i >= 120 else {})} for i in range(130)]
+    items = iter_examples(late, as_before={"response": "response", "source": "doc"})
+    assert {item.source for item in items if isinstance(item, Example)} == {""}
+    assert any("the source is not read from 'article', which comes with row 121 only" in note for note in items.notes)
+    assert "source" not in items.fields
+
+
+def test_verdicts_that_come_late_are_not_recommended_as_peoples_scores() -> None:
+    verdict = {"score": 2, "unscored": None, "read_from": "text"}
+    late = [{"response": f"r{i}", **(verdict if i >= 120 else {})} for i in range(130)]
+    items = iter_examples(late)
+    assert {item.score for item in items if isinstance(item, Example)} == {None}
+    assert not any("--fields score=score reads it" in note for note in items.notes)
+    scored = [{**row, "input_score": 3} if "score" in row else row for row in late]
+    items = iter_examples(scored)
+    assert {item.score for item in items if isinstance(item, Example)} == {None}
+    assert any("the score is not read from 'input_score'" in note for note in items.notes)
