@@ -28,28 +28,10 @@ from active_critic.stats.correlation import (
     numbered,
     pearson,
     spearman,
-    weighted_coefficients,
 )
 from active_critic.stats.intervals import figures_of
 from active_critic.stats.levels import Level, Measure, averaged, document_codes, system_codes
 from active_critic.stats.resampling import FOLDED, Interval, bootstrap, in_blocks, over_documents, percentile_interval
-
-__all__ = [
-    "Agreement",
-    "Difference",
-    "Interval",
-    "Level",
-    "agreement",
-    "bootstrap",
-    "holm",
-    "kendall",
-    "paired_difference",
-    "pearson",
-    "percentile_interval",
-    "q",
-    "spearman",
-    "weighted_coefficients",
-]
 
 
 def q(pred: Scores, human: Numbers) -> float:
