@@ -94,7 +94,7 @@ def kind_of(value: Any) -> str:
     """What a value is, for a message; with its package, where that is neither Python nor this one."""
     kind = type(value)
     package = kind.__module__.partition(".")[0]
-    return kind.__name__ if package in {"builtins", __package__} else f"{package}.{kind.__name__}"
+    return kind.__name__ if package in {"builtins", __name__.partition(".")[0]} else f"{package}.{kind.__name__}"
 
 
 def mapping_of(item: Any) -> Any:
