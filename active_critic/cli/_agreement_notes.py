@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from active_critic.figures_in_words import how_many
 
 if TYPE_CHECKING:
     from active_critic.data.columns import Predictions, Table
     from active_critic.stats import Level
 
+FEW = 10
+"""Fewer examples, documents or systems than this say little."""
 NOTES = "notes"
 """Where `score` writes what is to be known of a verdict."""
 SPLIT = ("repeat", "fold")
@@ -30,7 +35,7 @@ def of_few_documents(results: Sequence[Mapping[str, Any]], documents: int, resam
         where = " within documents" if result["level"] == "document" else ""
         for entry in result["columns"]:
             figures, difference = entry["figures"], entry["difference"]
-            own = figures["units"] if where else figures["groups"]
+            own = min(figures["units"], figures["groups"]) if where else figures["groups"]
             tested = difference["groups"] if difference is not None and difference["p"] is not None else None
             rests = [(f"{entry['column']!r}{where}", own, int(tested == own))] if figures["mean"] is not None else []
             if difference is not None and tested is not None and tested < own:
@@ -54,17 +59,21 @@ def of_known_texts(table: Table) -> list[str]:
     return [f"{rows} (column {NOTES!r}): its agreement on them flatters it; leave them out for a figure to defend"]
 
 
-def of_splits(table: Table) -> list[str]:
-    """A note where rows are predictions of several splits of `compare`, which make no single column."""
-    if any(name not in table for name in SPLIT):
-        return []
-    splits = len(set(zip(*(table.texts(name) for name in SPLIT), strict=True)))
-    if splits < 2:
-        return []
-    rows = (
-        f"the rows are of {splits:,} splits (columns {SPLIT[0]!r} and {SPLIT[1]!r}) and are pooled here, although fits"
-    )
-    return [f"{rows} of different splits may differ in level and spread; `compare` measures within each, and averages"]
+def of_splits(parts: Sequence[int], columns: Sequence[str], *, asked: bool) -> str:
+    """A note where rows are predictions of several splits, which make no single column.
+
+    Args:
+        parts: The split of every row.
+        columns: Where it stands.
+        asked: Whether the user named these.
+    """
+    sizes = Counter(parts)
+    where = " and ".join(map(repr, columns))
+    said = f"coefficients and pairwise accuracy are taken within each of {len(sizes):,} splits ({where}) and averaged"
+    if not asked:
+        said += ", for fits of different splits may differ in level and spread"
+    least = min(sizes.values())
+    return f"{said}; the smallest has {how_many(least, 'row')}, which says little" if least < FEW else said
 
 
 def of_lacking_sources(rows: Sequence[int], sources: Sequence[str | None], column: str) -> list[str]:

@@ -52,9 +52,12 @@ def _figures(result: Mapping[str, Any]) -> RenderableType:
         "MAE": [number_words(entry["mae"], ".3f", "other scale") for entry in entries],
         "RMSE": [number_words(entry["rmse"], ".3f", "other scale") for entry in entries],
     }
-    if result["level"] == "document":
+    parted = any(entry["figures"]["parts_total"] > 1 for entry in entries)
+    if parted:
+        more["splits averaged"] = [f"{e['figures']['parts']:,} of {e['figures']['parts_total']:,}" for e in entries]
+    if result["level"] == "document" and not parted:
         more["documents averaged"] = [f"{e['figures']['units']:,} of {e['figures']['groups']:,}" for e in entries]
-    if result["level"] == "system":
+    if result["level"] == "system" and not parted:
         more["systems"] = [f"{entry['figures']['units']:,}" for entry in entries]
     return agreement_table({plain(entry["column"]): entry["figures"] for entry in entries}, more=more)
 

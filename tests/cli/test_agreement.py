@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from by_scipy import COEFFICIENTS, SHARED, at_level, shared_set
+from compared import asking, examples, model, noisy
 from conftest_cli import refuse, rows, write
+
+from active_critic.meta_evaluation import compare
 
 MOST_COLUMNS = 12
 QUICK = ("--resamples", 50)
@@ -473,13 +476,55 @@ def test_no_p_is_shown_as_0(run, tmp_path) -> None:
     assert "0.0000" not in done.out
 
 
-def test_rows_of_several_splits_of_a_comparison_are_not_pooled_unsaid(run, tmp_path) -> None:
-    whole = write(tmp_path / "w.jsonl", [{**row, "repeat": 0, "fold": None} for row in records()])
-    parted = write(tmp_path / "p.jsonl", [{**row, "repeat": 0, "fold": i // 8} for i, row in enumerate(records())])
-    said = "of 3 splits (columns 'repeat' and 'fold') and are pooled here"
-    assert said in go(run, parted, *QUICK).err
-    for path in (whole, write(tmp_path / "n.jsonl", records(fold=1))):
-        assert "pooled" not in go(run, path, *QUICK).err
+def test_the_predictions_of_a_comparison_agree_as_the_comparison_says(run, tmp_path) -> None:
+    makes = {"long": asking("long"), "noisy": asking("noise", mark=noisy)}
+    found = compare(examples(), makes, lm=model(), repeats=2, resamples=200, folds=3, journal=None)
+    done = run(
+        *("agreement", write(tmp_path / "p.jsonl", found.predictions()), "--human", "human"),
+        *("--predicted", "long", "--other", "noisy", "--resamples", 200, "--json"),
+        opener=refuse,
+    )
+    columns = done.document["results"][0]["columns"]
+    for column, method in zip(columns, found.methods, strict=True):
+        assert column["figures"]["parts_total"] == 6
+        for figure in ("pearson", "spearman", "kendall", "mean", "n", "groups", "spread"):
+            assert column["figures"][figure] == pytest.approx(getattr(method.agreement, figure)), figure
+    assert (done.document["part"], columns[1]["difference"]["parts"]) == (["repeat", "fold"], 6)
+    assert "within each of 6 splits ('repeat' and 'fold') and averaged" in "".join(done.document["notes"])
+
+
+def test_splits_are_named_or_those_of_compare(run, tmp_path) -> None:
+    data = records(48)  # each split on a level of its own: pooled, the prediction would be worth little
+    data = [{**row, "score": row["overall"] + 9 * (i // 24), "run": f"r{i // 24}"} for i, row in enumerate(data)]
+    plain, named, usual = (
+        go(run, write(tmp_path / f"{i}.jsonl", rows), *QUICK, *options, "--level", "all", "--json").document
+        for i, (rows, options) in enumerate(
+            [
+                (data, ()),
+                (data, ("--part", "run")),
+                ([{**row, "repeat": row["run"], "fold": None} for row in data], ()),
+            ]
+        )
+    )
+    assert (plain["part"], named["part"], usual["part"]) == ([], ["run"], ["repeat", "fold"])
+    assert named["results"] == usual["results"]
+    for pooled, parted in zip(plain["results"], named["results"], strict=True):
+        one, each = pooled["columns"][0], parted["columns"][0]
+        assert (one["figures"]["parts_total"], each["figures"]["parts_total"]) == (1, 2)
+        assert each["figures"]["pearson"] == pytest.approx(1)
+        assert each["pairwise_accuracy"]["accuracy"] == 1
+        assert (one["pairwise_accuracy"]["accuracy"] < 0.95) == (pooled["level"] == "dataset")
+    one_split = go(run, write(tmp_path / "o.jsonl", [{**row, "repeat": 0, "fold": None} for row in data]), *QUICK)
+    assert "splits" not in one_split.out + one_split.err
+    assert "splits averaged" in go(run, tmp_path / "2.jsonl", *QUICK).out
+    data[3]["run"] = ""
+    done = go(run, write(tmp_path / "e.jsonl", data), "--part", "run")
+    assert done.code == 3
+    assert "row 4" in done.err
+    assert "'run'" in done.err
+    assert "no split is named" in done.err
+    small = [{**row, "run": f"r{i // 8}"} for i, row in enumerate(records())]
+    assert "the smallest has 8 rows" in go(run, write(tmp_path / "s.jsonl", small), *QUICK, "--part", "run").err
 
 
 def test_a_column_is_said_to_fall_only_where_its_interval_says_so(run, tmp_path) -> None:
