@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from simulated import simulated_lm
 
 import active_critic as ac
+from active_critic.cli import main
+from active_critic.cli._app import app
 from active_critic.evaluators import base
 from active_critic.lm.filling import form_filling_lm
 from active_critic.meta_evaluation import trials
@@ -109,3 +113,35 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_there_are_links() -> None:
     assert len(PAGES) > 50
     assert sum(len(re.findall(r"\]\([^):]+\)", without_code(page))) for page in PAGES) > 50
+
+
+COMMAND = re.compile(r"^\s*(?:\$ )?active-critic .*$", re.MULTILINE)
+
+
+def commands(page: Path) -> list[list[str]]:
+    return [shlex.split(line, comments=True)[1:] for line in COMMAND.findall(page.read_text())]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=named)
+def test_commands_in_the_documents_have_the_options_that_they_are_shown_with(page: Path) -> None:
+    for words in commands(page):
+        command: Any = typer.main.get_command(app)
+        while words and words[0] in getattr(command, "commands", {}):
+            command = command.commands[words[0]]
+            words = words[1:]
+        known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        used = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+        assert used <= known | {"--help", "-h", "--version"}, (named(page), words)
+
+
+def test_there_are_commands() -> None:
+    assert sum(len(commands(page)) for page in PAGES) > 50
+
+
+def test_the_worked_example_shows_the_report_of_the_program_that_ships(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "docs" / "worked-example.md").read_text()
+    [report] = re.findall(r"```\n(.*?)```", text, re.DOTALL)
+    main(["show", str(ROOT / "programs" / "quickstart.json")])
+    shown = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert report.splitlines() == [line for line in shown if line in report.splitlines()]
+    assert "It does NOT beat zero-shot on the same model" in " ".join(shown)
