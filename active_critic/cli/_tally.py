@@ -10,6 +10,7 @@ from active_critic.data.examples import document_key, document_keys, example_key
 from active_critic.data.rows import BadRow
 from active_critic.figures_in_words import sentence
 from active_critic.reasons import kind_of
+from active_critic.stats.means import DocumentMean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,8 +58,8 @@ class Tally:
 
     def __init__(self, protocol: Protocol, fields: Mapping[str, str]) -> None:
         self.protocol = protocol
-        self.items = self.scored = 0
-        self._sum = 0.0
+        self.items = 0
+        self._mean = DocumentMean()
         self._read_from: dict[str, int] = {}
         self._reasons: dict[str, dict[str, Any]] = {}
         self._again: dict[str, dict[str, Any]] = {}
@@ -84,9 +85,8 @@ class Tally:
         self.items += 1
         if verdict.score is None:
             _count(self._reasons, entry.row, verdict.unscored or "", "other reasons, see the column `unscored`")
-        else:
-            self.scored += 1
-            self._sum += verdict.score
+        elif not isinstance(entry, BadRow):
+            self._mean.add(verdict.score, group_of(entry))
         if verdict.read_from is not None:
             self._read_from[verdict.read_from] = self._read_from.get(verdict.read_from, 0) + 1
         if not isinstance(entry, BadRow):
@@ -130,13 +130,15 @@ class Tally:
 
     def summary(self) -> dict[str, Any]:
         """The counts as plain JSON values."""
+        interval, scale = self._mean.interval(), self.protocol.scale
         return {
             "items": self.items,
-            "scored": self.scored,
-            "unscored": self.items - self.scored,
+            "scored": self._mean.count,
+            "unscored": self.items - self._mean.count,
             "reasons": _listed(self._reasons),
-            "mean_score": self._sum / self.scored if self.scored else None,
-            "scale": str(self.protocol.scale),
+            "mean_score": self._mean.mean,
+            "mean_interval": None if interval is None else [max(scale.low, interval[0]), min(scale.high, interval[1])],
+            "scale": str(scale),
             "read_from": dict(self._read_from),
             "agreement": self._agreement(),
             "repeats": self._repeats(),

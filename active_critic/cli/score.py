@@ -162,10 +162,17 @@ def score(
             common.say(line)
     if summary["unscored"]:
         raise typer.Exit(common.UNSCORED)
-    # A sum of scores may be off in its last digit.
-    if fail_under is not None and (summary["mean_score"] is None or summary["mean_score"] < fail_under - 1e-9):
-        mean = "nothing was scored" if summary["mean_score"] is None else f"the mean is {summary['mean_score']:.10g}"
-        common.say(f"{mean}, and --fail-under asks for {fail_under:g}")
+    if fail_under is None:
+        return
+    from active_critic.figures_in_words import interval_words
+
+    mean, interval = summary["mean_score"], summary["mean_interval"]
+    if interval is not None and interval[0] <= fail_under <= interval[1]:
+        said = f"note: --fail-under {fail_under:g} lies within the interval of the mean, {interval_words(interval)}"
+        common.say(f"{said}: other documents like these might end on the other side", quiet=quiet)
+    if mean is None or mean < fail_under - 1e-9:  # a sum of scores may be off in its last digit
+        low = "nothing was scored" if mean is None else f"the mean is {mean:.10g}"
+        common.say(f"{low}, and --fail-under asks for {fail_under:g}")
         raise typer.Exit(common.BELOW)
 
 

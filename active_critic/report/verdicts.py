@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from active_critic.figures_in_words import number_words
+from active_critic.figures_in_words import figure_words, number_words
 from active_critic.report.fits import agreement_table
 from active_critic.report.tables import listed, table_of
 from active_critic.report.texts import SHORT, duration, plain, shorten, usage_words
@@ -85,10 +85,13 @@ def _why(verdict: Verdict, cut: Callable[[str, int], str]) -> Text:
 
 def score_summary(summary: Mapping[str, Any]) -> RenderableType:
     """The summary of a scoring run (the document of ``score --json``)."""
-    mean = "" if summary["mean_score"] is None else f", mean score {summary['mean_score']:.2f} on {summary['scale']}"
+    mean, interval = summary["mean_score"], summary["mean_interval"]
+    said = "" if mean is None else f", mean score {figure_words(mean, interval)} on {summary['scale']}"
     parts: list[RenderableType] = [
-        Text(f"{summary['scored']:,} of {summary['items']:,} items scored{mean}", style="bold")
+        Text(f"{summary['scored']:,} of {summary['items']:,} items scored{said}", style="bold")
     ]
+    if interval is not None:
+        parts.append(Text("In brackets: the 95 % interval of the mean, were other documents like these scored."))
     if summary["unscored"]:
         parts.append(Text(f"{summary['unscored']:,} unscored:", style="red"))
         parts.append(

@@ -351,6 +351,18 @@ def test_a_mean_below_what_is_asked_for_has_an_exit_code_of_its_own(run, program
     assert len(lines("s.jsonl")) == 12
 
 
+def test_a_bound_that_other_documents_might_fall_on_either_side_of_is_said(run, program, tmp_path) -> None:
+    items = [{"response": f"text {i} " + "word " * i, "source": f"question {i // 2}"} for i in range(16)]
+    path = write(tmp_path / "i.jsonl", items)
+    summary = run("score", program, path, "-o", "s.jsonl", "--json").document
+    low, high = summary["mean_interval"]
+    assert 1 <= low < summary["mean_score"] < high <= 5
+    for bound, within, code in ((low - 0.01, False, 0), (low + 0.01, True, 0), (high - 0.01, True, 8)):
+        done = run("score", program, path, "-o", "s.jsonl", "--fail-under", bound)
+        assert done.code == code
+        assert ("lies within the interval of the mean" in done.err) == within, bound
+
+
 def test_unscored_items_are_said_before_a_low_mean(run, program, tmp_path) -> None:
     items = write(tmp_path / "i.jsonl", [*rows(3), {"response": ""}])
     assert run("score", program, items, "-o", "s.jsonl", "--fail-under", 5).code == 7

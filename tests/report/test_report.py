@@ -202,6 +202,7 @@ def test_a_summary_shows_reasons_and_agreement() -> None:
         "unscored": 1,
         "reasons": [{"reason": "it was \x1b[2J empty", "count": 1, "row": 11}],
         "mean_score": 2.5,
+        "mean_interval": [2.125, 2.875],
         "scale": "1..5",
         "agreement": {"figures": agreement(CRITIC, HUMAN, GROUPS).to_dict(), "words": ["These are words."]},
         "usage": Usage(1, 0, 100, 50, 5).to_dict(),
@@ -209,7 +210,8 @@ def test_a_summary_shows_reasons_and_agreement() -> None:
         "output": "s.csv",
     }
     shown = text_of(score_summary(summary), 120)
-    for word in ("11 of 12 items scored, mean score 2.50 on 1..5", "1 × it was", "(first: row 11)", "Spearman"):
+    assert "11 of 12 items scored, mean score 2.50 [2.12, 2.88] on 1..5" in shown
+    for word in ("1 × it was", "(first: row 11)", "Spearman"):
         assert word in shown
     assert "These are words." in shown
     assert "3.3 minutes in all" in shown
