@@ -141,19 +141,18 @@ def tidy_name(text: str | None) -> str | None:
     return None if not name or name.casefold() in NO_NAME else name
 
 
-def number_in(cell: Any, *, decimal_comma: bool = False, needed: bool = True) -> float | None:
+def number_in(cell: Any, *, decimal_comma: bool = False) -> float | None:
     """A cell as a score, None when missing.
 
     Args:
         cell: What stands there.
         decimal_comma: Whether ``3,5`` is a number, too.
-        needed: Whether a score must be there; else NaN is none, too.
 
     Raises:
         ValueError: It is not a finite number, or could not be read.
     """
     _check_readable(cell)
-    if is_missing(cell) and not (needed and str(cell).strip().casefold() == "nan"):
+    if is_missing(cell):
         return None
     if inside(cell) is not None:
         remedy = "name a part of it (COLUMN.NAME), or COLUMN.* for the mean of all"
@@ -245,7 +244,7 @@ def given_aspects(aspects: Any) -> dict[str, float]:
     numbers: dict[str, float] = {}
     for name, value in (aspects or {}).items():
         try:
-            number = number_in(there(value), needed=False)
+            number = number_in(there(value))
         except ValueError as problem:
             raise ValueError(f"the aspect {str(name)[:40]!r}: {problem}") from None
         if number is not None:

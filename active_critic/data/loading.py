@@ -22,6 +22,7 @@ from active_critic.data.row_reader import EMPTY, RowReader
 from active_critic.data.rows import BadRow
 from active_critic.data.scales import Rated, infer_scale, own_scale, unused_scale
 from active_critic.data.sources import Item, Source
+from active_critic.data.unscored import NO_SCORE, Rows, scored_rows
 from active_critic.errors import DataError
 from active_critic.figures_in_words import how_many
 from active_critic.records import VERDICT_COLUMNS, Example, Scale
@@ -51,8 +52,9 @@ def read_examples(
         scale: The scale of the scores (``"1..5"``, or its two ends). Without it, a column ``scale`` counts where all
             rows that name one name the same, else the narrowest of ``USUAL_SCALES`` that contains every score; the
             notes say which.
-        scored: Whether every example must have a score. False for items that are to be scored: a missing or broken
-            score is then None, and no scale is inferred.
+        scored: Whether the scores are what matters: a broken one is an error then, and rows without one (nothing, a
+            blank, NaN, ``n/a``) are left out, which the notes say. False for items that are to be scored: a missing or
+            broken score is then None, and no scale is inferred.
         as_before: Columns that were read before, such as a program's ``provenance.fields``: each is read again where
             it is there, unless ``fields`` names another.
 
@@ -67,7 +69,7 @@ def read_examples(
     given = Scale.parse(scale) if isinstance(scale, str) else scale
     stream = Source(source)
     path = stream.path
-    rows: list[tuple[int, Given]] = []
+    rows: Rows = []
     for item in stream:
         if isinstance(item, BadRow):
             raise item.error(path)
@@ -76,8 +78,12 @@ def read_examples(
         raise DataError("there are no examples", path=path)
     chosen, notes = resolve(rows, checked(fields), scored=scored, path=path, as_before=as_before)
     notes.extend(stream.notes)
+    column = (source.fields if isinstance(source, Examples) else chosen).get("score", "score")
     if scored:
-        _check_thousands(rows, chosen.get("score", "score"), path)
+        _check_thousands(rows, column, path)
+        rows, said = scored_rows(rows, column, {*chosen.values()}, decimal_comma=stream.decimal_comma, path=path)
+        before = source.notes if isinstance(source, Examples) else ()
+        notes += [*said, *(note for note in before if note.startswith(NO_SCORE))]
     reader = RowReader(chosen, scored, stream.decimal_comma, is_delimited(stream.path))
     examples: list[Example] = []
     empty: list[BadRow] = []
@@ -95,11 +101,6 @@ def read_examples(
     if empty:
         reason = "the text to be judged is empty; fill them in or drop these rows"
         raise DataError(f"{describe_rows([bad.row for bad in empty])}: {reason}", path=path, column=empty[0].column)
-    column = chosen.get("score", "score")
-    missing = [example.row for example in examples if example.score is None]
-    if scored and missing:
-        remedy = "drop them, or leave them out here and use them as items to score"
-        raise DataError(f"{describe_rows(missing)}: the score is missing; {remedy}", path=path, column=column)
     ungrouped = [example.row for example in examples if example.group is None]
     if scored and 0 < len(ungrouped) < len(examples):
         remedy = "fill it in (merged cells of a spreadsheet leave it to their first row), or drop the column"
@@ -272,7 +273,7 @@ def unread_score(examples: Examples) -> DataError | None:
         cells = rated(example.record, examples.fields.get("score", "score")) if example.score is None else {}
         for column, cell in cells.items():
             try:
-                number_in(cell, decimal_comma=examples.decimal_comma, needed=False)
+                number_in(cell, decimal_comma=examples.decimal_comma)
             except ValueError as problem:
                 return DataError(str(problem), path=examples.path, row=example.row, column=column)
     return None

@@ -104,7 +104,7 @@ class RowReader:
         numbers = list[float]()
         for column, cell in scores.items():
             try:
-                number = number_in(cell, decimal_comma=self.decimal_comma, needed=self.scored)
+                number = number_in(cell, decimal_comma=self.decimal_comma)
             except ValueError as problem:
                 if self.scored:
                     return BadRow(row, str(problem), kept, column)

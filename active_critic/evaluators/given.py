@@ -15,12 +15,13 @@ from active_critic.data import iter_examples, read_examples
 from active_critic.data.examples import Examples
 from active_critic.data.rows import BadRow
 from active_critic.data.sources import is_table, kind_of, mapping_of
+from active_critic.data.unscored import NO_SCORE
 from active_critic.errors import ActiveCriticWarning, DataError
 from active_critic.records import Example, Scale
 
 _GUESSED = re.compile(
     r"no column is recognised|the (response|source|score|reference|group|system) is read from|the column 'score' stands"
-    r"|scale \S+ inferred|only rows? "
+    rf"|scale \S+ inferred|only rows? |{NO_SCORE}"
 )
 """Notes on what may be wrong and the caller can put right; the others say what was done as it is always done."""
 _COLUMNS_OF_ITEMS = re.compile(r"no column is recognised|the (response|source|reference) is")
@@ -34,15 +35,15 @@ def examples_of(
     scored: bool = True,
     as_before: Mapping[str, str] = MappingProxyType({}),
 ) -> Examples:
-    """Examples as ``read_examples`` reads them. What it guessed is a warning, unless ``Examples`` are given: whoever
-    read these has their notes.
+    """Examples as ``read_examples`` reads them. What it guessed is a warning, unless ``Examples`` are given whose notes
+    say so: whoever read these has them.
 
     Raises:
         DataError: As for ``read_examples``.
     """
     found = read_examples(given, fields=fields, scale=scale, scored=scored, as_before=as_before)
-    if not isinstance(given, Examples):
-        _warn(found.notes, _GUESSED)
+    said = given.notes if isinstance(given, Examples) else ()
+    _warn([note for note in found.notes if note not in said], _GUESSED)
     return found
 
 

@@ -97,7 +97,7 @@ def compare(
     repeats = check_whole("repeats", repeats, 1)
     data = examples_of(examples, fields=fields, scale=scale)
     if isinstance(examples, Examples):  # where they came from has been said
-        data = replace(data, path=examples.path, notes=examples.notes or data.notes)
+        data = replace(data, path=examples.path, notes=tuple(dict.fromkeys([*examples.notes, *data.notes])))
     splits, notes = plan(
         data, folds=folds, train=train, repeats=repeats, seed=seed, level=level, test_documents=test_documents
     )

@@ -95,7 +95,7 @@ def curve(
     test, test_documents = plain_value(test), plain_value(test_documents)
     data = examples_of(examples, fields=fields, scale=scale)
     if isinstance(examples, Examples):  # where they came from has been said
-        data = replace(data, path=examples.path, notes=examples.notes or data.notes)
+        data = replace(data, path=examples.path, notes=tuple(dict.fromkeys([*examples.notes, *data.notes])))
     how: dict[str, Any] = {"test": test, "test_documents": test_documents, "repeats": repeats, "seed": seed}
     possible, drawn, notes = draw(data, sizes, **how)
     statistics = {"level": "dataset", "resamples": resamples, "seed": seed}

@@ -240,7 +240,11 @@ def bad(*, change=None, count=12, **more):
         (bad(change=lambda r: r[3].update(rating="good")), [], "row 4, column 'rating': the score 'good' is not a num"),
         (bad(change=lambda r: r[2].update(rating=9)), ["--scale", "1..5"], "row 3, column 'rating': 9 lies outside"),
         (bad(change=lambda r: r[0].update(response=" ")), [], "row 1, column 'response': the text to be judged is emp"),
-        (bad(change=lambda r: r[7].update(rating=None)), [], "row 8: the score is missing"),
+        (
+            bad(count=5, change=lambda r: r[3].update(rating=None)),
+            [],
+            "only 4 of 5 rows have a score, which is missing",
+        ),
         ([rows(1)[0]] * 5, [], "all 5 rows hold the same text"),
         (bad(rating=3), [], "all 12 scores are 3"),
         (bad(count=4), [], "at least 5 scored examples, not 4"),

@@ -46,8 +46,10 @@ def test_the_scale_is_that_of_single_ratings_not_of_their_means() -> None:
 
 
 def test_a_row_without_any_rating_has_no_score() -> None:
-    with pytest.raises(DataError, match=r"column 'rater_\*': row 2: the score is missing"):
-        read_examples(rated((1, 5), (None, "")), fields=MEAN)
+    examples = read_examples(rated(*[(1, 5)] * 5, (None, ""), (None, 2)), fields=MEAN)
+    assert [(example.row, example.score) for example in examples][4:] == [(5, 3), (7, 2)]
+    said = "no score in 1 of 7 rows (column 'rater_*', row 6): left out, and only the others count (6)"
+    assert said in examples.notes
 
 
 def test_a_rating_that_is_no_number_is_named_with_its_own_column() -> None:

@@ -71,7 +71,7 @@ def test_other_columns_have_their_names_too_also_inside_of_objects() -> None:
 
 
 def test_a_code_without_a_name_is_no_number_either() -> None:
-    with pytest.raises(DataError, match="row 2: the score is missing"):  # what -1 stands for there
+    with pytest.raises(DataError, match="which is missing in row 2"):  # what -1 stands for there
         read_examples(Dataset(coded([0, -1]), score=Labels(NAMES)))
     with pytest.raises(DataError, match="row 2, column 'score': 9 is the code of no class label; correct it or drop"):
         read_examples(Dataset(coded([0, 9]), score=Labels(NAMES)))
