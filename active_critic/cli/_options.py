@@ -55,7 +55,11 @@ def check_timeout(seconds: float | None) -> float | None:
 
 Fields = Annotated[
     list[str] | None,
-    typer.Option("--fields", metavar="FIELD=COLUMN,...", help="Which column holds what: score=overall,group=doc_id"),
+    typer.Option(
+        "--fields",
+        metavar="FIELD=COLUMN,...",
+        help="Which column holds what: score=overall,group=doc_id; score=anna+bert is the mean of two raters.",
+    ),
 ]
 Scale = Annotated[
     str | None,
@@ -143,7 +147,8 @@ def parse_fields(given: list[str] | None, option: str = "--fields") -> dict[str,
         if not (name and equals and column):
             raise typer.BadParameter(f"{option} {part.strip()!r} is not FIELD=COLUMN; write for example score=overall")
         if name in fields:
-            raise typer.BadParameter(f"{option} names the field {name!r} twice")
+            mean = f"; the mean of several columns is score={fields[name]}+{column}" if name == "score" else ""
+            raise typer.BadParameter(f"{option} names the field {name!r} twice{mean}")
         fields[name] = column
     for word in re.findall(r",\s*(\w+)\s*=", " ".join(fields.values())):
         if near := difflib.get_close_matches(word.casefold(), COLUMNS, 1, cutoff=0.75):

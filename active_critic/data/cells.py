@@ -351,8 +351,18 @@ def starred(record: Mapping[str, Any], pattern: str) -> Iterator[tuple[str, Any]
             yield from ((name, found) for name, found in every if fits(name, pattern))
 
 
+def several(column: str) -> tuple[str, ...]:
+    """The names that one for several columns is made of: ``anna+bert``, each of which may have a star; else none."""
+    names = tuple(dict.fromkeys(name.strip() for name in column.split("+")))
+    return names if all(names) and (len(names) > 1 or "*" in column) else ()
+
+
 def rated(record: Mapping[str, Any], column: str) -> dict[str, Any]:
-    """What a score is made of, by name: the cell of a column, or those like a name with a star that hold anything."""
-    if "*" not in column or column in record:
+    """What a score is made of, by name: the cell of a column, or those of several that hold anything."""
+    names = () if column in record else several(column)
+    if not names:
         return {column: cell_at(record, column)}
-    return {name: cell for name, cell in starred(record, column) if not is_missing(cell)}
+    found: dict[str, Any] = {}
+    for name in names:
+        found |= starred(record, name) if "*" in name and name not in record else {name: cell_at(record, name)}
+    return {name: cell for name, cell in found.items() if not is_missing(cell)}

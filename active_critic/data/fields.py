@@ -17,6 +17,7 @@ from active_critic.data.cells import (
     keys_to,
     name_in,
     rated,
+    several,
     starred,
     text_in,
     ways,
@@ -81,8 +82,10 @@ def checked(fields: Any) -> dict[str, str]:
             near = f"; did you mean {column}={name}?" if column in COLUMNS else _near(str(name), COLUMNS)
             raise DataError(f"{name!r} is not a field; fields are {listed(COLUMNS)}{near}")
         if not isinstance(column, str):
+            as_text = column if isinstance(column, list | tuple) and name == "score" else [column]
+            written = "+".join(map(str, as_text))
             raise DataError(
-                f"the column of the field {name!r} is named by a text, not by {column!r}; write {str(column)!r}"
+                f"the column of the field {name!r} is named by a text, not by {column!r}; write {written!r}"
             )
     return dict(fields)
 
@@ -146,20 +149,28 @@ def resolve(
         for name, column in asked.items()
     }
     judged = set(columns) >= VERDICT_COLUMNS
-    lacking = not_there(as_before, records)
+    lacking, again = not_there(as_before, records), set[str]()
     for name, column in as_before.items():
         fits = not (judged and column == "score") and (name not in _NAMES or _names_things(rows, column))
         if fits and name in COLUMNS and name not in {*asked, *lacking} and column not in asked.values():
             asked[name] = column
+            again.add(name)
     read: set[str] = set()  # columns that are asked for, or with what is asked for in them
     for name, column in asked.items():
-        if "*" in column and column not in columns:
-            _check_star(name, column, path)
-        tops = {column} if column in columns else _leading_to(column, records)
-        if not tops and (whole or (fixed and not any(column.startswith(f"{top}.") for top in columns))):
-            there = f"no column {column!r} to take the {name} from; {_there(column, columns, records)}"
-            raise DataError(f"there is {there}", path=path)
-        read |= tops
+        if column in columns:
+            read.add(column)
+            continue
+        _check_several(name, column, columns, path)
+        for part in (several(column) if name == "score" else ()) or (column,):
+            tops = {part} if part in columns else _leading_to(part, records)
+            if (
+                not tops
+                and name not in again
+                and (whole or (fixed and not any(part.startswith(f"{top}.") for top in columns)))
+            ):
+                there = f"no column {part!r} to take the {name} from; {_there(part, columns, records)}"
+                raise DataError(f"there is {there}{_meant(name, part, columns)}", path=path)
+            read |= tops
     chosen: dict[str, str] = dict(asked)
     if all(isinstance(record, Example) for _, record in rows):
         return chosen, []
@@ -207,9 +218,9 @@ def resolve(
     if "source" not in chosen and unread:
         others = " or ".join(repr(other) for other in unread)
         notes.append(f"no column is recognised as the source; --fields source=NAME for {others}")
-    pattern = chosen.get("score", "")
-    if "*" in pattern and pattern not in columns:
-        notes.extend(_mean_note(pattern, records, whole=whole))
+    of_several = chosen.get("score", "")
+    if several(of_several) and of_several not in columns:
+        notes.extend(_mean_note(of_several, records, whole=whole))
     if scored and "group" not in chosen:
         sourced = "source" in chosen and not _says_nothing(rows, chosen["source"], text_in)
         which = "rows with the same source" if sourced else "only rows with the same response"
@@ -228,14 +239,23 @@ def _first_name(column: str) -> str:
     return column
 
 
-def _check_star(name: str, column: str, path: str | None) -> None:
-    if name != "score":
-        reason = (
-            f"{column!r} has a star, which only the score may have, as the mean of several columns; name one for the"
-        )
-        raise DataError(f"{reason} {name}", path=path)
-    if column.count("*") > 1:
-        raise DataError(f"{column!r} has more than one star; use one", path=path)
+def _check_several(name: str, column: str, columns: Sequence[str], path: str | None) -> None:
+    """Refuse a star or several names where only one column can be read, and more than one star in a name."""
+    parts = several(column)
+    if name != "score" and ("*" in column or any(part in columns for part in parts)):
+        what = "has a star" if "*" in column else "names several columns"
+        reason = f"{column!r} {what}, which only the score may have, as their mean; name one for the {name}"
+        raise DataError(reason, path=path)
+    for part in parts:
+        if part.count("*") > 1:
+            raise DataError(f"{part!r} has more than one star; use one", path=path)
+
+
+def _meant(name: str, column: str, columns: Sequence[str]) -> str:
+    """How to name several columns, where they were named with commas."""
+    parts = [part.strip() for part in column.split(",")]
+    together = name == "score" and len(parts) > 1 and set(parts) <= set(columns)
+    return f"; write score={'+'.join(parts)} for the mean of these" if together else ""
 
 
 def not_there(asked: Mapping[str, str], records: Sequence[dict[str, Any]]) -> dict[str, str]:
@@ -248,7 +268,10 @@ def not_there(asked: Mapping[str, str], records: Sequence[dict[str, Any]]) -> di
 
 
 def _leading_to(column: str, records: Sequence[dict[str, Any]]) -> set[str]:
-    """The columns in which a name is found that is none itself: the way into an object, or what a star stands for."""
+    """The columns in which a name is found that is none itself: the way into an object, or what it stands for."""
+    if len(parts := several(column)) > 1:
+        each = ({part} if any(part in record for record in records) else _leading_to(part, records) for part in parts)
+        return set[str]().union(*each)
     if "*" in column:
         return {top for record in records for top in record if any(starred({top: record[top]}, column))}
     return next(({keys[0]} for record in records if (keys := keys_to(record, column))), set())
@@ -269,11 +292,15 @@ def _there(column: str, columns: Sequence[str], records: Sequence[dict[str, Any]
     return f"{there} {listed(within or columns)}{_near(column, within or columns)}"
 
 
-def _mean_note(pattern: str, records: Sequence[dict[str, Any]], *, whole: bool) -> list[str]:
-    """A note on how many columns a score is the mean of, and how many rows lack some of them."""
-    names = dict.fromkeys(name for record in records for name, _ in starred(record, pattern))
-    lacking = sum(len(rated(record, pattern)) < len(names) for record in records)
-    of = f"{'' if whole else 'the first '}{len(records)} rows"
+def _mean_note(column: str, records: Sequence[dict[str, Any]], *, whole: bool) -> list[str]:
+    """A note on how many columns a score is the mean of, and how many of the rows with a score lack some of them."""
+    names: dict[str, None] = {}
+    for part in several(column):
+        stands_for = (name for record in records for name, _ in starred(record, part))
+        names |= dict.fromkeys(stands_for if "*" in part else [part])
+    counts = [count for record in records if (count := len(rated(record, column)))]
+    lacking = sum(count < len(names) for count in counts)
+    of = f"{'' if whole else 'the first '}{len(counts)} rows"
     mean = f"the score is the mean of {how_many(len(names), 'column')} ({listed(names)})"
     return [f"{mean}, or of those that a row has: {lacking} of {of} lack some"] if names else []
 

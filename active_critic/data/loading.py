@@ -47,8 +47,8 @@ def read_examples(
             DataFrame of pandas or polars, a pyarrow ``Table``, a Hugging Face ``Dataset``, or an iterable of mappings,
             ``Example`` or ``dspy.Example``.
         fields: Column by field (``{"score": "overall"}``); other fields are found by ``COLUMNS``. A dotted name leads
-            into objects and lists (``chat.completion``, ``messages.-1.content``); one with a star (``rater_*``) makes
-            the score the mean of the columns that it stands for.
+            into objects and lists (``chat.completion``, ``messages.-1.content``); several names (``anna+bert``), or one
+            with a star (``rater_*``), make the score the mean of the columns that they stand for.
         scale: The scale of the scores (``"1..5"``, or its two ends). Without it, a column ``scale`` counts where all
             rows that name one name the same, else the narrowest of ``USUAL_SCALES`` that contains every score; the
             notes say which.

@@ -7,7 +7,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from active_critic.data.cells import aspects_in, cell_at, given_aspects, name_in, number_in, rated, text_in, there
+from active_critic.data.cells import (
+    aspects_in,
+    cell_at,
+    given_aspects,
+    name_in,
+    number_in,
+    rated,
+    several,
+    text_in,
+    there,
+)
 from active_critic.data.examples import SHOWN, no_source_in
 from active_critic.data.fields import COLUMNS, Given
 from active_critic.data.rows import BadRow
@@ -137,7 +147,7 @@ class RowReader:
     def ratings(self, examples: Iterable[Example]) -> list[Rated]:
         """The numbers that the scores were made of."""
         column = self.fields.get("score", "score")
-        if "*" not in column:
+        if not several(column):
             return [(e.row, e.score, column) for e in examples if e.score is not None]
         found: list[Rated] = []
         for example in examples:

@@ -272,3 +272,10 @@ def test_json_is_utf_8_whatever_the_terminal_takes(surface: Path, tmp_path: Path
     environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
     done = subprocess.run(command, capture_output=True, check=True, env=environment)
     assert json.loads(done.stdout.decode("utf-8"))["output"].endswith("p😀é.jsonl")
+
+
+def test_a_field_named_twice_is_refused_with_the_way_to_a_mean(run: Any, surface: Path, tmp_path: Path) -> None:
+    done = run("fit", "x.csv", "-o", "p.json", "--fields", "score=anna", "--fields", "score=bert")
+    assert done.code == 2
+    said = "--fields names the field 'score' twice; the mean of several columns is score=anna+bert"
+    assert said in " ".join(done.err.split())

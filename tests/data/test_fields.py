@@ -36,6 +36,56 @@ def test_a_star_makes_the_score_the_mean_of_the_columns_that_it_stands_for(nothi
     assert "columns used: response=response, score=rater_*" in examples.notes
 
 
+def test_columns_of_any_names_are_averaged_where_they_are_named_together(tmp_path: Path) -> None:
+    rows = [{"response": f"r{i}", "anna": i % 5 + 1, "bert": "n/a" if i == 3 else 1, "chief": 5} for i in range(6)]
+    rows[4] |= {"anna": None, "bert": ""}
+    path = RecordWriter(tmp_path / "x.csv")
+    with path as file:
+        for row in rows:
+            file.write(row)
+    examples = read_examples(tmp_path / "x.csv", fields=parse_fields(["score=anna + bert,source=chief"]))
+    assert [(example.row, example.score) for example in examples] == [(1, 1), (2, 1.5), (3, 2), (4, 4), (6, 1)]
+    said = "the score is the mean of 2 columns ('anna', 'bert'), or of those that a row has: 1 of 5 rows lack some"
+    assert said in examples.notes
+    assert any(note.startswith("no score in 1 of 6 rows (column 'anna + bert', row 5)") for note in examples.notes)
+    mixed = read_examples(rows, fields={"score": "chief+*a"})
+    assert [example.score for example in mixed] == [3, 3.5, 4, 4.5, 5, 3]
+    rows[1]["bert"] = "good"
+    with pytest.raises(DataError, match="row 2, column 'bert': the score 'good' is not a number"):
+        read_examples(rows, fields={"score": "anna+bert"})
+
+
+def test_a_column_that_is_named_like_several_comes_first() -> None:
+    rows = [{"response": f"r{i}", "a+b": i, "a": 9, "b": 9} for i in range(5)]
+    examples = read_examples(rows, fields={"score": "a+b"})
+    assert [example.score for example in examples] == [0, 1, 2, 3, 4]
+    assert not any("mean" in note for note in examples.notes)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"score": "rater_a+ratr_b"}, "there is no column 'ratr_b' to take the score from; .*did you mean 'rater_b'"),
+        ({"score": "rater_a+"}, r"there is no column 'rater_a\+' to take the score from"),
+        ({"score": "rater_a, rater_b"}, r"; write score=rater_a\+rater_b for the mean of these"),
+        ({"score": ["rater_a", "rater_b"]}, r"named by a text, not by .*; write 'rater_a\+rater_b'"),
+        ({"score": "rater_a+r*_*"}, r"'r\*_\*' has more than one star"),
+        ({"response": "rater_a+x"}, "names several columns, which only the score may have, as their mean; name one"),
+    ],
+)
+def test_several_columns_that_cannot_be_read_are_named(fields: Any, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        read_examples(rated((1, 5)), fields=fields)
+
+
+def test_columns_of_a_mean_are_read_again_as_far_as_they_are_there() -> None:
+    before = {"score": "anna+bert", "response": "text"}
+    rows = [{"text": "t", "anna": 3}, {"text": "u"}, {"text": "v", "anna": 3, "bert": 4}]
+    assert [item.score for item in iter_examples(rows, as_before=before)] == [3, None, 3.5]
+    assert [item.score for item in iter_examples(rows[:2], as_before=before)] == [3, None]
+    assert [item.score for item in iter_examples([{"text": "t"}], as_before=before)] == [None]
+
+
 def test_the_scale_is_that_of_single_ratings_not_of_their_means() -> None:
     examples = read_examples(rated((1, 5), (2, 3), (1, 2)), fields=MEAN)
     assert str(examples.scale) == "1..5"
