@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 import shutil
-from errno import EINVAL, EISDIR
+from errno import EINVAL, EISDIR, ENOTDIR
 from pathlib import Path
 
 _AROUND = "\"'`<> \t\r\n"
@@ -55,6 +55,20 @@ def end_of(path: str | Path) -> Path:
     if end.exists() and not end.is_file():
         raise OSError(EINVAL, "it is a device, a pipe or the like; name a file")
     return end
+
+
+def make_folder(path: str | Path) -> None:
+    """Make the folder in which a file is to be, and those that this one is in, where they are missing.
+
+    Raises:
+        OSError: It cannot be made; NotADirectoryError where a file stands in the way, which it names.
+    """
+    folder = behind_links(path).parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        file = next((part for part in (folder, *folder.parents) if part.exists()), folder)
+        raise NotADirectoryError(ENOTDIR, f"{file} is no folder; name another, or remove the file") from None
 
 
 def write_whole(path: str | Path, content: bytes) -> None:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from active_critic.data.files import no_repeats
 from active_critic.errors import DataError, OutputError, ProtocolError
 from active_critic.figures_in_words import how_many
-from active_critic.paths import as_pasted, at_home, write_whole
+from active_critic.paths import as_pasted, at_home, make_folder, write_whole
 from active_critic.protocols import FORMAT_VERSION, Protocol
 
 _Document = TypeVar("_Document", bound=Protocol)
@@ -49,7 +49,7 @@ def save(protocol: Protocol, path: str | Path) -> Path:
             f"{LARGEST // 2**20} MiB that are read again; fit on fewer of them"
         )
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path)
         write_whole(path, text)
     except OSError as problem:
         raise OutputError(f"{path}: the program cannot be written ({problem.strerror or problem})") from None

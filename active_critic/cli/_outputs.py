@@ -138,7 +138,6 @@ def check_writable(out: Path) -> bool:
     if out.is_dir():
         raise OutputError(f"{out} is a folder; name a file in it")
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
         _try_folder(out)
         if not out.exists() or not out.stat().st_size:
             return False
@@ -151,22 +150,25 @@ def check_writable(out: Path) -> bool:
 
 
 def _try_folder(path: Path) -> None:
-    """Make sure that a file can be written where a path leads.
+    """Make sure that a file can be written where a path leads, and make the folder where it is missing.
 
     Raises:
         OSError: It cannot.
     """
     import tempfile
 
-    from active_critic.paths import end_of
+    from active_critic.paths import end_of, make_folder
 
-    with tempfile.TemporaryFile(dir=end_of(path).parent):
+    make_folder(end := end_of(path))
+    with tempfile.TemporaryFile(dir=end.parent):
         pass
 
 
 @contextmanager
 def text_file(path: Path) -> Iterator[list[str]]:
     """A list whose texts are in this file when the block ends well; that they can be is found when it begins.
+
+    A folder that is missing is made.
 
     Raises:
         OutputError: The file cannot be written.

@@ -22,7 +22,7 @@ from active_critic.data.files import file_kind
 from active_critic.data.rows import NUMBER
 from active_critic.errors import DataError, OutputError
 from active_critic.locks import try_lock
-from active_critic.paths import behind_links, end_of
+from active_critic.paths import behind_links, end_of, make_folder
 from active_critic.records import CRITERION_COLUMNS, VERDICT_COLUMNS
 
 WRITABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
@@ -75,9 +75,10 @@ class RecordWriter:
     """Writes records to ``.jsonl``, ``.json``, ``.csv`` or ``.tsv``, each also ``.gz``, one at a time.
 
     A context manager. Rows go to ``PATH.partial``, which takes the place of ``PATH`` when the block ends well. When it
-    does not, the partial file is kept and the error names it. A second writer of the same file is refused. In CSV and
-    TSV the first record fixes the columns, nested values are JSON text, and where a spreadsheet would run a text as a
-    formula it gets an apostrophe: at its beginning, and behind what other spreadsheets take for a separator.
+    does not, the partial file is kept and the error names it. A folder that is missing is made. A second writer of the
+    same file is refused. In CSV and TSV the first record fixes the columns, nested values are JSON text, and where a
+    spreadsheet would run a text as a formula it gets an apostrophe: at its beginning, and behind what other
+    spreadsheets take for a separator.
 
     Args:
         path: Where the finished file shall be.
@@ -117,10 +118,8 @@ class RecordWriter:
         self._columns: list[str] = []
 
     def __enter__(self) -> RecordWriter:
-        if not self.path.parent.exists():
-            raise OutputError(f"cannot write {self.path}: there is no folder {self.path.parent}; make it first")
         try:
-            end_of(self.path)
+            make_folder(end_of(self.path))
             self._file = self._own_partial()
         except OSError as error:
             raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from error

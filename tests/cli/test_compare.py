@@ -192,7 +192,7 @@ def test_options_reach_the_model_and_the_comparison(run, labels) -> None:
         (("--evaluators", "zero-shot", "--set", "a.b=1", "--set", "a.b=2"), 2, "twice"),
         (("--evaluators", "zero-shot", "--level", "system"), 3, "no system is named"),
         (("--evaluators", "zero-shot", "--train", 2), 2, "--train is a fraction between 0 and 1, not 2"),
-        (("--evaluators", "zero-shot", "--out", "nowhere/c.json"), 5, "cannot write"),
+        (("--evaluators", "zero-shot", "--out", "labels.jsonl/c.json"), 5, "is no folder"),
         (("--evaluators", "zero-shot", "--out", "c.txt"), 5, "c.txt"),
         (("--evaluators", "zero-shot", "--out", "labels.jsonl"), 2, "written over"),
         (("--evaluators", "zero-shot", "--out", "c.csv", "--predictions", "c.csv"), 2, "written over"),

@@ -153,7 +153,7 @@ def test_usage_errors_come_before_anything_is_paid_for(run, labels, options, sai
 
 def test_a_picture_that_cannot_be_written_is_found_first(run, labels, tmp_path) -> None:
     (tmp_path / "folder.svg").mkdir()
-    for path in ("folder.svg", "nowhere/c.svg"):
+    for path in ("folder.svg", labels / "c.svg"):
         done = run("curve", labels, "--plot", path, *QUICK, opener=refuse)
         assert done.code == 5
         assert f"cannot write {path}" in done.err

@@ -134,9 +134,9 @@ def test_a_page_that_cannot_be_written_is_found_before_anything_is_paid_for(run,
         ("probe", program, items),
         ("fit", items, "-o", "new.json"),
     ):
-        done = run(*command, "--html", "missing/page.html", opener=refuse)
+        done = run(*command, "--html", "i.jsonl/page.html", opener=refuse)
         assert done.code == 5, done.err
-        assert "missing/page.html" in done.err
+        assert "i.jsonl/page.html" in done.err
 
 
 def test_the_page_of_a_fit_has_its_report_candidates_parts_and_costs(run, tmp_path) -> None:

@@ -525,16 +525,23 @@ def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path, name: str) 
 
 
 def test_places_that_cannot_be_written_are_told_before_any_work(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match=r"there is no folder .*absent; make it first"):
-        RecordWriter(tmp_path / "absent" / "x.csv").__enter__()
     (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match=r"cannot write .*x\.csv"), RecordWriter(tmp_path / "file" / "x.csv"):
-        pass
+    for path in (tmp_path / "file" / "x.csv", tmp_path / "file" / "a" / "b" / "x.csv"):
+        with pytest.raises(OutputError, match=r"cannot write .*x\.csv: .*/file is no folder"), RecordWriter(path):
+            pass
     (tmp_path / "x.csv").mkdir()
     with pytest.raises(OutputError, match="is a folder"), RecordWriter(tmp_path / "x.csv"):
         pass
     with pytest.raises(OutputError, match=r"must end in \.csv, \.tsv, \.json, \.jsonl, \.ndjson \("):
         RecordWriter(tmp_path / "x.parquet")
+
+
+def test_a_folder_that_is_missing_is_made_also_behind_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link.csv").symlink_to(tmp_path / "far" / "away" / "y.csv")
+    for name, end in (("a/b/x.csv", "a/b/x.csv"), ("link.csv", "far/away/y.csv")):
+        with RecordWriter(tmp_path / name) as writer:
+            writer.write({"a": 1})
+        assert [item for _, item in iter_records(tmp_path / end)] == [{"a": "1"}]
 
 
 def test_equal_records_give_equal_gzip_bytes(tmp_path: Path) -> None:
