@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ UNSCORED = 7
 """The exit code where some items have no score."""
 BELOW = 8
 """The exit code where all items have one, and their mean is below what ``--fail-under`` asks for."""
+LOG_WIDE = 120
+"""Columns of what is no terminal, such as a file or a pipe, unless ``COLUMNS`` says otherwise."""
 
 
 @dataclass
@@ -57,7 +60,10 @@ def name_of(model: LanguageModel | None) -> str:
 
 
 def console(*, stderr: bool) -> Console:
-    """A console that prints texts as they are: no markup, no highlighting, no emoji codes."""
+    """A console that prints texts as they are: no markup, no highlighting, no emoji codes.
+
+    What is no terminal is as wide wherever the command is run, so that a log or a file does not depend on that.
+    """
     from rich.console import Console
 
     class Plain(Console):
@@ -74,7 +80,8 @@ def console(*, stderr: bool) -> Console:
                     raise
                 let_go_of_stderr()
 
-    return Plain(stderr=stderr, markup=False, highlight=False, emoji=False)
+    fixed = not (sys.stderr if stderr else sys.stdout).isatty() and not os.environ.get("COLUMNS", "").isdigit()
+    return Plain(stderr=stderr, markup=False, highlight=False, emoji=False, width=LOG_WIDE if fixed else None)
 
 
 def say(message: str, *, style: str = "", wrap: bool = True, quiet: bool = False) -> None:

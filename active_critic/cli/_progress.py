@@ -1,16 +1,19 @@
-"""The progress display: what is being done, how far it is, and what it has cost."""
+"""The progress display: what is being done, how far it is, and what it has cost; in a log, a line a minute."""
 
 from __future__ import annotations
 
 import sys
+from threading import Lock
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
-from active_critic.cli._common import console, usage_of
+from active_critic.cli._common import console, say, usage_of
 from active_critic.cli._interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from active_critic.lm import LanguageModel
@@ -18,10 +21,48 @@ if TYPE_CHECKING:
 
 WIDE = 100
 """Columns from which there is room for a bar."""
+EVERY = 60
+"""Seconds from one line to the next where no bar can be drawn; work that is done before the first has none."""
+
+
+class Lines:
+    """Progress in a log: a line a minute on standard error, so that a long run is known to be alive.
+
+    Call it as :class:`Display`.
+
+    Args:
+        spent: Says what the work has cost so far; empty where there is nothing to say.
+    """
+
+    def __init__(self, spent: Callable[[], str] = str) -> None:
+        self._spent = spent
+        self._began = self._last = monotonic()
+        self._stage, self._from, self._since = "", 0, self._began
+        self._lock = Lock()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        with self._lock:
+            now = monotonic()
+            if what != self._stage:
+                self._stage, self._from, self._since = what, done, now
+            if now - self._last < EVERY:
+                return
+            self._last = now
+            say("; ".join(part for part in (self._how_far(what, done, total, now), self._spent()) if part))
+
+    def _how_far(self, what: str, done: int, total: int, now: float) -> str:
+        from active_critic.report import duration
+
+        amount = f": {done:,} of {total:,}" if total else ""
+        left = ""
+        if self._from < done < total:
+            each = (now - self._since) / (done - self._from)
+            left = f", about {duration(each * (total - done))} left"
+        return f"{what}{amount}, {duration(now - self._began)} so far{left}"
 
 
 class Display:
-    """Progress on standard error while work goes on; silent when that is no terminal. A context manager.
+    """Progress on standard error while work goes on; where that is no terminal, as :class:`Lines`. A context manager.
 
     Call it with what is being done, how much is done and how much there is at most (0: not known).
 
@@ -38,6 +79,7 @@ class Display:
 
         out = console(stderr=True)
         wide = out.width >= WIDE
+        drawn = sys.stderr.isatty() and not out.is_dumb_terminal
         self._model = model
         self._words = usage_words
         self._total = total
@@ -53,8 +95,9 @@ class Display:
             TextColumn("{task.fields[spent]}", markup=False),
             console=out,
             transient=True,
-            disable=quiet or not sys.stderr.isatty() or out.is_dumb_terminal,
+            disable=quiet or not drawn,
         )
+        self._lines = None if quiet or drawn else Lines(self._spent)
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -65,9 +108,11 @@ class Display:
         self._bar.stop()
 
     def __call__(self, what: str, done: int, total: int) -> None:
+        total = total or (self._total if done else 0)
+        if self._lines is not None:
+            self._lines(what, done, total)
         if self._bar.disable:
             return
-        total = total or (self._total if done else 0)
         stage = what if total else None
         if self._task is None or stage != self._doing:
             if self._task is not None:
@@ -84,9 +129,12 @@ class Display:
             spent=self._words(usage_of(self._model), short=True),
         )
 
+    def _spent(self) -> str:
+        return self._words(usage_of(self._model)) if self._model is not None else ""
+
 
 def pull_with_progress(model: Model, *, quiet: bool = False) -> Path:
-    """Fetch a model with a progress bar on standard error; nothing is shown when that is not a terminal.
+    """Fetch a model with a progress bar on standard error; where that is no terminal, with a line a minute.
 
     Args:
         model: What to fetch.
@@ -112,7 +160,14 @@ def pull_with_progress(model: Model, *, quiet: bool = False) -> Path:
     try:
         with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as bar:
             task = bar.add_task(model.name, total=model.bytes)
-            return fetch(model, progress=lambda done, total: bar.update(task, completed=done, total=total))
+            lines = None if quiet or console.is_terminal else Lines()
+
+            def show(done: int, total: int) -> None:
+                bar.update(task, completed=done, total=total)
+                if lines is not None:
+                    lines(f"fetching {model.name} (MB)", done // 10**6, total // 10**6)
+
+            return fetch(model, progress=show)
     except KeyboardInterrupt:
         typer.echo(f"Interrupted. What was fetched is kept; go on with: active-critic lm pull {model.name}", err=True)
         raise typer.Exit(INTERRUPTED) from None
