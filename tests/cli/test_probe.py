@@ -243,7 +243,7 @@ def test_what_cannot_be_is_told_before_anything_is_paid_for(run, program, items,
     assert run("probe", program, items, "--attacks", "--csv", "a.json", opener=refuse).code == 2
     assert run("probe", program, items, "--attacks", "--html", "a.json", opener=refuse).code == 2
     for option in ("--csv", "--html"):
-        missing = run("probe", program, items, "--attacks", option, f"no/a.{option[2:]}", opener=refuse)
+        missing = run("probe", program, items, "--attacks", option, items / f"a.{option[2:]}", opener=refuse)
         assert missing.code == 5
         same = run("probe", program, items, option, f"j.{option[2:]}", "--journal", f"j.{option[2:]}", opener=refuse)
         assert (same.code, "would be written over" in " ".join(same.err.split())) == (2, True)
