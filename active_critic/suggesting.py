@@ -46,14 +46,18 @@ class Suggestion:
     Attributes:
         example: The text, with its row.
         predicted: The score that the evaluator gives it, on the evaluator's scale.
-        because: Why it was chosen, in one sentence.
+        because: Why it was chosen, in one sentence, with readings and figures by their names.
         verdict: The verdict that the score is from, without explanation.
+        nearest: Which labelled or chosen text is most like it: ``labelled text s3``. Empty where there is none.
+        apart: How far it is from that one, in standard deviations, on the two axes that count most, by name.
     """
 
     example: Example
     predicted: float
     because: str
     verdict: Verdict
+    nearest: str = ""
+    apart: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +227,9 @@ class Pool:
         chosen = []
         for index, nearest in farthest(where.at, there, self.n, documents, most):
             example, verdict, score = scored[index]
-            chosen.append(Suggestion(example, score, _reason(where, examples, index, nearest, there), verdict))
+            beside = "" if nearest is None else _named(examples[nearest], "labelled" if nearest >= there else "chosen")
+            apart = {} if nearest is None else _apart(where, index, nearest)
+            chosen.append(Suggestion(example, score, _reason(beside, apart), verdict, beside, apart))
         return Suggestions(
             chosen=tuple(chosen),
             pool=self.rows,
@@ -367,14 +373,21 @@ def farthest(at: Floats, free: int, n: int, documents: Sequence[str], most: int)
     return chosen
 
 
-def _reason(where: Places, examples: Sequence[Example], index: int, nearest: int | None, free: int) -> str:
-    if nearest is None:
-        return "no labelled text is named, and it is nearest to the average of the pool"
+def _named(example: Example, what: str) -> str:
+    return f"{what} text {example.id or f'in row {example.row}'}"
+
+
+def _apart(where: Places, index: int, nearest: int) -> dict[str, float]:
+    """How far two texts are apart on the axes that count most, the one that does first; none on which they are not."""
     apart = where.standard[index] - where.standard[nearest]
     weighty = np.argsort(-np.abs(where.at[index] - where.at[nearest]), kind="stable")[:TOLD]
-    named = [f"{where.names[axis]} {apart[axis]:+.1f}" for axis in weighty if abs(apart[axis]) >= 0.05]
-    other = examples[nearest]
-    label = f"{'labelled' if nearest >= free else 'chosen'} text {other.id or f'in row {other.row}'}"
-    if not named:
-        return f"nothing is left that differs from what is labelled or chosen; this is like the {label}"
-    return f"least like all that is labelled or chosen; against the nearest, the {label}: {', '.join(named)} sd"
+    return {where.names[axis]: float(apart[axis]) for axis in weighty if abs(apart[axis]) >= 0.05}
+
+
+def _reason(nearest: str, apart: Mapping[str, float]) -> str:
+    if not nearest:
+        return "no labelled text is named, and it is nearest to the average of the pool"
+    if not apart:
+        return f"nothing is left that differs from what is labelled or chosen; this is like the {nearest}"
+    named = ", ".join(f"{name} {by:+.1f}" for name, by in apart.items())
+    return f"least like all that is labelled or chosen; against the nearest, the {nearest}: {named} sd"

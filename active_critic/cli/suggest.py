@@ -179,6 +179,8 @@ def _words(found: Suggestions, *, labelled: bool) -> list[str]:
     ]
     away = f"; kept away from {found.known:,} labelled texts" if found.known else ""
     words = [f"{len(found.chosen)} of {found.pool:,} rows, at most {found.per_document} of one document{away}"]
+    if any(suggestion.apart for suggestion in found.chosen):
+        words.append("sd: standard deviations over these texts")
     words += [f"left out: {count:,} {what}" for count, what in left_out if count]
     if not labelled:
         words.append("note: name what is labelled with --labelled, and the choice keeps away from it")
@@ -190,6 +192,7 @@ def _show(found: Suggestions) -> None:
     from rich.text import Text
 
     from active_critic.report import plain, shorten
+    from active_critic.report.suggestions import why_suggested
 
     out = common.console(stderr=False)
     for number, suggestion in enumerate(found.chosen, 1):
@@ -197,7 +200,7 @@ def _show(found: Suggestions) -> None:
         lines = (
             f"{number}. {example.id or f'row {example.row}'}, predicted {suggestion.predicted:.4g}",
             f"   {shorten(example.response)}",
-            f"   {suggestion.because}",
+            f"   {why_suggested(suggestion)}",
         )
         for line in lines:
             out.print(Text(plain(line, lines=True)), soft_wrap=not out.is_terminal)

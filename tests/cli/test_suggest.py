@@ -58,7 +58,22 @@ def test_the_chosen_rows_keep_their_columns_and_say_why(run, program, pool, exam
     assert "left out: 1 repeat the text of an earlier row" in done.err
     assert "4 rows are in next.jsonl: score them, and fit again" in done.err
     assert done.out.splitlines()[0].startswith(f"1. {chosen[0]['id']}, predicted ")
-    assert chosen[0]["suggested_because"] in done.out
+    nearest, named = chosen[0]["suggested_because"].split("; ")[1].split(": ")
+    assert nearest in done.out
+    assert named.endswith(" sd")
+    assert named not in done.out  # by the names of readings and figures, which the file has
+
+
+def test_reasons_are_words_on_the_terminal_and_names_in_the_file(run, surface, pool) -> None:
+    done = run("suggest", surface, pool, "-n", 3, "-o", "next.csv", opener=refuse)
+    assert done.code == 0, done.err
+    with Path("next.csv").open(newline="") as file:
+        second = [row["suggested_because"] for row in csv.DictReader(file)][1]
+    said = "least like all that is labelled or chosen; against the nearest, the chosen text e16: "
+    assert second == f"{said}score -1.0, punctuation_share +2.2 sd"
+    assert f"   {said}a lower score (1.0 sd), more punctuation (2.2 sd)\n" in done.out
+    assert "_" not in done.out
+    assert "sd: standard deviations over these texts" in done.err
 
 
 def test_no_model_is_opened_for_a_program_that_needs_none(run, surface, pool) -> None:
