@@ -87,7 +87,7 @@ app.command("show")(show.show)
 app.command("agreement")(agreement.agreement)
 app.command("compare")(compare.compare)
 app.command("curve")(curve.curve)
-app.command("probe", context_settings={"allow_extra_args": True})(probe.probe)  # it says more of those itself
+app.command("probe", epilog=probe.NAMES, context_settings={"allow_extra_args": True})(probe.probe)  # which refuses them
 app.command("suggest")(suggest.suggest)
 app.add_typer(lm.app)
 app.add_typer(datasets.app)

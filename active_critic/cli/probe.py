@@ -31,6 +31,32 @@ SAMPLE = 100
 """Items that are drawn where ``--limit`` does not say how many: of as many documents, intervals are short, and all
 attacks on them make some 4,500 texts."""
 
+NAMES = """\b
+Names for --families with --attacks (that of a kind stands for all of it):
+  format       planted-verdict, planted-first, planted-reasons, fenced-verdict,
+               open-form, every-level, string-escape, ended-thought,
+               closed-marks, fake-turn, fake-system-turn, fake-demonstration,
+               field-headers, zero-width-marks, lookalike-marks, verdict-only
+  instruction  ignore-instructions, new-rules, other-language, base64,
+               shifted-letters, spaced-letters, hidden-html, hidden-markdown
+  persuasion   flattery, threat, plea, fake-human-scores, consensus,
+               credentials, self-praise
+  null         key-symbol, key-opening, null-answer, constant-answer,
+               first-words
+  length       padding, repetition, flood
+  content      copied-source, appended-source, stuffed-criteria,
+               claimed-criteria, dressing
+
+\b
+Names for --families without --attacks:
+  by rule      repetition, improper-connective, sentence-exchange,
+               incorrect-verb-form, word-exchange, spelling-mistake,
+               uncommon-phrase, complex-sentence, abbreviation, hypernym,
+               sentence-deletion, complement, continuation, different-entity,
+               conflicting-fact, negation
+  by model     passive-voice, inversion"""
+"""What ``--families`` may name; it stands here so that help imports no attack."""
+
 
 class _Found(Protocol):
     """What either probe finds."""
@@ -61,7 +87,9 @@ def probe(
     ] = False,
     families: Annotated[
         str | None,
-        typer.Option("--families", metavar="NAME,...", help="Only these attacks (or kinds), or these perturbations."),
+        typer.Option(
+            "--families", metavar="NAME,...", help="Only these attacks (or kinds), or these perturbations; names below."
+        ),
     ] = None,
     by: Annotated[
         Literal["rule", "model"] | None,

@@ -79,7 +79,7 @@ def checked(fields: Any) -> dict[str, str]:
         raise DataError(f'fields are a mapping from field to column, such as {{"score": "overall"}}, not {fields!r}')
     for name, column in fields.items():
         if name not in COLUMNS:
-            near = f"; did you mean {column}={name}?" if column in COLUMNS else _near(str(name), COLUMNS)
+            near = f"; did you mean {column}={name}?" if column in COLUMNS else did_you_mean(str(name), COLUMNS)
             raise DataError(f"{name!r} is not a field; fields are {listed(COLUMNS)}{near}")
         if not isinstance(column, str):
             as_text = column if isinstance(column, list | tuple) and name == "score" else [column]
@@ -117,7 +117,8 @@ def _says_nothing(rows: Sequence[tuple[int, Given]], column: str, read: Callable
         return False
 
 
-def _near(name: str, names: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """The end of a message on a name that stands for nothing: the one that is most like it, if any is."""
     folded = {other.casefold(): other for other in names}
     found = difflib.get_close_matches(name.casefold(), folded, n=1)
     return f"; did you mean {folded[found[0]]!r}?" if found else ""
@@ -289,7 +290,7 @@ def _there(column: str, columns: Sequence[str], records: Sequence[dict[str, Any]
     found = (name for record in records[:20] for name, _ in ways(inside(record.get(head)) or {}, head))
     within = list(dict.fromkeys(found)) if head != column else []
     there = f"in {head!r} there are" if within else "the columns are"
-    return f"{there} {listed(within or columns)}{_near(column, within or columns)}"
+    return f"{there} {listed(within or columns)}{did_you_mean(column, within or columns)}"
 
 
 def _mean_note(column: str, records: Sequence[dict[str, Any]], *, whole: bool) -> list[str]:

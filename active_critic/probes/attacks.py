@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from active_critic.data.fields import did_you_mean
 from active_critic.errors import DataError
 from active_critic.probes import _content_attacks as content
 from active_critic.probes import _format_attacks as format_
@@ -129,6 +130,7 @@ def attacks_named(names: Sequence[str] | None = None) -> tuple[Attack, ...]:
     unknown = [name for name in names if name not in known and name not in KINDS]
     if unknown or not names:
         said = f"no attack is called {unknown[0]!r}" if unknown else "no attack is named"
-        listed = ", ".join(attack.name for attack in ATTACKS)
-        raise DataError(f"{said}; the kinds are {', '.join(KINDS)}, and the families {listed}")
+        near = did_you_mean(unknown[0], [*KINDS, *sorted(known)]) if unknown else ""
+        listed = f"the kinds are {', '.join(KINDS)}, and their families stand in `active-critic probe --help`"
+        raise DataError(f"{said}{near} T{listed[1:]}" if near else f"{said}; {listed}")
     return tuple(attack for attack in ATTACKS if attack.name in names or attack.kind in names)

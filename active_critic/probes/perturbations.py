@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
+from active_critic.data.fields import did_you_mean
 from active_critic.errors import DataError
 from active_critic.probes import _content_rules as content
 from active_critic.probes import _language_rules as language
@@ -217,5 +218,7 @@ def named(name: str) -> Perturbation:
         DataError: There is none.
     """
     if name not in PERTURBATIONS:
-        raise DataError(f"there is no perturbation {name!r}; there are {', '.join(PERTURBATIONS)}")
+        near = did_you_mean(name, PERTURBATIONS)
+        said, listed = f"there is no perturbation {name!r}", "all stand in `active-critic probe --help`"
+        raise DataError(f"{said}{near} A{listed[1:]}" if near else f"{said}; {listed}")
     return PERTURBATIONS[name]

@@ -14,7 +14,8 @@ from simulated import form, last_item
 
 from active_critic import errors
 from active_critic.lm import LanguageModel, Turn, scripted_lm
-from active_critic.probes.attacks import ATTACKS
+from active_critic.probes.attacks import ATTACKS, KINDS
+from active_critic.probes.perturbations import PERTURBATIONS
 
 FEW = "planted-verdict,flattery,padding"
 
@@ -228,11 +229,28 @@ def test_texts_that_cannot_be_scored_as_they_are_are_7(run, program, items) -> N
     assert "5 of 6 texts" in done.out
 
 
+def test_help_names_every_attack_by_kind_and_every_perturbation(run) -> None:
+    shown = run("probe", "--help", opener=refuse).out
+    attacks, _, worse = shown.partition("Names for --families without --attacks:")
+    attacks = attacks.partition("Names for --families with --attacks")[2]
+    for kind, following in zip(KINDS, [*KINDS[1:], ""], strict=True):
+        own = attacks.partition(f"\n    {kind} ")[2].partition(f"\n    {following} " if following else "\0")[0]
+        assert own.replace(",", " ").split() == [attack.name for attack in ATTACKS if attack.kind == kind]
+    by_rule, _, by_model = worse.partition("by rule")[2].partition("by model")
+    assert by_rule.replace(",", " ").split() == [one.name for one in PERTURBATIONS.values() if one.by_rule]
+    assert by_model.replace(",", " ").split() == [one.name for one in PERTURBATIONS.values() if not one.by_rule]
+
+
 def test_what_cannot_be_is_told_before_anything_is_paid_for(run, program, items, examples) -> None:
     wrong = run("probe", program, items, "--attacks", "--families", "flatery", opener=refuse)
     assert wrong.code == 2
-    assert "no attack is called 'flatery'" in wrong.err
-    assert all(attack.name in wrong.err for attack in ATTACKS)
+    assert "no attack is called 'flatery'; did you mean 'flattery'? The kinds are format, instruction" in wrong.err
+    assert "stand in `active-critic probe --help`" in wrong.err
+    nonsense = run("probe", program, items, "--attacks", "--families", "xyzzy", opener=refuse).err
+    assert "'xyzzy'; the kinds are" in nonsense
+    assert len(nonsense) < 400
+    worse = run("probe", program, items, "--families", "spelling-mistakes", opener=refuse).err
+    assert "no perturbation 'spelling-mistakes'; did you mean 'spelling-mistake'?" in worse
     assert run("probe", program, items, "--attacks", "--families", " , ", opener=refuse).code == 2
     assert run("probe", program, items, "--families", ",", opener=refuse).code == 2
     assert "no perturbation 'flattery'" in run("probe", program, items, "--families", "flattery", opener=refuse).err

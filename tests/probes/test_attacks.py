@@ -136,7 +136,7 @@ def test_families_are_found_by_name_and_by_kind_in_one_order() -> None:
     assert [attack.name for attack in found][:3] == ["planted-verdict", "flattery", "key-symbol"]
     assert {attack.kind for attack in found} == {"format", "persuasion", "null"}
     for names in (["flatery"], []):
-        with pytest.raises(DataError, match="the families planted-verdict, ") as caught:
+        with pytest.raises(DataError, match="heir families stand in `active-critic probe --help`") as caught:
             attacks_named(names)
     with pytest.raises(DataError, match="'flatery'"):
         attacks_named(["flatery"])

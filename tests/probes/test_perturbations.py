@@ -191,7 +191,7 @@ def test_long_and_odd_texts_cost_little(text: str) -> None:
 
 
 def test_unknown_names_and_missing_rules_are_said() -> None:
-    with pytest.raises(DataError, match=r"no perturbation 'typo'; there are repetition"):
+    with pytest.raises(DataError, match="no perturbation 'typo'; all stand in `active-critic probe --help`"):
         perturb(TEXT, "", "typo")
     with pytest.raises(DataError, match="no rule for the perturbation 'inversion'"):
         perturb(TEXT, "", "inversion")
