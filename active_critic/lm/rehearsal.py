@@ -13,13 +13,15 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from active_critic.lm.check import RATING_PROMPT, recalled
 from active_critic.lm.client import Capabilities, LanguageModel, Reply, Turn
+from active_critic.lm.costing import Estimate as Estimate
+from active_critic.lm.costing import Taken, reckoned
 from active_critic.lm.habits import TRUE, Habits, habits_of, kind
 from active_critic.lm.likelihood import Likelihood
 from active_critic.lm.made_up import Filler, letters, one_word, turns_of
@@ -52,43 +54,6 @@ _TEXT = (
     "the response keeps to what the source says and answers it in plain words without repeating itself or leaving out "
     "what matters to whoever reads it"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a piece of work would take.
-
-    Attributes:
-        usage: Calls and tokens that would be paid for, and replies that the journal has (``replayed``); ``cost`` is in
-            US dollars, None where the price is not known; ``seconds`` is not used.
-        seconds: How long it would take, or None where the model's speed is not known.
-        notes: What the figures rest on.
-        ranges: The least and the most that one of several rehearsals took, of ``calls``, ``prompt_tokens``,
-            ``completion_tokens``, and ``cost`` and ``seconds`` where they are known. Empty where all took the same.
-        outcomes: The same figures by the kind of program that turns out best (``OUTCOMES``), which decides most of what
-            a search for demonstrations takes and which nobody knows beforehand. Empty where nothing is searched.
-    """
-
-    usage: Usage
-    seconds: float | None
-    notes: tuple[str, ...]
-    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    outcomes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The estimate as plain JSON values."""
-        return {
-            "calls": self.usage.calls,
-            "in_journal": self.usage.replayed,
-            "prompt_tokens": self.usage.prompt_tokens,
-            "cached_tokens": self.usage.cached_tokens,
-            "completion_tokens": self.usage.completion_tokens,
-            "cost": self.usage.cost,
-            "seconds": None if self.seconds is None else round(self.seconds, 1),
-            "ranges": {name: list(ends) for name, ends in self.ranges.items()},
-            "outcomes": {name: dict(figures) for name, figures in self.outcomes.items()},
-            "notes": list(self.notes),
-        }
 
 
 def _stand_in(lm: LanguageModel, understudy: _Understudy, can: Capabilities | None) -> LanguageModel:
@@ -126,70 +91,86 @@ def estimate(
         scores: What people gave the responses, from 0 to 1: with it, prompts without demonstrations win one take, and
             those with some another.
     """
-    speed, habits = speed_of(lm, kept), habits_of(lm, kept)
-    found: list[tuple[Usage, float | None]] = []
-    shown = False
+    return estimate_parts(lm, lambda twin, _: work(twin), kept, takes=takes, scores=scores)
+
+
+def estimate_parts(
+    lm: LanguageModel,
+    work: Callable[[LanguageModel, Callable[[str], None]], object],
+    kept: Sequence[tuple[str, str]],
+    *,
+    takes: int = 1,
+    scores: Mapping[str, float] | None = None,
+) -> Estimate:
+    """What work in several parts would take, all of it and each part; see :func:`estimate`.
+
+    Args:
+        lm: The model.
+        work: Does the work with the model that it is given, and calls the other one with the name of every part when
+            that is done; always the same parts.
+        kept: Requests and replies of earlier calls.
+        takes: How often it is done at most.
+        scores: What people gave the responses.
+    """
+    speed, habits, count = speed_of(lm, kept), habits_of(lm, kept), _counting(lm)
+    found: list[_Take] = []
     started = time.monotonic()
-    count = _counting(lm)
     while len(found) < takes and (not found or time.monotonic() - started < PATIENCE):
-        overlay = _Overlay(lm.memory)
-        understudy = _Understudy(lm, len(found), scores or {}, count, habits)
-        twin = _stand_in(lm, understudy, lm.known_capabilities or recalled(lm, overlay))
-        with twin.remembering(overlay):  # whatever the work would keep: these replies are made up
-            work(twin)
-        usage = replace(twin.usage, seconds=0.0, replayed=len(overlay.found))
-        found.append((usage, _seconds(usage, speed, lm.workers)))
-        shown = shown or understudy.shown
-    ranges = _ranges(found)
-    outcomes = {}
-    if scores and shown and ranges and len(found) > max(OUTCOMES):
-        outcomes = {words: _figures(*found[take]) for take, words in OUTCOMES.items()}
-    found.sort(key=lambda one: (one[0].prompt_tokens + one[0].completion_tokens, one[0].calls))
-    usage, seconds = found[len(found) // 2]
+        take = _Take(lm, _Understudy(lm, len(found), scores or {}, count, habits), speed)
+        with take.twin.remembering(take.overlay):  # whatever the work would keep: these replies are made up
+            work(take.twin, take.done)
+        found.append(take)
+    last, wholes = found[-1], [take.whole() for take in found]
     like = f"its {habits.replies:,} forms in the journal" if habits.replies else "an embedded model's were found to be"
     notes = [f"replies are made up, as long as {like}; a real one may write more or less"]
-    if ranges:
+    said = reckoned(wholes, [take.parts for take in found], OUTCOMES if scores else {}, ())
+    if said.ranges:
         notes.append(f"what is asked depends on the replies: the ranges are those of {len(found)} rehearsals")
     elif takes > 1 and len(found) == 1:
         notes.append("what is asked depends on the replies, and there was time for one rehearsal only: no range")
-    if overlay.granted and lm.weights is None:
-        granted = " and ".join(sorted(overlay.granted, reverse=True))
+    if last.overlay.granted and lm.weights is None:
+        granted = " and ".join(sorted(last.overlay.granted, reverse=True))
         notes.append(
             f"it is taken for granted that {lm.name} gives {granted}; without, other calls are made: "
             f"{lm.check_command} tells"
         )
-    if (can := twin.known_capabilities) is not None and can.thinks:
+    if (can := last.twin.known_capabilities) is not None and can.thinks:
         notes.append("the model thinks before it answers: what it thinks is written, and paid for, besides")
     if lm.count_tokens is None:
         notes.append(f"tokens are reckoned as {BYTES_PER_TOKEN:g} bytes of text each")
-    if usage.calls and speed is not None:
+    if said.usage.calls and speed is not None:
         notes.append(f"time as {speed.origin}")
-    return Estimate(usage, seconds, tuple(notes), ranges, outcomes)
+    return replace(said, notes=tuple(notes))
 
 
-def _ranges(found: Sequence[tuple[Usage, float | None]]) -> dict[str, tuple[float, float]]:
-    """The least and the most of every figure that is known; empty where calls and tokens are always the same."""
-    figures = [_figures(*one) for one in found]
-    if all(
-        (one["calls"], one["prompt_tokens"]) == (figures[0]["calls"], figures[0]["prompt_tokens"]) for one in figures
-    ):
-        return {}
-    known = {
-        name: [one[name] for one in figures if name in one] for name in dict.fromkeys(n for f in figures for n in f)
-    }
-    return {name: (min(values), max(values)) for name, values in known.items()}
+class _Take:
+    """One rehearsal, and what it has taken."""
 
+    def __init__(self, lm: LanguageModel, understudy: _Understudy, speed: Speed | None) -> None:
+        self.overlay = _Overlay(lm.memory)
+        self.twin = _stand_in(lm, understudy, lm.known_capabilities or recalled(lm, self.overlay))
+        self.parts: dict[str, Taken] = {}
+        self._understudy, self._speed, self._workers = understudy, speed, lm.workers
+        priced = lm.price_of(Usage(prompt_tokens=1000, completion_tokens=1000)) is not None
+        self._nothing = 0.0 if priced else None
+        self._before, self._shown = Usage(), False
 
-def _figures(usage: Usage, seconds: float | None) -> dict[str, float]:
-    """What is known of what a rehearsal took."""
-    figures = {
-        "calls": usage.calls,
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "cost": usage.cost,
-        "seconds": None if seconds is None else round(seconds, 1),
-    }
-    return {name: value for name, value in figures.items() if value is not None}
+    def whole(self) -> Taken:
+        """All of it so far."""
+        usage = replace(self.twin.usage, seconds=0.0, replayed=len(self.overlay.found))
+        return self._taken(usage, self._shown or self._understudy.shown)
+
+    def done(self, name: str) -> None:
+        """Take note that the part of this name is done."""
+        so_far = self.whole().usage
+        self.parts[name] = self._taken(so_far - self._before, self._understudy.shown)
+        self._before, self._shown = so_far, self._shown or self._understudy.shown
+        self._understudy.shown = False
+
+    def _taken(self, usage: Usage, shown: bool) -> Taken:
+        if not usage.calls:
+            usage = replace(usage, cost=self._nothing)
+        return Taken(usage, _seconds(usage, self._speed, self._workers), shown)
 
 
 def _seconds(usage: Usage, speed: Speed | None, workers: int) -> float | None:

@@ -17,7 +17,7 @@ from active_critic.journal import Journal
 from active_critic.lm import Capabilities, LanguageModel, open_lm, scripted_lm
 from active_critic.lm.client import Turn
 from active_critic.lm.filling import form_filling_lm
-from active_critic.lm.rehearsal import Estimate, estimate
+from active_critic.lm.rehearsal import Estimate, estimate, estimate_parts
 from active_critic.lm.speed import MEASURED, Speed, fitted, speed_of
 from active_critic.records import Example, Usage
 
@@ -196,6 +196,72 @@ def test_where_no_demonstrations_are_shown_there_is_nothing_to_tell_apart() -> N
         embedded(), lambda lm: ActiveCritic(lm, **settings).fit(data, scale="1..5"), [], takes=3, scores=scores
     )
     assert found.outcomes == {}
+
+
+def test_work_in_parts_is_told_part_by_part_and_what_two_of_them_ask_is_counted_once() -> None:
+    def asks(lm: LanguageModel, *questions: str) -> None:
+        for question in questions:
+            lm.ask([("user", question)], max_tokens=5)
+
+    def work(lm: LanguageModel, done: Callable[[str], None]) -> None:
+        asks(lm, "one", "two")
+        done("first")
+        asks(lm, "two", "three, which is longer")
+        said = lm.ask([("user", "Rate this response, 1 to 5.")], max_tokens=5).text
+        asks(lm, *(f"And number {number}?" for number in range(int(said))))
+        done("second")
+        asks(lm, "one")
+        done("third")
+        asks(lm, "and what is of no part")
+
+    found = estimate_parts(embedded(price=lambda response: response.usage.input_tokens / 1000), work, [], takes=5)
+    first, second, third = found.parts.values()
+    assert [*found.parts] == ["first", "second", "third"]
+    assert (first.usage.calls, third.usage.calls, third.usage.cost, third.seconds) == (2, 0, 0.0, 0.0)
+    assert (first.ranges, third.ranges) == ({}, {})
+    low, high = second.ranges["calls"]
+    assert low <= second.usage.calls <= high
+    assert (low + 3, high + 3) == found.ranges["calls"]
+    assert found.usage.calls == first.usage.calls + second.usage.calls + 1
+    assert first.usage.cost == pytest.approx(first.usage.prompt_tokens / 1000)
+    seconds = [part.seconds for part in (first, second)]
+    assert found.seconds == pytest.approx(sum(one or 0 for one in seconds), rel=0.2)
+
+
+def test_parts_in_the_journal_are_counted_apart_with_the_first_that_asks_for_them(tmp_path) -> None:
+    def work(lm: LanguageModel, done: Callable[[str], None]) -> None:
+        for name, questions in (("one", "ab"), ("two", "bcd"), ("three", "ad")):
+            for question in questions:
+                lm.ask([("user", question)], max_tokens=5)
+            done(name)
+
+    with Journal(tmp_path / "j.sqlite") as journal:
+        lm = scripted_lm(lambda _: "x")
+        lm.memory = journal
+        for known in "bd":
+            lm.ask([("user", known)], max_tokens=5)
+        found = estimate_parts(lm, work, [])
+    told = {name: (part.usage.calls, part.usage.replayed) for name, part in found.parts.items()}
+    assert told == {"one": (1, 1), "two": (1, 1), "three": (0, 0)}
+    assert (found.usage.calls, found.usage.replayed) == (2, 2)
+
+
+def test_only_parts_that_search_for_demonstrations_are_told_apart_by_them() -> None:
+    settings: dict[str, Any] = {"candidates": 3, "demos": 2, "max_batches": 1, "report": False, "journal": None}
+    data = examples()
+    scores = {example.response: ((example.score or 1) - 1) / 4 for example in data}
+
+    def work(lm: LanguageModel, done: Callable[[str], None]) -> None:
+        GEval(lm, max_batches=1, journal=None).fit(data, scale="1..5")
+        done("g-eval")
+        ActiveCritic(lm, mode="coarse", **settings).fit(data, scale="1..5")
+        done("active-critic")
+
+    found = estimate_parts(embedded(), work, [], takes=3, scores=scores)
+    assert found.parts["g-eval"].outcomes == {}
+    ours = found.parts["active-critic"].outcomes
+    assert [*ours] == [*found.outcomes] == ["without demonstrations", "with demonstrations"]
+    assert ours["with demonstrations"]["calls"] < found.outcomes["with demonstrations"]["calls"]
 
 
 def test_what_does_not_has_none() -> None:
