@@ -39,6 +39,7 @@ class Estimate:
             a search for demonstrations takes and which nobody knows beforehand. Empty where nothing is searched.
         parts: The same of every part of the work, in order, where it has parts. What several of them ask is counted
             with the first that asks it, so that the parts add up; their notes are those of the whole.
+        take: Which of the rehearsals it is, from 0.
     """
 
     usage: Usage
@@ -47,6 +48,7 @@ class Estimate:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     outcomes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     parts: Mapping[str, Estimate] = field(default_factory=dict)
+    take: int = 0
 
     def figures(self) -> dict[str, Any]:
         """What it would take as plain JSON values, without the notes and the parts."""
@@ -61,6 +63,15 @@ class Estimate:
             "ranges": {name: list(ends) for name, ends in self.ranges.items()},
             "outcomes": {name: dict(figures) for name, figures in self.outcomes.items()},
         }
+
+    def usual(self, name: str) -> float | None:
+        """A figure that may have a range, or None where it is not known."""
+        value: float | None = self.seconds if name == "seconds" else getattr(self.usage, name)
+        return value
+
+    def most(self, name: str) -> float | None:
+        """The most of it that a rehearsal took."""
+        return self.ranges[name][1] if name in self.ranges else self.usual(name)
 
     def to_dict(self) -> dict[str, Any]:
         """The estimate as plain JSON values, without the parts."""
@@ -88,7 +99,7 @@ def reckoned(
     if found and not any(part.outcomes for part in found.values()):
         outcomes = {}  # what shows demonstrations does not search for them
     whole = _reckoned(takes, middle, outcomes)
-    return Estimate(whole.usage, whole.seconds, tuple(notes), whole.ranges, whole.outcomes, found)
+    return Estimate(whole.usage, whole.seconds, tuple(notes), whole.ranges, whole.outcomes, found, middle)
 
 
 def _reckoned(takes: Sequence[Taken], middle: int, outcomes: Mapping[int, str]) -> Estimate:
@@ -97,7 +108,7 @@ def _reckoned(takes: Sequence[Taken], middle: int, outcomes: Mapping[int, str]) 
     told = {}
     if outcomes and ranges and any(take.shown for take in takes) and len(takes) > max(outcomes):
         told = {words: figures[place] for place, words in outcomes.items()}
-    return Estimate(takes[middle].usage, takes[middle].seconds, ranges=ranges, outcomes=told)
+    return Estimate(takes[middle].usage, takes[middle].seconds, ranges=ranges, outcomes=told, take=middle)
 
 
 def _ranges(figures: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, float]]:

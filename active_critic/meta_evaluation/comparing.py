@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -104,10 +104,7 @@ def compare(
     notes = list(dict.fromkeys([*data.notes, *notes, *ids_note(data)]))
     tests = HeldOut.of(data, splits, {"level": level, "resamples": resamples, "seed": seed})
     with Shared(lm, journal, allowed=allowed) as shared:
-        found: list[MethodResult] = []
-        for place, (name, factory) in enumerate(methods.items(), 1):
-            said = f"{name} ({place} of {len(methods)})" if len(methods) > 1 else name
-            found.append(trial(name, factory, shared, tests, requests, explain, prefixed(progress, said)))
+        found = list(each_method(methods, shared, tests, requests, explain, progress))
         model, probing = shared.model, shared.probing
         limits = told(requests, allowed or (model.budget if model else None))
     chosen = against or _best_baseline(found)
@@ -144,6 +141,20 @@ def compare(
         versions=versions(),
         notes=tuple(notes),
     )
+
+
+def each_method(
+    methods: Mapping[str, Factory],
+    shared: Shared,
+    tests: HeldOut,
+    requests: int | None,
+    explain: bool,
+    progress: Progress | None,
+) -> Iterator[MethodResult]:
+    """Every method on every split, one after the other; arguments as for ``trial``."""
+    for place, (name, factory) in enumerate(methods.items(), 1):
+        said = f"{name} ({place} of {len(methods)})" if len(methods) > 1 else name
+        yield trial(name, factory, shared, tests, requests, explain, prefixed(progress, said))
 
 
 def _best_baseline(found: Sequence[MethodResult]) -> str | None:

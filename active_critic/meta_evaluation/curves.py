@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import log2
@@ -99,23 +99,17 @@ def curve(
     how: dict[str, Any] = {"test": test, "test_documents": test_documents, "repeats": repeats, "seed": seed}
     possible, drawn, notes = draw(data, sizes, **how)
     statistics = {"level": "dataset", "resamples": resamples, "seed": seed}
-    tests = {size: HeldOut.of(data, _splits(drawn, size), statistics) for size in possible}
+    tests = tests_of(data, drawn, possible, statistics)
     points: list[Point] = []
+    zero_shot = None
     with Shared(lm, journal, budget=requests, allowed=allowed) as shared:
-
-        def tested(what: str, made: Factory, size: int, said: str) -> MethodResult:
-            return trial(what, made, shared, tests[size], None, False, prefixed(progress, said))
-
-        zero_shot = None
-        if needs_model(factory) and name != ZERO_SHOT:
-            plainly = tested(ZERO_SHOT, resolve([ZERO_SHOT])[ZERO_SHOT], possible[0], ZERO_SHOT)
-            zero_shot = Point(0, (0,) * repeats, plainly, _estimate(tests[possible[0]], [plainly], [1]))
-        for place, size in enumerate(possible, 1):
-            said = f"{size} labels ({place} of {len(possible)})"
-            result = tested(name, factory, size, said)
-            floor = None if name == FLOOR else tested(FLOOR, resolve([FLOOR])[FLOOR], size, f"{said}: {FLOOR}")
+        for size, result, floor in each_size(name, factory, shared, tests, progress):
+            measured = _estimate(tests[size or possible[0]], [result], [1])
+            if not size:
+                zero_shot = Point(0, (0,) * repeats, result, measured)
+                continue
             documents = tuple(len({group_of(data[i]) for i in repeat.pool[:size]}) for repeat in drawn)
-            points.append(Point(size, documents, result, _estimate(tests[size], [result], [1]), floor=floor))
+            points.append(Point(size, documents, result, measured, floor=floor))
         model, probing = shared.model, shared.probing
         limits = told(requests, allowed or (model.budget if model else None))
     points, over_zero_shot, over_floor = _with_differences(points, zero_shot, tests[possible[0]])
@@ -145,6 +139,38 @@ def curve(
         versions=versions(),
         notes=tuple(dict.fromkeys([*data.notes, *notes])),
     )
+
+
+def tests_of(
+    data: Examples, drawn: Sequence[Repeat], sizes: Sequence[int], statistics: Mapping[str, Any]
+) -> dict[int, HeldOut]:
+    """What is fitted on and tested on at every size, in all repeats."""
+    return {size: HeldOut.of(data, _splits(drawn, size), statistics) for size in sizes}
+
+
+def each_size(
+    name: str, factory: Factory, shared: Shared, tests: Mapping[int, HeldOut], progress: Progress | None
+) -> Iterator[tuple[int, MethodResult, MethodResult | None]]:
+    """An evaluator at every size, with the floor on the same labels where it is another; zero-shot first, as size 0.
+
+    Args:
+        name: The evaluator's name.
+        factory: What makes it.
+        shared: Model and memory.
+        tests: What is fitted on and tested on, by size.
+        progress: See ``evaluators.base.Progress``.
+    """
+
+    def tested(what: str, made: Factory, size: int, said: str) -> MethodResult:
+        return trial(what, made, shared, tests[size], None, False, prefixed(progress, said))
+
+    if needs_model(factory) and name != ZERO_SHOT:
+        yield 0, tested(ZERO_SHOT, resolve([ZERO_SHOT])[ZERO_SHOT], next(iter(tests)), ZERO_SHOT), None
+    for place, size in enumerate(tests, 1):
+        said = f"{size} labels ({place} of {len(tests)})"
+        result = tested(name, factory, size, said)
+        floor = None if name == FLOOR else tested(FLOOR, resolve([FLOOR])[FLOOR], size, f"{said}: {FLOOR}")
+        yield size, result, floor
 
 
 def draw(

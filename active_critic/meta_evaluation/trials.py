@@ -96,7 +96,7 @@ class Shared:
         if not needed:
             yield self.lm, Meter(ForNow())
             return
-        model, memory = self._opened()
+        model, memory = self.opened()
         meter = Meter(memory, budget=budget)
         with model.remembering(meter):
             yield model, meter
@@ -120,7 +120,8 @@ class Shared:
             )
         raise problem
 
-    def _opened(self) -> tuple[LanguageModel, Memory]:
+    def opened(self) -> tuple[LanguageModel, Memory]:
+        """The model and the memory, opened, and the model asked what it can do, where that was not done yet."""
         if self.model is None or self._memory is None:
             self.model = open_lm(self.lm)
             self._spending.enter_context(spending(self.model, self._allowed))
