@@ -81,6 +81,7 @@ def compare(
         ),
     ] = None,
     journal: opts.JournalPath = None,
+    estimate: opts.Estimated = False,
     as_json: opts.AsJson = False,
     html: opts.Html = None,
     quiet: opts.Quiet = False,
@@ -114,6 +115,8 @@ def compare(
     if not asking:
         named = lm if opts.typed(ctx, "lm") else None
         opening.refuse_model(", ".join(methods), named, options=options, journal=journal, budget=budget, quiet=quiet)
+        if estimate:
+            raise typer.BadParameter(f"--estimate has no meaning for {', '.join(methods)}, which asks no model")
     data = read_examples(labels, fields=opts.parse_fields(fields), scale=scale)
     how: dict[str, Any] = {
         "folds": folds,
@@ -131,10 +134,12 @@ def compare(
     from active_critic.meta_evaluation import compare as compare_them
 
     with ExitStack() as stack:
-        # An output that cannot be written is found before anything is paid for.
-        table = stack.enter_context(outputs.result_file(out, **outputs.as_read(data))) if out else None
-        score_file = stack.enter_context(RecordWriter(predictions, **outputs.as_read(data))) if predictions else None
-        shown = stack.enter_context(outputs.text_file(html)) if html else None
+        table = score_file = shown = None
+        if not estimate:  # an output that cannot be written is found before anything is paid for
+            table = stack.enter_context(outputs.result_file(out, **outputs.as_read(data))) if out else None
+            if predictions is not None:
+                score_file = stack.enter_context(RecordWriter(predictions, **outputs.as_read(data)))
+            shown = stack.enter_context(outputs.text_file(html)) if html else None
         how_opened: dict[str, Any] = {"options": options, "journal": journal, "budget": spend, "quiet": quiet}
         model = stack.enter_context(opening.opened(ctx.obj, lm, **how_opened) if asking else nullcontext())
         parts = how_many(len(splits), "split")
@@ -142,6 +147,14 @@ def compare(
             f"comparing {', '.join(methods)} on {len(data)} examples in {parts} {opening.beside(model, ctx.obj)}",
             quiet=quiet,
         )
+        if estimate and model is not None:
+            from active_critic.cli._estimate import tell_parts
+            from active_critic.meta_evaluation.rehearsing import comparison_rehearsal
+
+            rehearsal = comparison_rehearsal(data, methods, splits, explain=explain)
+            more: dict[str, Any] = {"files": {"--out": out, "--predictions": predictions, "--html": html}}
+            tell_parts(model, rehearsal, data=data, requests=requests, as_json=as_json, quiet=quiet, **more)
+            return
         with Display(model, quiet=quiet) as progress:
             found = compare_them(
                 data,

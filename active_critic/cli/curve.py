@@ -61,6 +61,7 @@ def curve(
         Path | None, typer.Option(metavar="FILE.svg", help="A picture of the curve.", callback=outputs.at_home)
     ] = None,
     journal: opts.JournalPath = None,
+    estimate: opts.Estimated = False,
     as_json: opts.AsJson = False,
     html: opts.Html = None,
     quiet: opts.Quiet = False,
@@ -87,6 +88,8 @@ def curve(
     if not asking:
         named = lm if opts.typed(ctx, "lm") else None
         opening.refuse_model(evaluator, named, options=options, journal=journal, budget=budget, quiet=quiet)
+        if estimate:
+            raise typer.BadParameter(f"--estimate has no meaning for {evaluator}, which asks no model")
     how: dict[str, Any] = {
         "sizes": _sizes(sizes),
         "test": test,
@@ -101,19 +104,28 @@ def curve(
     from active_critic.meta_evaluation.curves import draw
 
     try:
-        possible, _, notes = draw(data, **how)
+        possible, drawn, notes = draw(data, **how)
     except FitError as problem:
         raise typer.BadParameter(str(problem)) from None
     common.show_notes([*data.notes, *notes], quiet=quiet)
     with ExitStack() as stack:
-        # An output that cannot be written is found before anything is paid for.
-        table = stack.enter_context(outputs.result_file(out, **outputs.as_read(data))) if out else None
-        picture = stack.enter_context(outputs.text_file(plot)) if plot else None
-        shown = stack.enter_context(outputs.text_file(html)) if html else None
+        table = picture = shown = None
+        if not estimate:  # an output that cannot be written is found before anything is paid for
+            table = stack.enter_context(outputs.result_file(out, **outputs.as_read(data))) if out else None
+            picture = stack.enter_context(outputs.text_file(plot)) if plot else None
+            shown = stack.enter_context(outputs.text_file(html)) if html else None
         how_opened: dict[str, Any] = {"options": options, "journal": journal, "budget": spend, "quiet": quiet}
         model = stack.enter_context(opening.opened(ctx.obj, lm, **how_opened) if asking else nullcontext())
         said = f"{evaluator} fitted on {', '.join(map(str, possible))} of {len(data)} labels"
         common.say(f"{said}, {how_many(repeats, 'time')}, {opening.beside(model, ctx.obj)}", quiet=quiet)
+        if estimate and model is not None:
+            from active_critic.cli._estimate import tell_parts
+            from active_critic.meta_evaluation.rehearsing import curve_rehearsal
+
+            rehearsal = curve_rehearsal(data, evaluator, factory, possible, drawn)
+            more: dict[str, Any] = {"files": {"--out": out, "--plot": plot, "--html": html}}
+            tell_parts(model, rehearsal, data=data, requests=requests, as_json=as_json, quiet=quiet, **more)
+            return
         with Display(model, quiet=quiet) as progress:
             found = curve_of(
                 data,
