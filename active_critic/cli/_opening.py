@@ -51,6 +51,7 @@ def refuse_model(
     options: Mapping[str, Any],
     journal: str | None = None,
     budget: list[str] | None = None,
+    requests: int | None = None,
     quiet: bool = False,
 ) -> None:
     """Refuse options that say which model is asked, where none is, and say which others are not used.
@@ -61,12 +62,13 @@ def refuse_model(
         options: As for :func:`opened`, and so the rest.
         journal: Where replies were to be kept.
         budget: What was to be spent at most.
+        requests: How many different requests were to be made at most.
         quiet: Say nothing.
 
     Raises:
         typer.BadParameter: A model, how it is reached, or a budget is given.
     """
-    refused = {"--budget": budget, "--lm": lm}
+    refused = {"--budget": budget, "--requests": requests, "--lm": lm}
     refused |= {"--api-base": options["api_base"], "--api-key-env": options["api_key_env"]}
     for option in (option for option, value in refused.items() if value):
         raise typer.BadParameter(f"{option} has no meaning for {what}, which asks no model")

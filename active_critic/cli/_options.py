@@ -106,15 +106,7 @@ Budgets = Annotated[
         help='Spend at most so much: "500 calls", "200k tokens", "2 USD", "10 min". May be repeated.',
     ),
 ]
-Limits = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--budget",
-        metavar="N|AMOUNT",
-        help="At most N different requests (of each method, or the whole curve); with a unit, what the run may spend: "
-        '"200k tokens", "2 USD", "10 min". May be repeated.',
-    ),
-]
+REQUESTS = "At most N different requests of {}, those answered from the journal included."
 Estimated = Annotated[
     bool, typer.Option("--estimate", help="Make no call; say what it would take: calls, tokens, time and money.")
 ]
@@ -167,20 +159,6 @@ def check_train(train: float | None) -> None:
     """
     if train is not None and not 0 < train < 1:
         raise typer.BadParameter(f"--train is a fraction between 0 and 1, not {train:g}")
-
-
-def limits(budget: list[str] | None) -> tuple[int | None, list[str] | None]:
-    """What ``--budget`` says where work is compared: a bare number, of different requests; and what may be spent.
-
-    Raises:
-        typer.BadParameter: A bare number is below 1, or there are several.
-    """
-    bare = [amount for amount in budget or () if amount.strip().isdecimal()]
-    if len(bare) > 1 or any(int(amount) < 1 for amount in bare):
-        raise typer.BadParameter(
-            f"--budget {bare[-1]}: one whole number of requests, 1 or more, or amounts with a unit"
-        )
-    return (int(bare[0]) if bare else None), [amount for amount in budget or () if amount not in bare] or None
 
 
 def typed(ctx: typer.Context, parameter: str) -> bool:

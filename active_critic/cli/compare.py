@@ -58,7 +58,8 @@ def compare(
         list[str] | None,
         typer.Option("--set", metavar="NAME.PARAMETER=VALUE", help="A parameter of an evaluator. May be repeated."),
     ] = None,
-    budget: opts.Limits = None,
+    requests: Annotated[int | None, typer.Option(metavar="N", min=1, help=opts.REQUESTS.format("each method"))] = None,
+    budget: opts.Budgets = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Have scores explained too; they are the same, and cost more.")
     ] = False,
@@ -110,11 +111,12 @@ def compare(
     if against is not None and against not in methods:
         raise typer.BadParameter(f"--against {against!r} is none of the evaluators compared: {', '.join(methods)}")
     options = opening.model_options(api_base, api_key_env, context, strict, workers, timeout)
-    requests, spend = opts.limits(budget)
     asking = any(map(needs_model, methods.values()))
     if not asking:
         named = lm if opts.typed(ctx, "lm") else None
-        opening.refuse_model(", ".join(methods), named, options=options, journal=journal, budget=budget, quiet=quiet)
+        opening.refuse_model(
+            ", ".join(methods), named, options=options, journal=journal, budget=budget, requests=requests, quiet=quiet
+        )
         if estimate:
             raise typer.BadParameter(f"--estimate has no meaning for {', '.join(methods)}, which asks no model")
     data = read_examples(labels, fields=opts.parse_fields(fields), scale=scale)
@@ -140,7 +142,7 @@ def compare(
             if predictions is not None:
                 score_file = stack.enter_context(RecordWriter(predictions, **outputs.as_read(data)))
             shown = stack.enter_context(outputs.text_file(html)) if html else None
-        how_opened: dict[str, Any] = {"options": options, "journal": journal, "budget": spend, "quiet": quiet}
+        how_opened: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
         model = stack.enter_context(opening.opened(ctx.obj, lm, **how_opened) if asking else nullcontext())
         parts = how_many(len(splits), "split")
         common.say(
@@ -163,7 +165,7 @@ def compare(
                 settings=given,
                 **how,
                 against=against,
-                budget=requests,
+                requests=requests,
                 resamples=resamples,
                 journal=None,  # the model has its memory already
                 explain=explain,

@@ -44,7 +44,10 @@ def curve(
         list[str] | None,
         typer.Option("--set", metavar="PARAMETER=VALUE", help="A parameter of the evaluator. May be repeated."),
     ] = None,
-    budget: opts.Limits = None,
+    requests: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help=opts.REQUESTS.format("the whole curve"))
+    ] = None,
+    budget: opts.Budgets = None,
     resamples: Annotated[int, typer.Option(metavar="N", min=0, help="Of the documents, for the intervals.")] = 1000,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of splits, fits and resampling.")] = 0,
     out: Annotated[
@@ -83,11 +86,12 @@ def curve(
     except FitError as problem:
         raise typer.BadParameter(str(problem)) from None
     options = opening.model_options(api_base, api_key_env, context, strict, workers, timeout)
-    requests, spend = opts.limits(budget)
     asking = needs_model(factory)
     if not asking:
         named = lm if opts.typed(ctx, "lm") else None
-        opening.refuse_model(evaluator, named, options=options, journal=journal, budget=budget, quiet=quiet)
+        opening.refuse_model(
+            evaluator, named, options=options, journal=journal, budget=budget, requests=requests, quiet=quiet
+        )
         if estimate:
             raise typer.BadParameter(f"--estimate has no meaning for {evaluator}, which asks no model")
     how: dict[str, Any] = {
@@ -114,7 +118,7 @@ def curve(
             table = stack.enter_context(outputs.result_file(out, **outputs.as_read(data))) if out else None
             picture = stack.enter_context(outputs.text_file(plot)) if plot else None
             shown = stack.enter_context(outputs.text_file(html)) if html else None
-        how_opened: dict[str, Any] = {"options": options, "journal": journal, "budget": spend, "quiet": quiet}
+        how_opened: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
         model = stack.enter_context(opening.opened(ctx.obj, lm, **how_opened) if asking else nullcontext())
         said = f"{evaluator} fitted on {', '.join(map(str, possible))} of {len(data)} labels"
         common.say(f"{said}, {how_many(repeats, 'time')}, {opening.beside(model, ctx.obj)}", quiet=quiet)
@@ -133,7 +137,7 @@ def curve(
                 model,
                 **how,
                 settings=given.get(evaluator),
-                budget=requests,
+                requests=requests,
                 resamples=resamples,
                 journal=None,  # the model has its memory already
                 progress=progress,

@@ -24,7 +24,7 @@ from active_critic.meta_evaluation.comparison import (
     ids_note,
     ranked,
 )
-from active_critic.meta_evaluation.metering import limits_of, told
+from active_critic.meta_evaluation.metering import limits_of
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES as EVALUATOR_NAMES
 from active_critic.meta_evaluation.methods import Factory, given_settings, resolve
 from active_critic.meta_evaluation.splits import plan
@@ -49,7 +49,8 @@ def compare(
     seed: int = 0,
     level: Level = "dataset",
     against: str | None = None,
-    budget: int | Amounts | None = None,
+    requests: int | None = None,
+    budget: Amounts | None = None,
     resamples: int = 1000,
     journal: JournalPath = "default",
     explain: bool = False,
@@ -74,8 +75,9 @@ def compare(
         seed: Of splits, of evaluators that take one, and of resampling.
         level: What the coefficients are over: ``"dataset"``, ``"document"`` or ``"system"``.
         against: The baseline; default: the best method that is no Active-Critic.
-        budget: Different requests that each method may make at most, fits and scoring together, as a whole number; or
-            what all of it may spend (``"500 calls"``, ``["200k tokens", "2 USD"]``, a ``Budget``). None: no limit.
+        requests: Different requests that each method may make at most, fits and scoring together, those answered from
+            the journal included, so that it means the same in every run. None: no limit.
+        budget: What all of it may spend (``"500 calls"``, ``["200k tokens", "2 USD"]``, a ``Budget``). None: no limit.
         resamples: Of the intervals and the permutation tests.
         journal: Where replies are kept, unless the model has its memory already: a path, ``"default"``, or None.
         explain: Also have scores explained, where a method does that; the scores are the same, and cost more.
@@ -92,7 +94,7 @@ def compare(
     check_names([*methods])
     if against is not None and against not in methods:
         raise FitError(f"against must be one of the methods compared ({', '.join(methods)}), not {against!r}")
-    requests, allowed = limits_of(budget)
+    requests, allowed = limits_of(requests, budget)
     resamples = check_whole("resamples", resamples, 0)
     repeats = check_whole("repeats", repeats, 1)
     data = examples_of(examples, fields=fields, scale=scale)
@@ -106,7 +108,7 @@ def compare(
     with Shared(lm, journal, allowed=allowed) as shared:
         found = list(each_method(methods, shared, tests, requests, explain, progress))
         model, probing = shared.model, shared.probing
-        limits = told(requests, allowed or (model.budget if model else None))
+        limits = allowed or (model.budget if model else None)
     chosen = against or _best_baseline(found)
     if chosen is None:
         notes.append("no method with a coefficient can serve as the baseline, so there are no differences to one")
@@ -132,7 +134,8 @@ def compare(
             "repeats": repeats,
             "seed": seed,
             "against": against,
-            "budget": limits,
+            "requests": requests,
+            "budget": None if limits is None else str(limits),
             "resamples": resamples,
             "explain": explain,
             "evaluators": {name: given_settings(factory) for name, factory in methods.items()},

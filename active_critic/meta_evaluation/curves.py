@@ -20,7 +20,7 @@ from active_critic.lm.spending import Amounts
 from active_critic.meta_evaluation.comparison import FLOOR, MethodResult, check_names, ids_note
 from active_critic.meta_evaluation.estimates import Estimate, estimate, slope
 from active_critic.meta_evaluation.learning_curve import Curve, Point, Repeat
-from active_critic.meta_evaluation.metering import limits_of, told
+from active_critic.meta_evaluation.metering import limits_of
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, Factory, given_settings, needs_model, resolve
 from active_critic.meta_evaluation.nested import growing
 from active_critic.meta_evaluation.splits import Split, plan
@@ -47,7 +47,8 @@ def curve(
     repeats: int = 3,
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
-    budget: int | Amounts | None = None,
+    requests: int | None = None,
+    budget: Amounts | None = None,
     fields: Mapping[str, str] | None = None,
     scale: Scale | str | tuple[float, float] | list[float] | None = None,
     resamples: int = 1000,
@@ -72,9 +73,9 @@ def curve(
         repeats: How often; repeat r is split and drawn by ``seed + r``.
         seed: Of splits, of evaluators that take one, and of resampling.
         settings: Parameters of the evaluator, where it is one of ``EVALUATOR_NAMES``.
-        budget: Different requests that the whole curve may make at most, zero-shot included, as a whole number; or
-            what it may spend (``"500 calls"``, ``["200k tokens", "2 USD"]``, a ``Budget``). The smallest sizes come
-            first. None: no limit.
+        requests: Different requests that the whole curve may make at most, zero-shot included, and those answered from
+            the journal. The smallest sizes come first. None: no limit.
+        budget: What it may spend (``"500 calls"``, ``["200k tokens", "2 USD"]``, a ``Budget``). None: no limit.
         fields: Column by field, where the names are not recognised.
         scale: The scale of the human scores; inferred, and said, when not given.
         resamples: Of the documents, for the intervals.
@@ -89,7 +90,7 @@ def curve(
     """
     seed = check_whole("seed", seed, 0)
     name, factory = _the_one(evaluator, settings, seed)
-    requests, allowed = limits_of(budget)
+    requests, allowed = limits_of(requests, budget)
     resamples = check_whole("resamples", resamples, 0)
     repeats = check_whole("repeats", repeats, 1)
     test, test_documents = plain_value(test), plain_value(test_documents)
@@ -111,7 +112,7 @@ def curve(
             documents = tuple(len({group_of(data[i]) for i in repeat.pool[:size]}) for repeat in drawn)
             points.append(Point(size, documents, result, measured, floor=floor))
         model, probing = shared.model, shared.probing
-        limits = told(requests, allowed or (model.budget if model else None))
+        limits = allowed or (model.budget if model else None)
     points, over_zero_shot, over_floor = _with_differences(points, zero_shot, tests[possible[0]])
     through = _last_defined(points)
     notes += [*ids_note(data), *cautions(len(set(tests[possible[0]].groups)), 0, resamples)]
@@ -131,7 +132,8 @@ def curve(
         settings={
             "sizes": list(possible),
             **how,
-            "budget": limits,
+            "requests": requests,
+            "budget": None if limits is None else str(limits),
             "resamples": resamples,
             "evaluator": given_settings(factory),
         },

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 
@@ -20,21 +20,15 @@ from active_critic.records import Usage
 _FIGURES = tuple(figure.name for figure in fields(Usage) if figure.name not in {"calls", "replayed"})
 
 
-def limits_of(budget: int | Amounts | None) -> tuple[int | None, Budget | None]:
-    """A budget as it is given: a whole number of different requests, or what may be spent.
+def limits_of(requests: int | None, budget: Amounts | None) -> tuple[int | None, Budget | None]:
+    """How many different requests may be made, and what may be spent, as they are given.
 
     Raises:
         DataError: What may be spent cannot be read.
-        FitError: It is neither, or below 1.
+        FitError: The requests are no whole number, or below 1.
     """
-    if isinstance(budget, str | Budget | Sequence):
-        return None, as_budget(budget)
-    return None if budget is None else check_whole("budget", budget, 1), None
-
-
-def told(requests: int | None, amounts: Budget | None) -> int | str | None:
-    """What may be spent, as settings record it: a number of requests, amounts, both, or None."""
-    return f"{requests}, {amounts}" if requests and amounts else requests or (str(amounts) if amounts else None)
+    most = None if requests is None else check_whole("requests", requests, 1)
+    return most, None if budget is None else as_budget(budget)
 
 
 class ForNow:

@@ -89,7 +89,7 @@ class Rehearsal:
             if highest > most:
                 would = "would" if usual > most else "may"
                 number = f"{usual:,}" if usual == highest else f"{usual:,} (up to {highest:,})"
-                said.append(f"{what} makes {number} different requests, so that --budget {most} {would} stop it")
+                said.append(f"{what} makes {number} different requests, so that --requests {most} {would} stop it")
         return said
 
     def shared(self, found: Estimate) -> list[str]:

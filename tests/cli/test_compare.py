@@ -94,7 +94,7 @@ def test_surface_alone_opens_no_model_and_no_journal(run, labels) -> None:
 
 
 def test_a_method_that_fails_leaves_the_others_and_the_exit_code_says_so(run, labels) -> None:
-    done = run("compare", labels, "--evaluators", "active-critic-coarse,zero-shot", "--budget", 18, *QUICK, *SMALL)
+    done = run("compare", labels, "--evaluators", "active-critic-coarse,zero-shot", "--requests", 18, *QUICK, *SMALL)
     assert done.code == 7, done.err
     assert "active-critic-coarse failed in 2 of 2 splits, first in its fit: the budget of 18 calls" in done.out
     assert "0 of 18" in done.out
@@ -109,12 +109,18 @@ def test_an_amount_with_a_unit_limits_what_the_whole_run_spends(run, labels) -> 
     assert [failure["error"] for failure in method["failures"]] == ["BudgetSpent", "BudgetSpent"]
     assert "zero-shot failed in 2 of 2 splits, first in its scoring: the budget of 8 calls" in done.document["words"][1]
     assert done.document["settings"]["budget"] == "8 calls"
-    both = run("compare", labels, "--evaluators", "zero-shot", "--budget", "1h", "--budget", "9", "--json", *QUICK)
-    assert both.document["settings"]["budget"] == "9, 60 min"
-    for wrong, said in (("0", "1 or more"), ("plenty", "--budget")):
-        failed = run("compare", labels, "--evaluators", "zero-shot", "--budget", wrong, *QUICK)
+    both = run("compare", labels, "--evaluators", "zero-shot", "--budget", "1h", "--requests", "9", "--json", *QUICK)
+    assert [both.document["settings"][name] for name in ("requests", "budget")] == [9, "60 min"]
+    for option, wrong, said in (
+        ("--requests", "0", "greater than or equal to 1"),
+        ("--budget", "plenty", "budget"),
+        ("--budget", "9", "calls"),
+    ):
+        failed = run("compare", labels, "--evaluators", "zero-shot", option, wrong, *QUICK)
         assert failed.code == 2
         assert said in failed.err
+    surface = run("compare", labels, "--evaluators", "surface", "--requests", 9, *QUICK)
+    assert (surface.code, "--requests has no meaning for surface" in surface.err) == (2, True)
 
 
 def test_a_key_that_is_wrong_stops_at_once(run, labels, tmp_path) -> None:

@@ -123,7 +123,7 @@ def test_sizes_there_are_no_labels_for_are_left_out_and_said(run, labels) -> Non
 
 
 def test_what_fails_is_said_and_the_exit_code_says_so(run, labels) -> None:
-    done = run("curve", labels, *QUICK, *SMALL, "--budget", 25)
+    done = run("curve", labels, *QUICK, *SMALL, "--requests", 25)
     assert done.code == 7, done.err
     assert "the budget of 25 calls" in done.out
 
@@ -163,7 +163,17 @@ def test_a_picture_that_cannot_be_written_is_found_first(run, labels, tmp_path) 
 def test_help_names_the_options(run) -> None:
     shown = run("curve", "--help", opener=opener())
     assert shown.code == 0
-    for option in ("--evaluator", "--sizes", "--test", "--repeats", "--set", "--plot", "--budget", "--json"):
+    for option in (
+        "--evaluator",
+        "--sizes",
+        "--test",
+        "--repeats",
+        "--set",
+        "--plot",
+        "--budget",
+        "--requests",
+        "--json",
+    ):
         assert option in shown.out
 
 

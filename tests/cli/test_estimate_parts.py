@@ -233,24 +233,24 @@ def test_a_method_whose_rehearsal_fails_is_told_and_the_others_go_on(run, labels
 
 
 @pytest.mark.parametrize(
-    ("budget", "said"),
+    ("option", "limit", "said"),
     [
-        ("500 calls", None),
-        ("30 calls", "the budget of 30 calls would be spent at ice"),
-        ("10 calls", "the budget of 10 calls would be spent at zero-shot"),
-        ("1k tokens", "the budget of 1,000 tokens would be spent at zero-shot"),
-        ("20", "zero-shot makes 24 different requests, so that --budget 20 would stop it"),
-        ("24", None),
+        ("--budget", "500 calls", None),
+        ("--budget", "30 calls", "the budget of 30 calls would be spent at ice"),
+        ("--budget", "10 calls", "the budget of 10 calls would be spent at zero-shot"),
+        ("--budget", "1k tokens", "the budget of 1,000 tokens would be spent at zero-shot"),
+        ("--requests", "20", "zero-shot makes 24 different requests, so that --requests 20 would stop it"),
+        ("--requests", "24", None),
     ],
 )
-def test_what_a_budget_would_stop_is_told(run, labels, budget, said) -> None:
+def test_what_a_budget_would_stop_is_told(run, labels, option, limit, said) -> None:
     names = ("--evaluators", "zero-shot,ice")
-    told = run("compare", labels, *names, *FOLDS, "--budget", budget, "--estimate", "--json", opener=filling())
+    told = run("compare", labels, *names, *FOLDS, option, limit, "--estimate", "--json", opener=filling())
     assert told.code == 0, told.err
     assert told.document["calls"] == 48
-    about = [note for note in told.document["notes"] if "budget" in note]
+    about = [note for note in told.document["notes"] if "budget" in note or "--requests" in note]
     assert about[:1] == ([said] if said else [])
-    real = run("compare", labels, *names, *FOLDS, "--budget", budget, "--json", opener=filling())
+    real = run("compare", labels, *names, *FOLDS, option, limit, "--json", opener=filling())
     assert (real.code == 7) == (said is not None)
 
 
@@ -260,8 +260,8 @@ def test_a_budget_of_a_curve_is_spent_at_a_size(run, labels) -> None:
     first = sum(point["calls"] for point in found["points"][:2])
     notes = run(*command, "--budget", f"{first + 1} calls", opener=filling()).document["notes"]
     assert f"the budget of {first + 1} calls would be spent at 10 labels" in notes
-    notes = run(*command, "--budget", first, opener=filling()).document["notes"]
-    assert f"the curve makes {found['calls']} different requests, so that --budget {first} would stop it" in notes
+    notes = run(*command, "--requests", first, opener=filling()).document["notes"]
+    assert f"the curve makes {found['calls']} different requests, so that --requests {first} would stop it" in notes
 
 
 def test_so_it_is_told_of_a_fit_and_of_scoring(run, program, examples) -> None:

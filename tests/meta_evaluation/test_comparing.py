@@ -184,7 +184,7 @@ def test_arguments_of_numpy_give_the_same_document() -> None:
         repeats=np.int64(2),
         seed=np.int32(1),
         resamples=np.int64(40),
-        budget=np.int64(900),
+        requests=np.int64(900),
         settings={"ice": {"shots": np.int64(3)}},
     )
     plain = of(
@@ -193,7 +193,7 @@ def test_arguments_of_numpy_give_the_same_document() -> None:
         repeats=2,
         seed=1,
         resamples=40,
-        budget=900,
+        requests=900,
         settings={"ice": {"shots": 3}},
     )
     assert json.dumps(without_time(found.to_dict())) == json.dumps(without_time(plain.to_dict()))

@@ -19,14 +19,14 @@ from active_critic.meta_evaluation.methods import resolve
 def test_a_budget_is_exact_for_each_method_and_leaves_the_others_alone() -> None:
     calls: list[str] = []
     methods = {"dear": asking("dear"), "cheap": asking("cheap")}
-    found = compare(examples(), methods, model(calls), budget=20, **{**QUICK, "folds": 2})
+    found = compare(examples(), methods, model(calls), requests=20, **{**QUICK, "folds": 2})
     assert [sum(call.startswith(word) for call in calls) for word in methods] == [20, 20]
     first = found["dear"]
     assert [(f.split, f.stage, f.error) for f in first.failures] == [(1, "scoring", "BudgetSpent")]
     assert first.agreement.n == 12
     assert first.agreement.coverage == 0.5
     assert "budget of 20 calls" in first.unscored[1, 0]
-    enough = compare(examples(), {"a": asking("dear")}, model(), budget=26, **{**QUICK, "folds": 2})
+    enough = compare(examples(), {"a": asking("dear")}, model(), requests=26, **{**QUICK, "folds": 2})
     assert not enough["a"].failures
 
 
@@ -39,11 +39,11 @@ def test_an_amount_is_for_all_methods_together_and_for_this_comparison_alone(bud
     assert [failure.error for failure in found["b"].failures] == ["BudgetSpent"] * 2
     assert found.settings["budget"] == "26 calls"
     assert lm.budget is None
-    assert not compare(examples(), {"b": asking("b")}, lm, budget=26, **how)["b"].failures
+    assert not compare(examples(), {"b": asking("b")}, lm, requests=26, **how)["b"].failures
     with pytest.raises(errors.DataError, match="'plenty' is no budget"):
         compare(examples(), {"a": asking("a")}, "no such model", budget="plenty", **how)
-    with pytest.raises(errors.FitError, match="budget must be a whole number"):
-        compare(examples(), {"a": asking("a")}, "no such model", budget=2.5, **how)
+    with pytest.raises(errors.FitError, match="requests must be a whole number"):
+        compare(examples(), {"a": asking("a")}, "no such model", requests=2.5, **how)
 
 
 def test_a_failure_loses_one_split_of_one_method() -> None:
@@ -233,7 +233,7 @@ def test_the_wrong_number_of_verdicts_is_a_failure() -> None:
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"budget": 0}, "at least 1, not 0"),
+        ({"requests": 0}, "at least 1, not 0"),
         ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
         ({"resamples": -1}, "resamples.*not -1"),
     ],

@@ -114,7 +114,7 @@ def test_a_budget_is_for_the_whole_curve_and_the_small_sizes_come_first() -> Non
     calls: list[object] = []
     found = curve(labelled(), FLAT, simulated_lm(), **QUICK)
     needs = found.zero_shot.result.needs.calls + found.points[0].result.needs.calls
-    found = curve(labelled(), FLAT, simulated_lm(seen=calls), budget=needs, **QUICK)
+    found = curve(labelled(), FLAT, simulated_lm(seen=calls), requests=needs, **QUICK)
     assert len(calls) <= needs
     assert found.points[0].result.failures == ()
     assert [len(point.result.failures) for point in found.points[1:]] == [2, 2]
@@ -203,7 +203,8 @@ def test_a_repeat_is_split_and_drawn_by_the_next_seed() -> None:
         ({"test": 0}, errors.FitError, "between 0 and 1, not 0"),
         ({"test": 1.0}, errors.FitError, "between 0 and 1"),
         ({"repeats": 0}, errors.FitError, "repeats must be a whole number of at least 1"),
-        ({"budget": 0}, errors.FitError, "budget must be a whole number of at least 1"),
+        ({"requests": 0}, errors.FitError, "requests must be a whole number of at least 1"),
+        ({"budget": 9}, errors.DataError, "9 is no budget; write for example"),
         ({"seed": -1}, errors.FitError, "seed must be a whole number of at least 0"),
         ({"resamples": -1}, errors.FitError, "resamples must be a whole number of at least 0"),
         ({"evaluator": "nonsense"}, errors.FitError, "no evaluator 'nonsense'; there are zero-shot"),

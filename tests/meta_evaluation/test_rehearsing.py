@@ -105,9 +105,9 @@ def test_a_number_of_requests_that_would_stop_a_method_is_told(most: int | None,
     few = resolve(["surface"])["surface"]
     work = comparison({"surface": few, "two": asking("same")})
     said = work.stopped(most, rehearsed(work, model()))
-    assert said == [f"{name} makes 27 different requests, so that --budget {most} would stop it" for name in stops]
+    assert said == [f"{name} makes 27 different requests, so that --requests {most} would stop it" for name in stops]
     if most is not None:
-        real = compare(examples(), {"two": asking("same")}, model(), folds=3, resamples=0, journal=None, budget=most)
+        real = compare(examples(), {"two": asking("same")}, model(), folds=3, resamples=0, journal=None, requests=most)
         assert bool(real["two"].failures) == bool(stops)
 
 
@@ -125,7 +125,7 @@ def test_a_number_that_only_the_dearest_course_exceeds_may_stop_it() -> None:
     assert work.requests("deep")[found.take] == found.usage.calls < high
     (said,) = work.stopped(found.usage.calls, found)
     assert said == (
-        f"deep makes {found.usage.calls} (up to {high}) different requests, so that --budget {found.usage.calls} "
+        f"deep makes {found.usage.calls} (up to {high}) different requests, so that --requests {found.usage.calls} "
         "may stop it"
     )
 
@@ -180,10 +180,10 @@ def test_a_number_of_requests_that_would_stop_a_curve_is_told() -> None:
     exact = found.usage.calls
     assert work.stopped(exact, found) == []
     assert work.stopped(exact - 1, found) == [
-        f"the curve makes {exact} different requests, so that --budget {exact - 1} would stop it"
+        f"the curve makes {exact} different requests, so that --requests {exact - 1} would stop it"
     ]
     for most in (exact, exact - 1):
-        real = curve(labelled(), {"mine": learner}, simulated_lm(), sizes=SIZES, repeats=2, resamples=0, budget=most)
+        real = curve(labelled(), {"mine": learner}, simulated_lm(), sizes=SIZES, repeats=2, resamples=0, requests=most)
         assert any(point.result.failures for point in real.points) == (most < exact)
 
 
