@@ -281,8 +281,8 @@ def test_what_cannot_be_is_said_before_anything_is_scored(surface: Surface) -> N
         suggest(surface, texts(5), 4, labelled=[Example(e.response, e.source, 1.0) for e in texts(3)])
     with pytest.raises(DataError, match="none of the labelled rows has a score"):
         suggest(surface, texts(5), 2, labelled=texts(3))
-    rows = [{"response": e.response, "source": e.source, "score": "4/5"} for e in texts(3)]
-    with pytest.raises(DataError, match="4/5"):
+    rows = [{"response": e.response, "source": e.source, "score": "4 stars"} for e in texts(3)]
+    with pytest.raises(DataError, match="4 stars"):
         suggest(surface, texts(5), 2, labelled=[*rows, {"response": "fine", "score": "3"}])
 
 

@@ -262,7 +262,7 @@ class Job:
             return self.scale
         if not people.single:
             return None
-        scale, slip = usual_scale(people.single)
+        scale, slip = usual_scale(people.single, people.out_of)
         if slip and scale is None:
             message = f"{slip}: correct it, leave it out, or pass --scale LOW..HIGH that it lies in"
             raise DataError(message, path=self.table.path, column=people.column)

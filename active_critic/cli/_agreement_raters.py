@@ -80,6 +80,24 @@ def ratings_of(table: Table, name: str) -> Predictions:
     return found
 
 
+def one_end(table: Table, raters: Sequence[str]) -> float | None:
+    """What all ratings say that they are out of (``4/5``); None where none of them says so.
+
+    Raises:
+        DataError: Those of one rater say something else than those of another.
+    """
+    from active_critic.errors import DataError
+
+    ends = {name: table.out_of(name) for name in raters}
+    first, *others = ends.items()
+    for name, end in others:
+        if end != first[1]:
+            said, there = ("not out of anything" if one is None else f"out of {one:g}" for one in (end, first[1]))
+            message = f"these ratings are {said}, and those of {first[0]!r} are {there}; write all on one scale"
+            raise DataError(message, path=table.path, column=name)
+    return first[1]
+
+
 @dataclass(frozen=True, slots=True)
 class PeoplesScores:
     """What people said.
@@ -88,11 +106,13 @@ class PeoplesScores:
         column: Where it stands, or None: it is the mean of the raters that a row has.
         scores: Of every row; empty where nothing is compared with them.
         single: The numbers that they are made of.
+        out_of: What all these say that they are out of (``4/5``), or None.
     """
 
     column: str | None
     scores: Sequence[float]
     single: Sequence[Rated]
+    out_of: float | None = None
 
     @classmethod
     def of_column(cls, table: Table, column: str) -> PeoplesScores:
@@ -102,7 +122,8 @@ class PeoplesScores:
             DataError: There is none, or a row holds no number.
         """
         scores = table.human(column)
-        return cls(column, scores, [(row, score, column) for row, score in zip(table.rows, scores, strict=True)])
+        single = [(row, score, column) for row, score in zip(table.rows, scores, strict=True)]
+        return cls(column, scores, single, table.out_of(column))
 
     @classmethod
     def of_raters(cls, table: Table, raters: Sequence[str], judged: Sequence[str]) -> PeoplesScores:
@@ -118,6 +139,7 @@ class PeoplesScores:
             if name in raters:
                 message = "this is one of the raters with whose mean it would be compared; name the others alone"
                 raise DataError(f"{message}, or what people said with --human", path=table.path, column=name)
+        out_of = one_end(table, raters)
         rows = list(zip(*(ratings_of(table, name).values for name in raters), strict=True))
         single = [
             (place, value, name)
@@ -126,7 +148,7 @@ class PeoplesScores:
             if value is not None
         ]
         if not judged:
-            return cls(None, (), single)
+            return cls(None, (), single, out_of)
         scores = []
         for place, values in zip(table.rows, rows, strict=True):
             given = [value for value in values if value is not None]
@@ -134,7 +156,7 @@ class PeoplesScores:
                 message = "no rater gave a number; every row needs one: fill one in, or leave out the row"
                 raise DataError(message, path=table.path, row=place)
             scores.append(math.fsum(given) / len(given))
-        return cls(None, scores, single)
+        return cls(None, scores, single, out_of)
 
     def note(self, raters: Sequence[str]) -> str:
         """That it is a mean, and of what."""
@@ -162,6 +184,7 @@ def measure_raters(
     from active_critic.errors import DataError
     from active_critic.stats.reliability import human_ceiling, krippendorff_alpha
 
+    one_end(table, columns)
     raters = [ratings_of(table, name) for name in columns]
     ratings = [rater.values for rater in raters]
     counts = [sum(value is not None for value in row) for row in zip(*ratings, strict=True)]

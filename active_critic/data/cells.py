@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from active_critic.data.out_of import all_out_of, share_in
 from active_critic.data.rows import NUMBER, Unreadable
 from active_critic.errors import DataError
 
@@ -29,7 +30,7 @@ _LARGE = 100
 smaller ones."""
 _DECIMAL_COMMA = re.compile(r"\s*([+-]?\d+),(\d+)\s*", re.ASCII)
 _NUMBER_AND_MORE = re.compile(r"\s*([+-]?[0-9]+(?:[.,][0-9]+)?)(?:\s*[%★⭐/(:]|\s+[^\W\d_]).*", re.DOTALL)
-"""``4/5``, ``80%``, ``4 stars``."""
+"""``80%``, ``4 stars``, ``4 (good)``."""
 
 
 def plain_value(value: Any, *, missing: bool = False) -> Any:
@@ -141,12 +142,13 @@ def tidy_name(text: str | None) -> str | None:
     return None if not name or name.casefold() in NO_NAME else name
 
 
-def number_in(cell: Any, *, decimal_comma: bool = False) -> float | None:
+def number_in(cell: Any, *, decimal_comma: bool = False, out_of: float | None = None) -> float | None:
     """A cell as a score, None when missing.
 
     Args:
         cell: What stands there.
         decimal_comma: Whether ``3,5`` is a number, too.
+        out_of: What all scores of the column say that they are out of: then ``4/5`` is 4.
 
     Raises:
         ValueError: It is not a finite number, or could not be read.
@@ -158,6 +160,8 @@ def number_in(cell: Any, *, decimal_comma: bool = False) -> float | None:
         remedy = "name a part of it (COLUMN.NAME), or COLUMN.* for the mean of all"
         raise ValueError(f"the score {str(cell)[:40]!r} is not a number; {remedy}")
     given = cell
+    if out_of is not None and (share := share_in(cell)) is not None and share[1] == out_of:
+        cell = share[0]
     cell = cell.strip() if isinstance(cell, str) else cell  # also of the blanks that nobody sees
     if decimal_comma and isinstance(cell, str):
         cell = cell.replace(",", ".")
@@ -210,6 +214,8 @@ def as_number(cell: str) -> str:
         return "write 1 for yes (true, pass) and 0 for no (false, fail)"
     if decimal := _DECIMAL_COMMA.fullmatch(cell):
         return f"write it with a point, {decimal[1]}.{decimal[2]}"
+    if share_in(cell) is not None:
+        return "write the numbers of the column alone, on one scale, or all of them out of the same number"
     if number := _NUMBER_AND_MORE.fullmatch(cell):
         return f"write the number alone, {number[1].replace(',', '.')}"
     if not is_missing(cell) and any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell)):
@@ -366,3 +372,14 @@ def rated(record: Mapping[str, Any], column: str) -> dict[str, Any]:
     for name in names:
         found |= starred(record, name) if "*" in name and name not in record else {name: cell_at(record, name)}
     return {name: cell for name, cell in found.items() if not is_missing(cell)}
+
+
+def scores_out_of(records: Iterable[Mapping[str, Any]], column: str) -> float | None:
+    """What all scores are out of, where each says so and says the same (``4/5``); else None.
+
+    Args:
+        records: The rows.
+        column: Where scores are, or a name for several columns.
+    """
+    cells = (cell for record in records for cell in rated(record, column).values())
+    return all_out_of(cell for cell in cells if not is_missing(cell))

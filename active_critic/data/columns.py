@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -24,6 +24,7 @@ from active_critic.data.cells import (
 )
 from active_critic.data.fields import folded
 from active_critic.data.files import iter_records
+from active_critic.data.out_of import all_out_of, share_in
 from active_critic.data.rows import NUMBER, BadRow, Unreadable
 from active_critic.errors import DataError
 
@@ -104,8 +105,7 @@ class Table:
         numbers = []
         cells = self._cells(name)
         check_thousands(name, zip(self.rows, cells, strict=True), self.path)
-        for row, cell in zip(self.rows, cells, strict=True):
-            number = self._number(cell)
+        for row, cell, number in zip(self.rows, cells, self._numbers(cells), strict=True):
             if number is None:
                 wrong, remedy = "the human score is missing", "fill it in, or leave out the row"
                 if not is_missing(cell):
@@ -122,7 +122,7 @@ class Table:
         """
         cells = self._cells(name)
         check_thousands(name, zip(self.rows, cells, strict=True), self.path)
-        values = tuple(map(self._number, cells))
+        values = self._numbers(cells)
         blank = sum(map(is_missing, cells))
         odd = next(
             (i for i, (v, c) in enumerate(zip(values, cells, strict=True)) if v is None and not is_missing(c)), None
@@ -130,8 +130,18 @@ class Table:
         said = None if odd is None else f"{_short(cells[odd])} (row {self.rows[odd]})"
         return Predictions(name, values, blank, values.count(None) - blank, said)
 
-    def _number(self, cell: Any) -> float | None:
-        return to_number(cell, decimal_comma=self._decimal_comma)
+    def out_of(self, name: str) -> float | None:
+        """What all numbers of a column are out of, where each says so and says the same (``4/5``); else None.
+
+        Raises:
+            DataError: There is no such column.
+        """
+        return all_out_of(cell for cell in self._cells(name) if not is_missing(cell))
+
+    def _numbers(self, cells: Sequence[Any]) -> tuple[float | None, ...]:
+        end = all_out_of(cell for cell in cells if not is_missing(cell))
+        bare = ((share[0] if end is not None and (share := share_in(cell)) else cell) for cell in cells)
+        return tuple(to_number(cell, decimal_comma=self._decimal_comma) for cell in bare)
 
     def names(self, name: str) -> tuple[str | None, ...]:
         """A column of names, by their words; None where the cell is blank or says that there is none (NaN, null).

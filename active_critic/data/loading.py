@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from active_critic.data.cells import cell_at, check_thousands, number_in, rated
+from active_critic.data.cells import cell_at, check_thousands, number_in, rated, scores_out_of
 from active_critic.data.delimited import is_delimited
 from active_critic.data.examples import (
     Examples,
@@ -84,7 +84,10 @@ def read_examples(
         rows, said = scored_rows(rows, column, {*chosen.values()}, decimal_comma=stream.decimal_comma, path=path)
         before = source.notes if isinstance(source, Examples) else ()
         notes += [*said, *(note for note in before if note.startswith(NO_SCORE))]
-    reader = RowReader(chosen, scored, stream.decimal_comma, is_delimited(stream.path))
+    out_of = (
+        scores_out_of((given for _, given in rows if isinstance(given, dict)), column) if "score" in chosen else None
+    )
+    reader = RowReader(chosen, scored, stream.decimal_comma, is_delimited(stream.path), out_of=out_of)
     examples: list[Example] = []
     empty: list[BadRow] = []
     for row, record in rows:
@@ -113,11 +116,16 @@ def read_examples(
         notes.extend(said)
     inferred = scored and known is None
     if inferred:
-        known, said = infer_scale(ratings, path, column)
+        known, said = infer_scale(ratings, path, column, out_of)
         notes += [f"scale {known} inferred from the scores; pass --scale LOW..HIGH if that is wrong", *said]
     elif scored and known is not None and not isinstance(source, Examples):
         notes.extend(unused_scale(ratings, known))
     if scored and known is not None:
+        if out_of is not None and out_of != known.high:
+            remedy = f"pass --scale LOW..{out_of:g}, or write the numbers alone"
+            raise DataError(
+                f"scores are out of {out_of:g}, and the scale is {known}; {remedy}", path=path, column=column
+            )
         for row, number, name in ratings:
             if number not in known:
                 reason = f"{number:g} lies outside the scale {known}; correct it, or pass --scale LOW..HIGH"
@@ -248,8 +256,9 @@ def iter_examples(
         how: dict[str, Any] = {"path": stream.path, "whole": whole, "fixed": stream.fixed, "as_before": as_before}
         chosen, notes = resolve(readable, chosen, scored=False, **how)
     own = "score" in checked(fields)
-    reader = RowReader(chosen, False, stream.decimal_comma, is_delimited(stream.path), own)
     records = [given for _, given in readable if isinstance(given, dict)]
+    out_of = scores_out_of(records, chosen["score"]) if "score" in chosen else None
+    reader = RowReader(chosen, False, stream.decimal_comma, is_delimited(stream.path), own, out_of=out_of)
     columns = {name for record in records for name in record}
     lacking = not_there(as_before, records)
     awaited = {name: column for name, column in lacking.items() if name in COLUMNS and name not in chosen}
@@ -269,11 +278,13 @@ def _check_thousands(rows: Iterable[tuple[int, Given]], column: str, path: str |
 
 def unread_score(examples: Examples) -> DataError | None:
     """What is wrong with the first score that stands there and is no number, where scores need not be there."""
+    where = examples.fields.get("score", "score")
+    out_of = scores_out_of((example.record for example in examples), where)
     for example in examples:
-        cells = rated(example.record, examples.fields.get("score", "score")) if example.score is None else {}
+        cells = rated(example.record, where) if example.score is None else {}
         for column, cell in cells.items():
             try:
-                number_in(cell, decimal_comma=examples.decimal_comma)
+                number_in(cell, decimal_comma=examples.decimal_comma, out_of=out_of)
             except ValueError as problem:
                 return DataError(str(problem), path=examples.path, row=example.row, column=column)
     return None

@@ -20,6 +20,7 @@ from active_critic.data.cells import (
 )
 from active_critic.data.examples import SHOWN, no_source_in
 from active_critic.data.fields import COLUMNS, Given
+from active_critic.data.out_of import said_of
 from active_critic.data.rows import BadRow
 from active_critic.data.scales import Rated
 from active_critic.data.writing import unguarded
@@ -82,6 +83,7 @@ class RowReader:
         delimited: Whether rows come from CSV or TSV, in which an apostrophe before what would be a formula is no part
             of the text.
         own_score: Whether the user has said which column the score is.
+        out_of: What all scores say that they are out of (``4/5``), or None.
     """
 
     fields: dict[str, str]
@@ -89,6 +91,7 @@ class RowReader:
     decimal_comma: bool
     delimited: bool
     own_score: bool = True
+    out_of: float | None = None
     seen: Seen = field(default_factory=Seen)
 
     def example(self, row: int, given: Given) -> Example | BadRow:
@@ -114,7 +117,7 @@ class RowReader:
         numbers = list[float]()
         for column, cell in scores.items():
             try:
-                number = number_in(cell, decimal_comma=self.decimal_comma)
+                number = self._number(cell)
             except ValueError as problem:
                 if self.scored:
                     return BadRow(row, str(problem), kept, column)
@@ -136,13 +139,20 @@ class RowReader:
             aspects = {}  # scoring has no use for them
         return Example(**values, aspects=aspects, record=kept, row=row)
 
+    def _number(self, cell: Any) -> float | None:
+        return number_in(cell, decimal_comma=self.decimal_comma, out_of=self.out_of)
+
     @property
     def notes(self) -> list[str]:
-        """What the user should know of texts."""
+        """What the user should know of scores and texts."""
+        said = [] if self.out_of is None else [said_of(self.out_of)]
         if not (count := self.seen.apostrophes):
-            return []
+            return said
         texts = how_many(count, "text is", "texts are")
-        return [f"{texts} read without the apostrophe that keeps a spreadsheet from taking =, +, - or @ for a formula"]
+        return [
+            *said,
+            f"{texts} read without the apostrophe that keeps a spreadsheet from taking =, +, - or @ for a formula",
+        ]
 
     def ratings(self, examples: Iterable[Example]) -> list[Rated]:
         """The numbers that the scores were made of."""
@@ -152,6 +162,6 @@ class RowReader:
         found: list[Rated] = []
         for example in examples:
             for name, cell in rated(example.record, column).items():
-                number = number_in(cell, decimal_comma=self.decimal_comma)
+                number = self._number(cell)
                 found += [] if number is None else [(example.row, number, name)]
         return found

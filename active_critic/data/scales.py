@@ -76,41 +76,58 @@ def _stated_scale(cell: Any) -> Scale | None:
         return None
 
 
-def infer_scale(scores: Sequence[Rated], path: str | None, column: str) -> tuple[Scale, list[str]]:
+def infer_scale(
+    scores: Sequence[Rated], path: str | None, column: str, out_of: float | None = None
+) -> tuple[Scale, list[str]]:
     """The narrowest of the usual scales that contains every score, and a note where a slip may have made it so wide.
+
+    Args:
+        scores: One at least.
+        path: The file, for messages.
+        column: Where the scores are.
+        out_of: Where the scale ends, as the scores say it; or None.
 
     Raises:
         DataError: None does.
     """
-    scale, slip = usual_scale(scores)
+    for row, score, name in scores:
+        if out_of is not None and score > out_of:
+            reason = f"{score:g} is more than the {out_of:g} it is out of; correct it"
+            raise DataError(reason, path=path, row=row, column=name)
+    scale, slip = usual_scale(scores, out_of)
     if scale is None:
         values = [score for _, score, _ in scores]
         low, high = min(values), max(values)
-        reason = f"no usual scale holds scores from {low:g} to {high:g}{f' ({slip})' if slip else ''}; pass --scale"
+        which = "" if out_of is None else f" out of {out_of:g}"
+        reason = (
+            f"no usual scale holds scores from {low:g} to {high:g}{which}{f' ({slip})' if slip else ''}; pass --scale"
+        )
         raise DataError(reason, path=path, column=column)
     return scale, [f"{slip}: correct it if it is a slip"] if slip else []
 
 
-def usual_scale(scores: Sequence[Rated]) -> tuple[Scale | None, str]:
+def usual_scale(scores: Sequence[Rated], out_of: float | None = None) -> tuple[Scale | None, str]:
     """The narrowest of the usual scales that contains every score, and which few scores alone make it so wide.
 
     Args:
         scores: One at least.
+        out_of: Where the scale ends, if that is known.
 
     Returns:
         None where no scale contains them all; an empty text where no few scores stand out.
     """
     values = [score for _, score, _ in scores]
     low, high = min(values), max(values)
-    scale = next((scale for scale in USUAL_SCALES if low in scale and high in scale), None)
-    return scale, _slip(scores, scale)
+    usual = [scale for scale in USUAL_SCALES if out_of is None or scale.high == out_of]
+    scale = next((scale for scale in usual if low in scale and high in scale), None)
+    return scale, _slip(scores, scale, usual)
 
 
-def _slip(scores: Sequence[Rated], scale: Scale | None) -> str:
+def _slip(scores: Sequence[Rated], scale: Scale | None, every: Sequence[Scale]) -> str:
     """Which few scores alone make the scale so much wider than it were without them; empty where none do."""
     times = Counter(score for _, score, _ in scores)
     wider = _TWICE if len(scores) >= 10 else _FIVE_TIMES
-    narrow = [usual for usual in USUAL_SCALES if scale is None or wider * _width(usual) <= _width(scale)]
+    narrow = [usual for usual in every if scale is None or wider * _width(usual) <= _width(scale)]
     if len(scores) < _FEW:
         return ""
     for few in range(1, max(1, min(_SLIPS, len(scores) // 10)) + 1):

@@ -209,3 +209,17 @@ def test_raters_of_the_shared_data_sets(run, name, rater) -> None:
         assert len(result["raters"]["columns"]) == 3
         assert -0.1 < result["raters"]["alpha"]["ordinal"] < 0.9
         assert -0.1 < result["raters"]["ceiling"]["mean"] < 0.9
+
+
+def test_scores_out_of_something_end_the_scale_there_and_raters_must_agree_on_it(run, tmp_path) -> None:
+    path = tmp_path / "x.csv"
+    lines = [f"{1 + i % 4}/5,{1 + i % 3}/5,{i % 3}/10,{1 + i % 4}" for i in range(12)]
+    path.write_text("\n".join(["a,b,c,program", *lines]) + "\n")
+    done = run("agreement", path, "--human", "a", "--predicted", "program", "--json")
+    assert done.document["results"][0]["scale"] == "1..5"
+    done = run("agreement", path, "--raters", "a", "--raters", "b", "--predicted", "program", "--json")
+    assert done.document["results"][0]["scale"] == "1..5"
+    for more in ((), ("--predicted", "program")):
+        done = run("agreement", path, "--raters", "a", "--raters", "c", *more)
+        assert done.code == 3
+        assert "column 'c': these ratings are out of 10, and those of 'a' are out of 5; write all on one" in done.err

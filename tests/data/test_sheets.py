@@ -262,7 +262,7 @@ def test_all_rows_with_an_empty_response_are_named(tmp_path: Path) -> None:
             for yes in ("TRUE", "No", " pass ", "failed")
         ),
         *((True, "write 1 for yes (true, pass) and 0 for no (false, fail)"),),
-        *((four, "write the number alone, 4") for four in ("4/5", "4 / 5", "4 stars", "4★", "4 (good)")),
+        *((four, "write the number alone, 4") for four in ("4 out of 5", "4 stars", "4★", "4 (good)")),
         ("80%", "write the number alone, 80"),
         ("4,5 stars", "write the number alone, 4.5"),
         ("4,5", "write it with a point, 4.5"),
