@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from active_critic.cli._agreement_notes import (
     FEW,
     SPLIT,
+    WHOSE,
     of_few_documents,
     of_lacking_sources,
     of_splits,
@@ -257,7 +258,8 @@ class Job:
         if self.scale is not None:
             for row, score, column in people.single:
                 if score not in self.scale:
-                    message = f"{score:g} lies outside the scale {self.scale}; correct it or the scale"
+                    remedy = f"correct it or --scale, or the columns if they are swapped ({WHOSE})"
+                    message = f"{score:g} lies outside the human scale {self.scale}; {remedy}"
                     raise DataError(message, path=self.table.path, row=row, column=column)
             return self.scale
         if not people.single:

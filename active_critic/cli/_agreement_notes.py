@@ -18,6 +18,8 @@ NOTES = "notes"
 """Where `score` writes what is to be known of a verdict."""
 SPLIT = ("repeat", "fold")
 """Where `compare` writes which split a prediction is of."""
+WHOSE = "--human (or --raters) names people's scores, --predicted what is judged"
+"""What to look at where the columns may stand in each other's place, which no coefficient tells."""
 
 
 def of_few_documents(results: Sequence[Mapping[str, Any]], documents: int, resamples: int) -> list[str]:
@@ -57,6 +59,15 @@ def of_known_texts(table: Table) -> list[str]:
         return []
     rows = f"{count:,} of {len(said):,} rows are texts that a program was fitted on, or others of their documents"
     return [f"{rows} (column {NOTES!r}): its agreement on them flatters it; leave them out for a figure to defend"]
+
+
+def of_a_program(table: Table, human: str | None) -> list[str]:
+    """A note where what is named as people's scores stands where a program writes its own."""
+    from active_critic.records import VERDICT_COLUMNS
+
+    if human != "score" or not set(table.columns) >= VERDICT_COLUMNS:
+        return []
+    return [f"the column 'score' stands beside those of a program's verdicts, which wrote it: {WHOSE}"]
 
 
 def of_splits(parts: Sequence[int], columns: Sequence[str], *, asked: bool) -> str:

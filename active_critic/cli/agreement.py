@@ -10,7 +10,7 @@ import typer
 from active_critic.cli import _common as common
 from active_critic.cli import _options as opts
 from active_critic.cli import _outputs as outputs
-from active_critic.cli._agreement_notes import NOTES, SPLIT, of_known_texts
+from active_critic.cli._agreement_notes import NOTES, SPLIT, of_a_program, of_known_texts
 
 if TYPE_CHECKING:
     from active_critic.stats import Level
@@ -99,7 +99,8 @@ def agreement(
     named = [name for name in (human, *columns, *(raters or []), group, system, *(part or [])) if name is not None]
     usual = [name for kind in ("group", "system", "source") for name in COLUMNS[kind]]
     table = Table(scored, named, [*usual, NOTES, *SPLIT])
-    job = Job(table, resamples, seed, known, raters or [], notes=[*table.notes, *of_known_texts(table)])
+    said = [*table.notes, *of_known_texts(table), *of_a_program(table, human)]
+    job = Job(table, resamples, seed, known, raters or [], notes=said)
     taken = {*columns, *(raters or []), *([human] if human is not None else [])}
     job.find_groups(group, taken)
     job.find_systems(system, taken)

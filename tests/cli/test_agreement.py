@@ -150,7 +150,7 @@ def test_distances_only_on_a_shared_scale(run, tmp_path) -> None:
     assert go(run, path, "--scale", "1..100", "--json", predicted="far").document["results"][0]["scale"] == "1..100"
     outside = go(run, path, "--scale", "1..4", predicted="near")
     assert outside.code == 3
-    assert "row 5, column 'overall': 5 lies outside the scale 1..4" in outside.err
+    assert "row 5, column 'overall': 5 lies outside the human scale 1..4" in outside.err
 
 
 def test_a_slip_among_human_scores_is_named_as_a_fit_names_it(run, tmp_path) -> None:
@@ -536,3 +536,20 @@ def test_a_column_is_said_to_fall_only_where_its_interval_says_so(run, tmp_path)
         assert done.document["results"][0]["columns"][0]["figures"]["mean"] < 0
         shown = " ".join(go(run, write(tmp_path / "d.jsonl", data), *options).out.split())
         assert (falls in shown) is said
+
+
+def test_columns_in_each_others_place_are_hinted_at_where_that_can_be_seen(run, tmp_path) -> None:
+    data = [{"rating": 1 + i % 5, "score": i / 3, "unscored": None, "read_from": "text"} for i in range(12)]
+    path, said = write(tmp_path / "v.jsonl", data), "names people's scores, --predicted what is judged"
+    swapped = go(run, path, *QUICK, human="score", predicted="rating")
+    assert (
+        "note: the column 'score' stands beside those of a program's verdicts, which wrote it: --human" in swapped.err
+    )
+    assert said in swapped.err
+    assert said not in go(run, path, *QUICK, human="rating", predicted="score").err
+    outside = go(run, path, *QUICK, "--scale", "1..5", human="score", predicted="rating")
+    assert outside.code == 3
+    assert (
+        "row 1, column 'score': 0 lies outside the human scale 1..5; correct it or --scale, or the columns if"
+        in outside.err
+    )

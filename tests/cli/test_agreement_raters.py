@@ -103,7 +103,7 @@ def test_without_human_scores_the_mean_of_the_raters_stands_for_them(run, tmp_pa
     [
         (["--raters", "r.*", "--predicted", "r.0"], "column 'r.0': this is one of the raters with whose mean it would"),
         (["--raters", "few.*", "--predicted", "x"], "row 3: no rater gave a number; every row needs one"),
-        (["--raters", "r.*", "--scale", "1..4"], "row 5, column 'r.0': 5 lies outside the scale 1..4"),
+        (["--raters", "r.*", "--scale", "1..4"], "row 5, column 'r.0': 5 lies outside the human scale 1..4"),
         (
             ["--raters", "r.0", "--human", "r.1"],
             "if 'r.1' is a rater, too, name it with --raters and leave out --human",
