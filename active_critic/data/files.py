@@ -9,7 +9,7 @@ import gzip
 import io
 import json
 import zlib
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -56,7 +56,8 @@ class Records(Iterator[Row | BadRow]):
 
     Attributes:
         kind: The format, by its suffix.
-        bom: Whether the file began with a byte order mark, by which Excel knows UTF-8; known from the first row on.
+        bom: Whether the file began with a byte order mark, by which Excel knows UTF-8, or UTF-16; known from the first
+            row on.
     """
 
     def __init__(self, path: Path, kind: str, gzipped: bool) -> None:
@@ -103,6 +104,9 @@ class Records(Iterator[Row | BadRow]):
             raise DataError(f"damaged or cut-off gzip data after {rows} rows ({error})", path=str(path)) from error
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror or error}", path=str(path)) from error
+        except UnicodeDecodeError as error:
+            reason = f"damaged or cut-off UTF-16 text after {rows} rows ({error.reason}); save it anew, as UTF-8"
+            raise DataError(reason, path=str(path)) from error
         self._ended = True
         if not rows:
             raise DataError("the file holds no rows", path=str(path))
@@ -110,19 +114,23 @@ class Records(Iterator[Row | BadRow]):
     def _text_rows(self, path: Path, kind: str, gzipped: bool) -> Iterator[Row | BadRow]:
         with gzip.open(path, "rb") if gzipped else path.open("rb") as raw:
             start = cast("io.BufferedReader", raw).peek(4)[:4]
-            if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-                raise DataError("this is UTF-16 text; save it as UTF-8", path=str(path))
+            if start in (BOM_UTF32_LE, BOM_UTF32_BE):
+                raise DataError("this is UTF-32 text; save it as UTF-8", path=str(path))
+            wide = start.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+            if wide:
+                self._found.said.append("the file is UTF-16 text and read as that; what is written of it is UTF-8")
             if start == b"PK\x03\x04":
                 remedy = "save the sheet as CSV (in Excel: CSV UTF-8)"
                 raise DataError(f"this is an Excel workbook, or another zip file; {remedy}", path=str(path))
             if start[:2] == b"\x1f\x8b":
                 raise DataError("this is gzip data; let its name end in .gz", path=str(path))
-            if kind not in DELIMITERS and b"\0" in start:
+            if not wide and kind not in DELIMITERS and b"\0" in start:
                 raise DataError("there is a NUL byte in it; is the file UTF-16? Save it as UTF-8", path=str(path))
-            self.bom = start.startswith(BOM_UTF8)
+            self.bom = wide or start.startswith(BOM_UTF8)
             # Undecodable bytes pass through as surrogates, so that they are reported with the row they are in.
+            how = ("utf-16", "strict") if wide else ("utf-8-sig", "surrogateescape")
             newline = "" if kind in DELIMITERS else "\n"
-            with io.TextIOWrapper(cast(BinaryIO, raw), "utf-8-sig", errors="surrogateescape", newline=newline) as text:
+            with io.TextIOWrapper(cast(BinaryIO, raw), how[0], errors=how[1], newline=newline) as text:
                 if kind in DELIMITERS:
                     yield from delimited_rows(text, path, DELIMITERS[kind], self._found)
                 elif kind == ".json":

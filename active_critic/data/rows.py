@@ -70,5 +70,8 @@ def undecodable(text: str) -> str | None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        return f"byte 0x{ord(text[error.start]) - 0xDC00:02X} (character {error.start + 1}) is not UTF-8; save as UTF-8"
+        byte = ord(text[error.start]) - 0xDC00
+        meant = bytes([byte]).decode("cp1252", "ignore") if 0 <= byte < 256 else ""
+        where = f"character {error.start + 1}{f', {meant!r} in Windows-1252' if meant else ''}"
+        return f"byte 0x{byte:02X} ({where}) is not UTF-8; save the file as UTF-8 (in Excel: CSV UTF-8)"
     return None

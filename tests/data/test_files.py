@@ -135,7 +135,13 @@ def test_short_rows_are_filled_up_and_blank_lines_are_no_rows(tmp_path: Path) ->
         ("x.json", b'{"a": 1}\n{"a": 2}\n', r"Extra data \(line 2.*\.jsonl"),
         ("x.json", b'{"rows": 3}', "array of objects"),
         ("x.json", b'[{"a": 1}, {"a": ]', "broken JSON.*character"),
-        ("x.csv", "a,b\n1,2\n".encode("utf-16"), "UTF-16"),
+        ("x.csv", "a,b\n1,2\n".encode("utf-16")[:-1], "damaged or cut-off UTF-16 text after [01] rows.*save it anew"),
+        (
+            "x.jsonl",
+            b"\xff\xfe" + '{"a": "x"}\n'.encode("utf-16-le") + b"\0\xd8\0a",
+            "cut-off UTF-16 text after",
+        ),
+        ("x.csv", "a,b\n1,2\n".encode("utf-32"), "UTF-32"),
         ("x.csv", "a,b\n1,2\n".encode("utf-16-le"), "NUL"),
         ("x.csv", b"PK\x03\x04\x14\x00\x06\x00", "Excel workbook.*save the sheet as CSV"),
         ("x.jsonl", '{"a": 1}\n'.encode("utf-16-le"), "is the file UTF-16"),
@@ -158,6 +164,39 @@ def test_a_file_that_cannot_be_used_is_named_with_the_reason(
     with pytest.raises(DataError, match=says) as caught:
         list(iter_records(path))
     assert caught.value.path == str(path)
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_utf_16_that_says_so_is_read(tmp_path: Path, codec: str) -> None:
+    begun = ("\ufeff" + "{}").format
+    texts = {
+        "x.csv": 'a,b\r\n"né\nü",😀\r\n',
+        "x.tsv": 'a\tb\r\n"né\nü"\t😀\r\n',
+        "x.jsonl": '{"a": "né\\nü", "b": "😀"}\n',
+        "x.json": '[{"a": "né\\nü", "b": "😀"}]',
+    }
+    for name, text in texts.items():
+        for path, content in (
+            (name, begun(text).encode(codec)),
+            (f"{name}.gz", gzip.compress(begun(text).encode(codec))),
+        ):
+            (tmp_path / path).write_bytes(content)
+            records = iter_records(tmp_path / path)
+            assert list(records) == [(1, {"a": "né\nü", "b": "😀"})]
+            assert records.bom
+            assert "the file is UTF-16 text and read as that; what is written of it is UTF-8" in records.notes
+
+
+def test_a_byte_of_another_encoding_is_named_with_what_it_may_have_been(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes("a,b\n1,2\n1,café\n".encode("cp1252"))
+    (tmp_path / "x.jsonl").write_bytes('{"a": "caf\x81"}\n'.encode("latin-1"))
+    remedy = "is not UTF-8; save the file as UTF-8 (in Excel: CSV UTF-8)"
+    _, bad = iter_records(tmp_path / "x.csv")
+    assert isinstance(bad, BadRow)
+    assert (bad.row, bad.column, bad.reason) == (2, "b", f"byte 0xE9 (character 4, 'é' in Windows-1252) {remedy}")
+    (bad,) = iter_records(tmp_path / "x.jsonl")
+    assert isinstance(bad, BadRow)
+    assert f"line 1 is broken JSON: byte 0x81 (character 11) {remedy}" in bad.reason
 
 
 def test_repeated_parquet_columns_are_refused(tmp_path: Path) -> None:
