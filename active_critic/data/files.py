@@ -24,7 +24,10 @@ from active_critic.figures_in_words import how_many
 from active_critic.paths import as_pasted
 
 READABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
-_SHEETS = frozenset({".xlsx", ".xls", ".xlsm", ".ods"})
+_SHEETS = frozenset({".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers"})
+_WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+"""How the files of spreadsheets begin: zip files, and what Excel wrote before 2007."""
+_EXPORT = "export the sheet as CSV (in Excel: Save As, CSV UTF-8), and name that file"
 DEEPEST = 100
 """Lists and objects in one another; what is nested deeper cannot be relied on to be written again."""
 _DEEP = f"holds lists or objects that are nested more than {DEEPEST} deep; flatten or remove them"
@@ -44,10 +47,10 @@ def file_kind(path: Path, known: tuple[str, ...]) -> tuple[str, bool]:
     kind = suffixes[-2 if gzipped else -1 :][:1]
     if not kind or kind[0] not in known or (gzipped and kind[0] == ".parquet"):
         listed = ", ".join(known)
-        sheet = known == READABLE and not _SHEETS.isdisjoint(kind)
-        remedy = "; save a sheet as one of these (in Excel: Save As, CSV UTF-8)" if sheet else ""
+        if known == READABLE and not _SHEETS.isdisjoint(kind):
+            raise DataError(f"a workbook ({kind[0]}) is not read; {_EXPORT}", path=str(path))
         reason = f"the format of a file is told by its name, which must end in {listed} (text formats also with .gz)"
-        raise DataError(f"{reason}{remedy}", path=str(path))
+        raise DataError(reason, path=str(path))
     return kind[0], gzipped
 
 
@@ -119,9 +122,9 @@ class Records(Iterator[Row | BadRow]):
             wide = start.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
             if wide:
                 self._found.said.append("the file is UTF-16 text and read as that; what is written of it is UTF-8")
-            if start == b"PK\x03\x04":
-                remedy = "save the sheet as CSV (in Excel: CSV UTF-8)"
-                raise DataError(f"this is an Excel workbook, or another zip file; {remedy}", path=str(path))
+            if start in _WORKBOOKS:
+                what = "a workbook, whatever its name says" if start[:2] != b"PK" else "a workbook, or another zip file"
+                raise DataError(f"this is {what}; {_EXPORT}", path=str(path))
             if start[:2] == b"\x1f\x8b":
                 raise DataError("this is gzip data; let its name end in .gz", path=str(path))
             if not wide and kind not in DELIMITERS and b"\0" in start:

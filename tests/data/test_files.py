@@ -143,7 +143,8 @@ def test_short_rows_are_filled_up_and_blank_lines_are_no_rows(tmp_path: Path) ->
         ),
         ("x.csv", "a,b\n1,2\n".encode("utf-32"), "UTF-32"),
         ("x.csv", "a,b\n1,2\n".encode("utf-16-le"), "NUL"),
-        ("x.csv", b"PK\x03\x04\x14\x00\x06\x00", "Excel workbook.*save the sheet as CSV"),
+        ("x.csv", b"PK\x03\x04\x14\x00\x06\x00", "workbook, or another zip file; export the sheet as CSV"),
+        ("x.csv", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a workbook, whatever its name says; export the sheet as CSV"),
         ("x.jsonl", '{"a": 1}\n'.encode("utf-16-le"), "is the file UTF-16"),
         ("x.ndjson.gz", gzip.compress('{"a": 1}\n'.encode("utf-16-be"), mtime=0), "is the file UTF-16"),
         ("x.json", '[{"a": 1}]'.encode("utf-16-le"), "is the file UTF-16"),
@@ -228,15 +229,17 @@ def test_values_of_parquet_that_cannot_be_read_are_marked_where_they_stand(tmp_p
     assert str(second["text"]).startswith(reason)
 
 
-@pytest.mark.parametrize("name", ["x", "x.txt", "x.gz", "x.xlsx", "x.parquet.gz"])
+@pytest.mark.parametrize("name", ["x", "x.txt", "x.gz", "x.parquet.gz"])
 def test_an_unknown_suffix_lists_the_known_ones(tmp_path: Path, name: str) -> None:
     with pytest.raises(DataError, match=r"\.csv, \.tsv, \.json, \.jsonl, \.ndjson, \.parquet"):
         iter_records(tmp_path / name)
 
 
 def test_a_spreadsheet_is_told_how_to_be_saved(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"Excel: Save As, CSV UTF-8"):
-        iter_records(tmp_path / "x.xlsx")
+    for name in ("x.xlsx", "x.XLS", "x.xlsm.gz", "x.ods", "x.numbers"):
+        with pytest.raises(DataError, match=r"a workbook .* is not read; export the sheet as CSV") as told:
+            iter_records(tmp_path / name)
+        assert str(told.value).endswith("(in Excel: Save As, CSV UTF-8), and name that file")
     with pytest.raises(DataError) as other:
         iter_records(tmp_path / "x.txt")
     with pytest.raises(OutputError) as written:
