@@ -69,6 +69,23 @@ class Columns:
         return table
 
 
+@dataclass(frozen=True)
+class Listed:
+    """Lines as a list.
+
+    Attributes:
+        lines: Without what could drive a terminal.
+    """
+
+    lines: Sequence[str]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        table = table_of("", "", header=False)
+        for line in self.lines:
+            table.add_row("-", Text(line))
+        yield table
+
+
 def heading(text: str) -> Text:
     """What stands over a part of an account."""
     return Text(plain(text), style="bold")
@@ -79,9 +96,6 @@ def list_under(title: str, lines: Sequence[str]) -> list[RenderableType]:
     return [heading(title), listed(lines)] if lines else []
 
 
-def listed(lines: Iterable[str]) -> Table:
+def listed(lines: Iterable[str]) -> Listed:
     """Lines as a list."""
-    table = table_of("", "", header=False)
-    for line in lines:
-        table.add_row("-", Text(plain(line)))
-    return table
+    return Listed(tuple(map(plain, lines)))

@@ -54,7 +54,7 @@ def verdict_table(rows: Sequence[Judged], *, whom: str = "people", whole: bool =
     for row in rows:
         text = Text(cut(row.response, 220))
         if whole and row.source.strip():  # what is judged comes first, however long its source is
-            text.append("\nSource: " + cut(row.source, WHOLE), style="dim")
+            text.append("\nSource: ", style="dim").append(cut(row.source, WHOLE), style="dim")
         elif row.source.strip():
             text = Text.assemble((cut(row.source, 110) + "\n→ ", "dim"), text)
         score = Text(number_words(row.verdict.score), style="bold")
@@ -63,7 +63,8 @@ def verdict_table(rows: Sequence[Judged], *, whom: str = "people", whole: bool =
             score.append(f"\n{low:.2f} to {high:.2f}", style="not bold dim")
         cells = [Text(shorten(row.label, 40)), score, text, _why(row.verdict, cut)]
         if whole:
-            cells[-1].append("".join(f"\nNote: {plain(note)}" for note in row.verdict.notes), style="dim")
+            for note in row.verdict.notes:
+                cells[-1].append("\nNote: ", style="dim").append(plain(note), style="dim")
         if human:
             cells.insert(1, Text(number_words(row.human, ".6g")))
         table.add_row(*cells)
@@ -79,7 +80,7 @@ def _why(verdict: Verdict, cut: Callable[[str, int], str]) -> Text:
         ratings = ", ".join(f"{plain(c.name)} {number_words(c.score)}" for c in verdict.criteria)
         text.append(("\n" if text.plain else "") + ratings, style="dim")
     if verdict.advice:
-        text.append("\nBetter: " + cut(verdict.advice, SHORT), style="dim")
+        text.append("\nBetter: ", style="dim").append(cut(verdict.advice, SHORT), style="dim")
     return text
 
 
