@@ -394,8 +394,8 @@ class _Done:
         cost = f"{usage_words(self.usage)}; {duration(seconds)} in all" if self.usage is not None else ""
         account = program_account(self.critic.fitted, report_first=True)
         of_examples = list_under("Notes on the examples", self.notes)
-        last = (heading("Scoring"), Text(plain(self.last, lines=True)))
-        return page(f"Fit on {examples.name}", Text(cost), account, *of_examples, *last)
+        last = (heading("This run"), Text(cost), Text(plain(self.last, lines=True)))
+        return page(f"Fit on {examples.name}", account, *of_examples, *last)
 
 
 def _held_back(data: Examples, train: float | None, seed: int, notes: list[str]) -> tuple[Examples, Examples | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -20,8 +20,9 @@ from active_critic.figures_in_words import (
     p_words,
 )
 from active_critic.meta_evaluation.comparison import ranked
+from active_critic.report.accounts import Account
 from active_critic.report.fits import COEFFICIENTS, LEVELS
-from active_critic.report.tables import table_of
+from active_critic.report.tables import heading, list_under, table_of
 from active_critic.report.texts import plain
 
 if TYPE_CHECKING:
@@ -30,20 +31,21 @@ if TYPE_CHECKING:
 
 GAP = 1
 """Blanks between the columns of these tables, which would not fit 80 columns with more."""
+FIGURES = (*COEFFICIENTS.values(), "MAE")
 PRICES = ("calls to fit", "to score", "read", "cached", "written", "seconds", "cost")
 
 
 def comparison_account(found: Comparison) -> RenderableType:
-    """A comparison as tables and sentences; methods that agree best come first."""
+    """A comparison as sentences and tables; methods that agree best come first."""
     methods = ranked(found.methods)
-    parts: list[RenderableType] = [_figures(methods), dim(_basis(found, methods)), Text("")]
+    parts: list[RenderableType] = [heading("Agreement with people"), _figures(methods), dim(_basis(found, methods))]
     if any(method.over_baseline or method.over_floor for method in methods):
-        parts += [_differences(methods), dim(_tested(found)), Text("")]
-    parts += [Text(plain(sentence)) for sentence in found.words]
+        parts += [Text(""), heading("Differences"), _differences(methods), dim(_tested(found))]
     if found.model is not None:
         said = f"What each method needs by itself with {plain(found.model)}, all splits together, whether it was paid "
-        parts += [Text(""), _prices(methods, found), dim(f"{said}for now or is in the journal since an earlier run.")]
-    return Group(*parts)
+        said += "for now or is in the journal since an earlier run."
+        parts += [Text(""), heading("What it takes"), _prices(methods, found), dim(said)]
+    return Account([Text(plain(sentence)) for sentence in found.words], parts, list_under("Notes", found.notes))
 
 
 def dim(said: str) -> Text:
@@ -86,7 +88,7 @@ def _tested(found: Comparison) -> str:
 
 
 def _figures(methods: Sequence[MethodResult]) -> Table:
-    table = table_of("", *COEFFICIENTS.values(), "MAE", gap=GAP)
+    table = table_of("", *FIGURES, gap=GAP)
     for method in methods:
         found = method.agreement
         cells = []
@@ -102,7 +104,8 @@ def _figures(methods: Sequence[MethodResult]) -> Table:
 def _differences(methods: Sequence[MethodResult]) -> Table:
     columns = [[method.over_baseline for method in methods], [method.over_floor for method in methods]]
     to = dict.fromkeys(compared.to for column in columns for compared in column if compared is not None)
-    table = table_of("", *(head for name in to for head in (f"against {plain(name)}", "p (Holm)")), gap=GAP)
+    heads = [head for name in to for head in (f"against {plain(name)}", "p (Holm)")]
+    table = table_of("", *heads, gap=GAP)
     for method in methods:
         own = {compared.to: compared for compared in (method.over_floor, method.over_baseline) if compared is not None}
         cells = [cell for name in to for cell in _difference(own.get(name))]

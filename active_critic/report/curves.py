@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from active_critic.data.examples import group_of
 from active_critic.figures_in_words import count_words, interval_below, number_words, p_words
+from active_critic.report.accounts import Account
 from active_critic.report.comparisons import GAP, PRICES, dim, price_words
 from active_critic.report.fits import COEFFICIENTS
-from active_critic.report.tables import table_of
+from active_critic.report.tables import heading, list_under, table_of
 from active_critic.report.texts import plain
 
 if TYPE_CHECKING:
@@ -22,20 +23,21 @@ if TYPE_CHECKING:
 
 
 def curve_account(found: Curve) -> RenderableType:
-    """A learning curve as tables and sentences, the advice last."""
-    parts: list[RenderableType] = [_figures(found), dim(_basis(found)), Text("")]
+    """A learning curve as sentences and tables; the last sentence is the advice."""
+    parts: list[RenderableType] = [heading("Agreement by number of labels"), _figures(found), dim(_basis(found))]
     if found.model is not None:
         said = (
             f"What one fit needs with {plain(found.model)}, and scoring the tests of one repeat, in the mean over the "
         )
-        paid = "repeats, each size by itself, whether it was paid for now or is in the journal since an earlier run."
-        parts += [_prices(found), dim(said + paid), Text("")]
-    return Group(*parts, *(Text(plain(sentence)) for sentence in found.words))
+        said += "repeats, each size by itself, whether it was paid for now or is in the journal since an earlier run."
+        parts += [Text(""), heading("What it takes"), _prices(found), dim(said)]
+    return Account([Text(plain(sentence)) for sentence in found.words], parts, list_under("Notes", found.notes))
 
 
 def _figures(found: Curve) -> Table:
     floor = any(point.floor for point in found.points)
-    table = table_of("labels", *COEFFICIENTS.values(), "gain", "p (Holm)", *(("surface",) if floor else ()), gap=GAP)
+    heads = ("labels", *COEFFICIENTS.values(), "gain", "p (Holm)", *(("surface",) if floor else ()))
+    table = table_of(*heads, gap=GAP)
     for point in (found.zero_shot, *found.points):
         if point is None:
             continue

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from active_critic.figures_in_words import NONE, count_words, dollars, figure_words, number_words
+from active_critic.report.accounts import Account
 from active_critic.report.tables import Columns, table_of
 from active_critic.report.texts import count, plain
 
@@ -66,9 +67,8 @@ def fit_report(report: Mapping[str, Any]) -> RenderableType:
     table = agreement_table({shown: report.get(name) for name, shown in _RIVALS.items()})
     where = f"Out of fold: {report['held_out']:,} of the {report['examples']:,} training examples count; one that is a "
     where += "demonstration of its fold's winner does not."
-    parts: list[RenderableType] = [table, Text(where, style="dim"), Text("")]
-    parts += [Text(plain(sentence)) for sentence in report["words"]]
-    return Group(*parts, Text(""), _usage_table(report["usage"]))
+    words = [Text(plain(sentence)) for sentence in report["words"]]
+    return Group(Account(words, [table, Text(where, style="dim")]), Text(""), _usage_table(report["usage"]))
 
 
 def candidates_table(candidates: Sequence[Mapping[str, Any]]) -> RenderableType:

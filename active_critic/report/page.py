@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from active_critic.report.accounts import Account
 from active_critic.report.markup import table_html, text_html
 from active_critic.report.style import CSS
 from active_critic.report.tables import Columns, Listed
@@ -50,6 +51,8 @@ class _Body:
         """
         if isinstance(part, Group):
             return "".join(map(self.block, part.renderables))
+        if isinstance(part, Account):
+            return "".join(map(self.block, (*part.words, *part.basis, *part.beside)))
         if isinstance(part, Columns):
             return self.block(part.table(range(len(part.names))))
         if isinstance(part, Listed):
