@@ -111,7 +111,8 @@ def _raters(found: Mapping[str, Any]) -> list[RenderableType]:
 
 def _differences(result: Mapping[str, Any]) -> list[RenderableType]:
     first = plain(result["columns"][0]["column"])
-    table = table_of(f"compared with {first}", "difference of the mean of 3", "p", "corrected", "examples")
+    heads = ("difference of the mean of 3", "p", "corrected", "examples")
+    table = table_of(f"compared with {first}", *heads, right=heads)
     for entry in result["columns"][1:]:
         found = entry["difference"]
         said = figure_words(found["delta"], found["interval"], "+z.3f")

@@ -88,7 +88,7 @@ def _tested(found: Comparison) -> str:
 
 
 def _figures(methods: Sequence[MethodResult]) -> Table:
-    table = table_of("", *FIGURES, gap=GAP)
+    table = table_of("", *FIGURES, right=FIGURES, gap=GAP)
     for method in methods:
         found = method.agreement
         cells = []
@@ -105,7 +105,7 @@ def _differences(methods: Sequence[MethodResult]) -> Table:
     columns = [[method.over_baseline for method in methods], [method.over_floor for method in methods]]
     to = dict.fromkeys(compared.to for column in columns for compared in column if compared is not None)
     heads = [head for name in to for head in (f"against {plain(name)}", "p (Holm)")]
-    table = table_of("", *heads, gap=GAP)
+    table = table_of("", *heads, right=heads, gap=GAP)
     for method in methods:
         own = {compared.to: compared for compared in (method.over_floor, method.over_baseline) if compared is not None}
         cells = [cell for name in to for cell in _difference(own.get(name))]

@@ -37,7 +37,7 @@ def curve_account(found: Curve) -> RenderableType:
 def _figures(found: Curve) -> Table:
     floor = any(point.floor for point in found.points)
     heads = ("labels", *COEFFICIENTS.values(), "gain", "p (Holm)", *(("surface",) if floor else ()))
-    table = table_of(*heads, gap=GAP)
+    table = table_of(*heads, right=heads[1:], gap=GAP)
     for point in (found.zero_shot, *found.points):
         if point is None:
             continue

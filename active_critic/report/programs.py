@@ -127,7 +127,8 @@ def _parts(protocol: CriticProtocol) -> list[RenderableType]:
     """What a score that is combined is made from."""
     if protocol.calibration is None:
         return []
-    table = table_of("part", "share of the weights", "points for one standard deviation")
+    numbers = ("share of the weights", "points for one standard deviation")
+    table = table_of("part", *numbers, right=numbers)
     shares = protocol.calibration.shares
     for part in protocol.calibration.parts:
         table.add_row(Text(plain(part.name)), f"{shares[part.name]:.0%}", f"{part.weight:.2f}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from html.parser import HTMLParser
 
+import pytest
 from compared import QUICK, asking, examples, model
 from curved import QUICK as QUICK_CURVE
 from curved import RISING, labelled
@@ -74,3 +75,17 @@ def test_notes_that_a_terminal_has_shown_beside_are_on_the_page_as_well() -> Non
         assert notes
         assert all(note in Heard(page("x", account)).text for note in notes)
         assert not any(flat(note) in flat(on_a_terminal(account, 400)) for note in notes)
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_figures_of_runs_stand_under_each_other_and_fit(width: int) -> None:
+    compared = compare(examples(), {"first": asking("first"), "second": asking("second")}, model(), **QUICK)
+    drawn = curve(labelled(), RISING, model(), **QUICK_CURVE)
+    for account in (comparison_account(compared), curve_account(drawn)):
+        lines = on_a_terminal(account, width).splitlines()
+        assert all(len(line) <= width for line in lines)
+        head = next(line for line in lines if "Pearson" in line)
+        end = head.index("Pearson") + len("Pearson")
+        below = lines[lines.index(head) + 1 :][:4]
+        assert [line[end] for line in below] == [" "] * 4
+        assert {line[end - 1] for line in below} <= {*"0123456789]–", " "}, "they end where the heading does"
