@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import html
+from datetime import UTC, datetime
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from active_critic import __version__
 from active_critic.report.accounts import Account
 from active_critic.report.markup import table_html, text_html
 from active_critic.report.style import CSS
@@ -18,6 +20,8 @@ from active_critic.report.texts import plain
 def page(title: str, *parts: RenderableType, picture: str = "") -> str:
     """One HTML file with no script and nothing to be fetched; what comes from data or a model cannot become markup.
 
+    It ends with the version that made it, and when.
+
     Args:
         title: The heading.
         parts: What ``report`` and the views of the verbs make: texts, tables and groups of them.
@@ -25,6 +29,7 @@ def page(title: str, *parts: RenderableType, picture: str = "") -> str:
     """
     named = html.escape(plain(title))
     policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    by = f"active-critic {__version__}"
     shown = f'<figure class="wide" tabindex="0">{picture}</figure>\n' if picture else ""
     body = _Body(title)
     return (
@@ -32,8 +37,9 @@ def page(title: str, *parts: RenderableType, picture: str = "") -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="format-detection" content="telephone=no">\n'  # else some phones make links of figures
-        f"<style>{CSS}</style></head>\n"
-        f"<body><main><h1>{named}</h1>\n{shown}{''.join(map(body.block, parts))}</main></body></html>\n"
+        f'<meta name="generator" content="{by}"><style>{CSS}</style></head>\n'
+        f"<body><main><h1>{named}</h1>\n{shown}{''.join(map(body.block, parts))}</main>\n"
+        f"<footer>Made by {by}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC.</footer></body></html>\n"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -105,6 +106,8 @@ def score_summary(summary: Mapping[str, Any]) -> RenderableType:
             parts.append(agreement_table({"this critic": found["figures"]}))
         parts += [Text(plain(sentence)) for sentence in found["words"]]
         parts.append(Text(""))
+    if summary.get("program"):
+        parts.append(Text(plain(f"scored by {PurePath(summary['program']).name}, model: {summary['model']}")))
     parts.append(Text(f"{usage_words(summary['usage'])}; {duration(summary['seconds'])} in all"))
     if summary["output"]:
         parts.append(Text(f"written to {plain(summary['output'])}"))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 import pytest
@@ -9,6 +10,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from active_critic import __version__
 from active_critic.records import CriterionVerdict, Verdict
 from active_critic.report import WHOLE, Judged, agreement_table, verdict_table
 from active_critic.report.page import page
@@ -173,6 +175,14 @@ def test_what_is_written_from_right_to_left_keeps_its_order_behind_our_words() -
     for word in ("Source", "Note"):
         assert f'<span class="dim">\n{word}: </span><span class="dim" dir="auto">{FROM_RIGHT}</span>' in said
     assert said.count('dir="auto"') == 2
+
+
+def test_a_page_says_what_made_it_and_when() -> None:
+    before = datetime.now(UTC).replace(second=0, microsecond=0)
+    found = Tags(page("A title"))
+    made = re.search(rf"Made by active-critic {re.escape(__version__)}, (.*) UTC\.", found.text)
+    assert made is not None
+    assert before <= datetime.fromisoformat(made[1] + "+00:00") <= datetime.now(UTC)
 
 
 def test_a_picture_scrolls_where_it_would_become_too_small() -> None:

@@ -208,8 +208,12 @@ def test_a_summary_shows_reasons_and_agreement() -> None:
         "usage": Usage(1, 0, 100, 50, 5).to_dict(),
         "seconds": 200.0,
         "output": "s.csv",
+        "program": "/home/ada/judge.json",
+        "model": "gpt-4o-mini",
     }
     shown = text_of(score_summary(summary), 120)
+    assert "scored by judge.json, model: gpt-4o-mini" in shown
+    assert "ada" not in shown, "where it lies is nobody's business to whom a page is passed on"
     assert "11 of 12 items scored, mean score 2.50 [2.12, 2.88] on 1..5" in shown
     for word in ("1 × it was", "(first: row 11)", "Spearman"):
         assert word in shown
