@@ -376,8 +376,8 @@ class _Kept(_Sink):
         elif isinstance(entry, BadRow):
             self.rows.append(Judged(f"row {entry.row}", verdict))
         else:
-            label = entry.id or f"row {entry.row}"
-            self.rows.append(Judged(label, verdict, entry.source, entry.response, entry.score))
+            label, row = (entry.id, entry.row) if entry.id else (f"row {entry.row}", None)
+            self.rows.append(Judged(label, verdict, entry.source, entry.response, entry.score, row))
 
 
 class _Table(_Kept):

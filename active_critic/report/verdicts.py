@@ -25,13 +25,21 @@ WHOLE = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A row of a table of verdicts: a label, the verdict, and, where known, the texts and the human score."""
+    """A row of a table of verdicts.
+
+    Attributes:
+        label: What the item is called.
+        verdict: The verdict.
+        source, response, human: The texts and the human score, where known.
+        row: Where it stands in its file, if the label does not say so.
+    """
 
     label: str
     verdict: Verdict
     source: str = ""
     response: str = ""
     human: float | None = None
+    row: int | None = None
 
 
 def verdict_table(rows: Sequence[Judged], *, whom: str = "people", whole: bool = False) -> Table:
@@ -40,7 +48,7 @@ def verdict_table(rows: Sequence[Judged], *, whom: str = "people", whole: bool =
     Args:
         rows: The verdicts.
         whom: Whose scores they are compared with.
-        whole: Shorten only what is longer than ``WHOLE``, and show intervals and notes, too.
+        whole: Shorten only what is longer than ``WHOLE``, and show intervals, notes and the places in the file, too.
     """
     human = any(row.human is not None for row in rows)
     columns = ("item", *((whom,) if human else ()), "critic", "text", "why")
@@ -62,7 +70,10 @@ def verdict_table(rows: Sequence[Judged], *, whom: str = "people", whole: bool =
         if whole and row.verdict.interval:
             low, high = row.verdict.interval
             score.append(f"\n{low:.2f} to {high:.2f}", style="not bold dim")
-        cells = [Text(shorten(row.label, 40)), score, text, _why(row.verdict, cut)]
+        label = Text(plain(row.label) if whole else shorten(row.label, 40))  # whole, it can be searched for
+        if whole and row.row is not None:
+            label.append(f"\nrow {row.row}", style="dim")
+        cells = [label, score, text, _why(row.verdict, cut)]
         if whole:
             for note in row.verdict.notes:
                 cells[-1].append("\nNote: ", style="dim").append(plain(note), style="dim")

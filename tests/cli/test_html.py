@@ -67,6 +67,7 @@ def test_a_page_of_verdicts_has_the_summary_and_every_text_whole(run, program, e
     for row in rows(12):
         assert row["response"].strip() in said
         assert row["source"] in said
+    assert '>e4<span class="dim">\nrow 5</span>' in said  # reasons name the row where they occur first
 
 
 def test_a_page_holds_the_first_verdicts_and_counts_the_rest(run, program, examples, monkeypatch) -> None:

@@ -177,6 +177,12 @@ def test_what_is_written_from_right_to_left_keeps_its_order_behind_our_words() -
     assert said.count('dir="auto"') == 2
 
 
+def test_an_item_is_found_by_its_whole_name_and_by_its_row() -> None:
+    name = "tickets/2026/11/25/" + "0" * 40
+    said = page("", verdict_table([Judged(name, Verdict(score=1.0), row=12)], whole=True))
+    assert f'>{name}<span class="dim">\nrow 12</span>' in said
+
+
 def test_a_page_says_what_made_it_and_when() -> None:
     before = datetime.now(UTC).replace(second=0, microsecond=0)
     found = Tags(page("A title"))
