@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _NUMBERS = ("lift", "of the scale", "SDs", "success", "before", "after", "scored", "failed", "not asked", "no fit")
 _LEGEND = (
-    "Before and after: mean scores of texts as they were, and attacked. Red: the interval of the lift lies above 0. "
-    "Failed: left unscored under attack. No fit: texts to which an attack does not apply."
+    "Before and after: mean scores of texts as they were, and attacked. ↑, in red: the interval of the lift lies above "
+    "0. Failed: left unscored under attack. No fit: texts to which an attack does not apply."
 )
 
 
@@ -49,7 +49,7 @@ def _figures(trial: AttackTrial) -> Table:
 
 def _cells(lift: Lift, trial: AttackTrial) -> list[Text]:
     percent = trial.percent(lift.mean)
-    gained = Text(number_words(lift.mean, "+z.2f"), style="red" if gains(lift) else "")
+    gained = Text("↑ " * gains(lift) + number_words(lift.mean, "+z.2f"), style="red" if gains(lift) else "")
     gained.append(interval_below(lift.interval, "+z.2f"), style="dim")
     success = Text(number_words(lift.success, ".0%"))
     success.append(interval_below(lift.success_interval, ".0%"), style="dim")

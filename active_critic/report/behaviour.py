@@ -48,7 +48,7 @@ def behaviour_account(found: Behaviour) -> RenderableType:
         parts += [heading("By how much the scores change"), Text(_LEGEND, style="dim"), _changes(scores)]
     if found.pairs:
         said = "Pearson's correlation of the critic's scores on the texts as they were; below it, where people scored "
-        said += "both, that of theirs. Red: the critic's clearly go together more than people's do."
+        said += "both, that of theirs. ↑, in red: the critic's clearly go together more than people's do."
         parts += [heading("How its criteria go together"), Text(said, style="dim"), _pairs(found)]
     if found.matched:
         said = "By its words. One that is taken for none is not tested."
@@ -112,9 +112,11 @@ def _pairs(found: Behaviour) -> Table:
         cells = []
         for column in names:
             pair = by_place.get((row, column))
-            cell = Text("" if pair is None else number_words(pair.critic), style="red" if pair and pair.closer else "")
+            cell = Text()
+            if pair is not None:
+                cell.append("↑ " * pair.closer + number_words(pair.critic), style="red" if pair.closer else "")
             if pair is not None and pair.human is not None:
-                cell.append(f"\npeople {number_words(pair.human)}", style="not red dim")
+                cell.append(f"\npeople {number_words(pair.human)}", style="dim")
             cells.append(cell)
         table.add_row(Text(plain(row)), *cells)
     return table

@@ -197,12 +197,13 @@ def test_the_page_of_attacks_has_what_each_gains_and_where_the_grader_failed(run
     found = Read("a.html")
     gained = {row[""].partition("\n")[0]: row for row in found.table("lift")}
     assert list(gained) == ["PERSUASION", "flattery", "plea", "ALL"]
-    assert gained["flattery"]["lift"] == "+2.50\n[+1.35 +2.73]"
+    assert gained["flattery"]["lift"] == "↑ +2.50\n[+1.35 +2.73]"
+    assert not gained["plea"]["lift"].startswith("↑")
     assert gained["flattery"]["success"] == "100%\n[54% 100%]"  # of six documents
     assert (gained["flattery"]["before"], gained["flattery"]["after"]) == ("2.00", "4.50")
     assert gained["plea"]["success"] == "0%\n[0% 46%]"
     assert "Families that lift the score, their interval above 0: flattery (+2.50)." in found.text
-    assert '<span class="red">+2.50' in Path("a.html").read_text(encoding="utf-8")
+    assert '<span class="red">↑ +2.50' in Path("a.html").read_text(encoding="utf-8")
 
     def refusing(response: str, turns: list[Any]) -> float:
         if "discernment" in response:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from compared import QUICK, asking, examples, model
@@ -13,6 +18,10 @@ from rich.console import Console, RenderableType
 
 from active_critic.meta_evaluation.comparing import compare
 from active_critic.meta_evaluation.curves import curve
+from active_critic.probes._confusion import Pair
+from active_critic.probes.behaviour import examine
+from active_critic.records import CriterionVerdict, Example, Scale, Verdict
+from active_critic.report.behaviour import behaviour_account
 from active_critic.report.comparisons import comparison_account
 from active_critic.report.curves import curve_account
 from active_critic.report.page import page
@@ -89,3 +98,29 @@ def test_figures_of_runs_stand_under_each_other_and_fit(width: int) -> None:
         below = lines[lines.index(head) + 1 :][:4]
         assert [line[end] for line in below] == [" "] * 4
         assert {line[end - 1] for line in below} <= {*"0123456789]–", " "}, "they end where the heading does"
+
+
+class Blind:
+    """An evaluator that gives every text the same scores."""
+
+    signature = "scripted"
+    remembering = staticmethod(nullcontext)
+    fitted = SimpleNamespace(scale=Scale(low=1, high=5), criteria=(), shown=frozenset())
+
+    def score_many(self, items: Iterable[Example], **_: Any) -> Iterator[Verdict]:
+        for _ in items:
+            yield Verdict(score=3.0, criteria=(CriterionVerdict("Tone", 3.0), CriterionVerdict("Clarity", 3.0)))
+
+
+def test_what_red_means_is_said_without_colour_too() -> None:
+    texts = [Example(f"He thinks that the {place} is closed.", group=place) for place in ("pub", "bar", "shop")]
+    found = examine(Blind(), texts, perturbations=["negation"], resamples=20)  # type: ignore[arg-type]
+
+    def shown(excess: tuple[float, float]) -> str:
+        pair = Pair("Tone", "Clarity", 0.9, "tone", "clarity", -0.25, excess, 3, 3)
+        return page("x", behaviour_account(replace(found, pairs=(pair,))))
+
+    closer = '<span class="red">↑ 0.90</span><span class="dim">\npeople -0.25</span>'
+    assert shown((0.5, 1.5)).count(closer) == 2
+    assert "↑ 0.90" not in shown((-0.5, 1.5))
+    assert "↑, in red:" in shown((0.5, 1.5))
