@@ -21,7 +21,7 @@ tr div { min-width: 9rem; } tr .short { min-width: 0; white-space: pre; }
 .dim { color: var(--dim); } .red { color: var(--red); }
 .green { color: var(--green); } .yellow { color: var(--yellow); }
 footer { margin: 2.5rem 0 1rem; color: var(--dim); } figure { margin: 0; }
-svg { min-width: 40rem; max-width: 100%; height: auto; background: #fff; }
+svg { display: block; min-width: 40rem; max-width: 100%; height: auto; background: #fff; }
 /* What is wider or longer than its place scrolls by itself, with a shade where there is more. */
 .wide { overflow-x: auto; background: linear-gradient(Canvas, Canvas) 100% 0 / 1rem 100% no-repeat local,
   linear-gradient(to left, var(--shade), transparent) 100% 0 / .6rem 100% no-repeat scroll; }
