@@ -252,8 +252,9 @@ class Evaluator(ABC):
         """Learn from scored examples.
 
         Args:
-            examples: Whatever :func:`active_critic.read_examples` takes. What is guessed in reading them (the scale, or
-                which of several columns is meant) is a warning; not so of ``Examples``, whose notes say it.
+            examples: Whatever :func:`active_critic.read_examples` takes; rows without a score are left out. That, and
+                what is guessed in reading them (the scale, or which of several columns is meant), is a warning; not so
+                of ``Examples`` whose notes say it.
             fields: Column by field, where the names are not recognised.
             scale: The scale of the human scores; inferred, and said, when not given.
             progress: See :data:`Progress`.
