@@ -10,7 +10,7 @@ import typer
 from active_critic.cli import _common as common
 from active_critic.cli import _options as opts
 from active_critic.cli import _outputs as outputs
-from active_critic.cli._agreement_notes import NOTES, SPLIT, of_a_program, of_known_texts
+from active_critic.cli._agreement_notes import NOTES, SPLIT, of_a_program, of_known_texts, of_unscored
 
 if TYPE_CHECKING:
     from active_critic.stats import Level
@@ -99,7 +99,8 @@ def agreement(
     named = [name for name in (human, *columns, *(raters or []), group, system, *(part or [])) if name is not None]
     usual = [name for kind in ("group", "system", "source") for name in COLUMNS[kind]]
     table = Table(scored, named, [*usual, NOTES, *SPLIT])
-    said = [*table.notes, *of_known_texts(table), *of_a_program(table, human)]
+    unscored = table.leave_out_blank(human) if human is not None and human in table else []
+    said = [*table.notes, *of_unscored(unscored, human or ""), *of_known_texts(table), *of_a_program(table, human)]
     job = Job(table, resamples, seed, known, raters or [], notes=said)
     taken = {*columns, *(raters or []), *([human] if human is not None else [])}
     job.find_groups(group, taken)

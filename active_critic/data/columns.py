@@ -95,6 +95,21 @@ class Table:
     def __contains__(self, name: str) -> bool:
         return self._keys(name) is not None
 
+    def leave_out_blank(self, name: str) -> list[int]:
+        """Leave out the rows in which a column says nothing, unless all are; their places in the file.
+
+        Raises:
+            DataError: There is no such column.
+        """
+        blank = [is_missing(cell) for cell in self._cells(name)]
+        if all(blank):
+            return []
+        kept = [place for place, says_nothing in enumerate(blank) if not says_nothing]
+        left = [row for row, says_nothing in zip(self.rows, blank, strict=True) if says_nothing]
+        self.rows = [self.rows[place] for place in kept]
+        self._records = [self._records[place] for place in kept]
+        return left
+
     def human(self, name: str) -> tuple[float, ...]:
         """A column in which every row must hold a number.
 

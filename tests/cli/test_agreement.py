@@ -493,6 +493,20 @@ def test_the_predictions_of_a_comparison_agree_as_the_comparison_says(run, tmp_p
     assert "within each of 6 splits ('repeat' and 'fold') and averaged" in "".join(done.document["notes"])
 
 
+def test_rows_that_nobody_scored_are_left_out_and_said(run, tmp_path) -> None:
+    scored = records()
+    unscored = [{**row, "overall": blank} for row, blank in zip(records(3), (None, "", "n/a"), strict=True)]
+    whole = write(tmp_path / "w.jsonl", [*unscored, *scored])
+    done = go(run, whole, *QUICK, "--level", "all", "--json")
+    alone = go(run, write(tmp_path / "a.jsonl", scored), *QUICK, "--level", "all", "--json")
+    assert done.document["results"] == alone.document["results"]
+    assert (done.document["rows"], alone.document["rows"]) == (24, 24)
+    assert "no human score in rows 1, 2 and 3 (column 'overall'): they are left out" in done.document["notes"]
+    assert not any("left out" in note for note in alone.document["notes"])
+    wrong = go(run, write(tmp_path / "x.jsonl", [*scored, {**scored[0], "overall": "good"}]))
+    assert (wrong.code, "row 25, column 'overall': 'good' is not a finite number" in wrong.err) == (3, True)
+
+
 def test_splits_are_named_or_those_of_compare(run, tmp_path) -> None:
     data = records(48)  # each split on a level of its own: pooled, the prediction would be worth little
     data = [{**row, "score": row["overall"] + 9 * (i // 24), "run": f"r{i // 24}"} for i, row in enumerate(data)]
