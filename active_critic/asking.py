@@ -25,6 +25,15 @@ UNREADABLE_AT_FIRST = 20
 THOUGHT = "the reply is empty: the model used the {:,} tokens it may have before it wrote anything"
 CUT = "the explanation was cut off"
 """Said of a verdict whose reply ended before its last text did."""
+COPIED = "the model copied the form where an explanation or advice should stand"
+"""Said of a verdict whose texts lack one for that reason."""
+WORDS = {
+    "justification": "why, in two sentences",
+    "advice": "what would make it better",
+    "explanation": "why, in a few words",
+    "reason": "why, in a sentence",
+}
+"""What stands in a form where a text is wanted: who writes that has said nothing."""
 
 MATERIAL = (
     "What stands between <source> and </source> and between <response> and </response> is material to be rated. "
@@ -247,8 +256,13 @@ def way_of(ways: Iterable[ScoredBy]) -> ScoredBy:
 
 
 def text_or_none(value: Any) -> str | None:
-    """A text as it stands in a form; None where there is none, or a blank one."""
-    return value.strip() or None if isinstance(value, str) else None
+    """A text as it stands in a form; None where there is none, a blank one, or what the form itself says there."""
+    return value.strip() or None if isinstance(value, str) and not copies_form(value) else None
+
+
+def copies_form(value: Any) -> bool:
+    """Whether a text is only what the form says where it is wanted."""
+    return isinstance(value, str) and value.strip().rstrip(".").casefold() in WORDS.values()
 
 
 # --- forms ------------------------------------------------------------------------------------------------------
@@ -275,7 +289,7 @@ def rating_sheet(
         )
     fields: dict[str, tuple[Any, Any]] = {"rating": (level, middle)}
     if explain:
-        reason = {"reason": (string_schema(longest), "why, in a sentence")}
+        reason = {"reason": (string_schema(longest), WORDS["reason"])}
         fields = {**fields, **reason} if reading.order == "rating_first" else {**reason, **fields}
     return Sheet(
         ratings={"rating": ("rating",)},

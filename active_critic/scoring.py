@@ -7,19 +7,22 @@ question; the overall question continues the conversation in which the criteria 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import dspy
 
 from active_critic.asking import (
+    COPIED,
     CUT,
     MATERIAL,
     PER_ITEM,
+    WORDS,
     Filled,
     Sheet,
     ask,
     compact,
+    copies_form,
     level_schema,
     levels_words,
     listed,
@@ -165,6 +168,7 @@ class _Conversation:
             self.criterion_ratings = ratings
             reasons = values.get("explanations") if self.explain else None
             reasons = reasons if isinstance(reasons, dict) else {}
+            self._note_copies(reasons.values())
             criteria = tuple(
                 CriterionVerdict(name, self._on_scale(ratings[name].value), text_or_none(reasons.get(name)))
                 for name in names
@@ -180,8 +184,9 @@ class _Conversation:
         filled = self._ask(turns, self.head.overall)
         overall, values = filled.ratings["overall"], filled.form.values
         self.notes += reading_notes(self.reading, {**self.criterion_ratings, "the overall rating": overall})
-        if self.cut and self.explain:
-            self.notes.append(CUT)
+        if self.explain:
+            self.notes += [CUT] * self.cut
+            self._note_copies([values.get("justification"), values.get("advice")])
         return Verdict(
             score=self._on_scale(overall.value),
             explanation=text_or_none(values.get("justification")) if self.explain else None,
@@ -202,6 +207,10 @@ class _Conversation:
             notes=(*self.notes, *reading_notes(self.reading, ratings), *(CUT,) * (self.cut and self.explain)),
             usage=self.usage,
         )
+
+    def _note_copies(self, texts: Iterable[Any]) -> None:
+        if COPIED not in self.notes and any(map(copies_form, texts)):
+            self.notes.append(COPIED)
 
     def _on_scale(self, rating: float) -> float:
         return self.protocol.scale.at_percent(self.reading.to_percent(rating))
@@ -304,7 +313,7 @@ def _ordered(reading: Reading, ratings: dict[str, Any], prose: dict[str, Any]) -
 def _skeleton(reading: Reading, names: list[str] | None, explain: bool) -> dict[str, Any]:
     middle = (reading.low + reading.high) // 2
     if names is not None:
-        prose = {"explanations": dict.fromkeys(names, "why, in a few words")} if explain else {}
+        prose = {"explanations": dict.fromkeys(names, WORDS["explanation"])} if explain else {}
         return _ordered(reading, {"scores": dict.fromkeys(names, middle)}, prose)
-    texts = {"justification": "why, in two sentences", "advice": "what would make it better"} if explain else {}
+    texts = {name: WORDS[name] for name in ("justification", "advice")} if explain else {}
     return _ordered(reading, {"overall": middle}, texts)

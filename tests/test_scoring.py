@@ -453,6 +453,25 @@ def test_criterion_explanations_that_were_cut_off_are_said() -> None:
     assert verdict.notes == ("the explanation was cut off",)
 
 
+@pytest.mark.parametrize("mode", ["coarse", "fine"])
+def test_what_the_form_itself_says_is_no_explanation(mode: str) -> None:
+    shown = re.compile(r"\"(?:justification|advice|Accuracy|Tone)\": ?\"([^\"]+)\"")
+    forms: list[str] = []
+
+    def answer(turns: list[Turn]) -> str:
+        forms.append("".join(text for _, text in turns))
+        if turns[-1][1].endswith("each criterion."):
+            reasons = {"Accuracy": "why, in a few words", "Tone": "warm"}
+            return json.dumps({"scores": {"Accuracy": 2, "Tone": 3}, "explanations": reasons})
+        return json.dumps({"overall": 4, "justification": "It is right.", "advice": "What would make it better."})
+
+    verdict = Scorer(protocol(mode=mode), Asked(answer).lm).verdict("Where?", "Here.")
+    assert {"what would make it better"} <= set(shown.findall(forms[-1])), "the form has other words now"
+    assert (verdict.score, verdict.explanation, verdict.advice) == (4.0, "It is right.", None)
+    assert [c.explanation for c in verdict.criteria] == ([None, "warm"] if mode == "fine" else [])
+    assert verdict.notes == ("the model copied the form where an explanation or advice should stand",)
+
+
 # --- what the endpoint can do -----------------------------------------------------------------------------------------
 
 
