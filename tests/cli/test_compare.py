@@ -112,7 +112,7 @@ def test_an_amount_with_a_unit_limits_what_the_whole_run_spends(run, labels) -> 
     both = run("compare", labels, "--evaluators", "zero-shot", "--budget", "1h", "--requests", "9", "--json", *QUICK)
     assert [both.document["settings"][name] for name in ("requests", "budget")] == [9, "60 min"]
     for option, wrong, said in (
-        ("--requests", "0", "greater than or equal to 1"),
+        ("--requests", "0", "'--requests'"),
         ("--budget", "plenty", "budget"),
         ("--budget", "9", "calls"),
     ):
