@@ -283,11 +283,7 @@ class Job:
             prediction.values,
             scores,
             self.groups,
-            level=level,
-            systems=self.systems,
-            parts=self.parts,
-            resamples=self.resamples,
-            seed=self.seed,
+            **self._how(level),
         )
         given = [value for value in prediction.values if value is not None]
         shared = scale is not None and bool(given) and all(value in scale for value in given)
@@ -306,23 +302,27 @@ class Job:
             "difference": None,
         }
 
+    def _how(self, level: Level) -> dict[str, Any]:
+        """How figures of columns and of their differences are taken alike."""
+        sampled = {"resamples": self.resamples, "seed": self.seed}
+        return {"level": level, "systems": self.systems, "parts": self.parts, **sampled}
+
     def _pairwise(self, values: Sequence[float | None], scores: Sequence[float], level: Level) -> Any:
         from active_critic.stats.accuracy import pairwise_accuracy
 
-        within = ["" if self.parts is None else f"{part} " for part in self.parts or [0] * len(scores)]
+        within = None if self.parts is None else [str(part) for part in self.parts]
+        if level == "document" and self.groups is not None:
+            groups = self.groups if within is None else list(map(" ".join, zip(within, self.groups, strict=True)))
+            return pairwise_accuracy(values, scores, groups, seed=self.seed)
         if level != "system" or self.systems is None:
-            documents = self.groups if level == "document" else None
-            groups = [part + document for part, document in zip(within, documents or [""] * len(scores), strict=True)]
-            parted = self.parts is not None or documents is not None
-            return pairwise_accuracy(values, scores, groups if parted else None, seed=self.seed)
+            return pairwise_accuracy(values, scores, within, seed=self.seed)
         members: dict[tuple[str, str], list[tuple[float, float]]] = {}
-        for part, name, value, score in zip(within, self.systems, values, scores, strict=True):
+        for part, name, value, score in zip(within or [""] * len(values), self.systems, values, scores, strict=True):
             if value is not None:
                 members.setdefault((part, str(name)), []).append((value, score))
         means = [[_mean([pair[side] for pair in pairs]) for pairs in members.values()] for side in (0, 1)]
-        return pairwise_accuracy(
-            means[0], means[1], None if self.parts is None else [part for part, _ in members], seed=self.seed
-        )
+        parts = None if within is None else [part for part, _ in members]
+        return pairwise_accuracy(means[0], means[1], parts, seed=self.seed)
 
     def _difference(
         self, prediction: Predictions, first: Predictions, scores: Sequence[float], level: Level
@@ -334,11 +334,7 @@ class Job:
             first.values,
             scores,
             self.groups,
-            level=level,
-            systems=self.systems,
-            parts=self.parts,
-            resamples=self.resamples,
-            seed=self.seed,
+            **self._how(level),
         )
         return {"to": first.name, **found.to_dict(), "p_holm": None}
 
