@@ -9,6 +9,7 @@ from itertools import accumulate
 from numbers import Integral, Real
 from typing import overload
 
+from active_critic.data.notes import Divided, Repeated, Sourceless
 from active_critic.errors import DataError, FitError
 from active_critic.figures_in_words import how_many
 from active_critic.records import TOLERANCE, Example, Scale
@@ -19,9 +20,6 @@ MIN_EXAMPLES = 5
 SHOWN = 5
 """Rows, or sets of rows, that a message names at most."""
 _WINDOW = 32
-_REPEATED = "the same source and response occur more than once"
-_DIVIDED = " in more than one document (the first: "
-_NO_SOURCE = "no source in "
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,8 @@ class Examples(Sequence[Example]):
         items: The examples, in input order.
         scale: The scale of the scores, or None when there are no scores and none was given.
         scale_inferred: Whether the scale was guessed from the scores.
-        notes: What the user should be told: columns used, scale, repeated rows.
+        notes: What the user should be told: columns used, scale, repeated rows. Texts; some of a kind of their own
+            (``active_critic.data.notes``).
         fields: Field name to column, as used.
         path: The file they came from, or None.
         decimal_comma: Whether ``3,5`` is a number in their rows, as where semicolons separate the cells of the file.
@@ -77,11 +76,11 @@ class Examples(Sequence[Example]):
             return replace(self, items=items)
         notes: list[str] = []
         for note in self.notes:
-            if note.startswith(_REPEATED):
+            if isinstance(note, Repeated):
                 notes += repeated_rows(items)
-            elif _DIVIDED in note:
+            elif isinstance(note, Divided):
                 notes += divided_sources(items, self.fields.get("source", "source"))
-            elif note.startswith(_NO_SOURCE):
+            elif isinstance(note, Sourceless):
                 notes += blank_sources(items)
             else:
                 notes.append(note)
@@ -186,7 +185,7 @@ def describe_rows(rows: Sequence[int], count: int | None = None) -> str:
     return f"rows {', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def repeated_rows(examples: Sequence[Example]) -> tuple[str, ...]:
+def repeated_rows(examples: Sequence[Example]) -> tuple[Repeated, ...]:
     """A warning when several rows hold the same source and response, naming rows and scores that conflict."""
     rows: dict[tuple[str, str], list[int]] = {}
     for index, example in enumerate(examples):
@@ -201,10 +200,10 @@ def repeated_rows(examples: Sequence[Example]) -> tuple[str, ...]:
         told.append(describe_rows([examples[i].row or i + 1 for i in indices]) + conflict)
     more = f"; and {len(sets) - SHOWN} more such sets" if len(sets) > SHOWN else ""
     remedy = "; average scores of the same text into one row" if any("different" in each for each in told) else ""
-    return (f"{_REPEATED}: {'; '.join(told)}{more}{remedy}",)
+    return (Repeated(f"the same source and response occur more than once: {'; '.join(told)}{more}{remedy}"),)
 
 
-def divided_sources(examples: Sequence[Example], column: str) -> tuple[str, ...]:
+def divided_sources(examples: Sequence[Example], column: str) -> tuple[Divided, ...]:
     """A warning when rows with the same source belong to different documents, so that splits may part them.
 
     Args:
@@ -220,20 +219,20 @@ def divided_sources(examples: Sequence[Example], column: str) -> tuple[str, ...]
         return ()
     first = describe_rows(sorted(divided[0].values()))
     sources = how_many(len(divided), "source stands", "sources stand")
-    said = f"{sources}{_DIVIDED}{first}), and so may be on both sides of a split"
-    return (f"{said}; --fields source={column},group={column} makes each source one document",)
+    said = f"{sources} in more than one document (the first: {first}), and so may be on both sides of a split"
+    return (Divided(f"{said}; --fields source={column},group={column} makes each source one document"),)
 
 
-def blank_sources(examples: Sequence[Example]) -> tuple[str, ...]:
+def blank_sources(examples: Sequence[Example]) -> tuple[Sourceless, ...]:
     """A note where some rows have a source and others have none."""
     blank = [example.row or place for place, example in enumerate(examples, 1) if not example.source.strip()]
     return (no_source_in(blank),) if 0 < len(blank) < len(examples) else ()
 
 
-def no_source_in(rows: Sequence[int], count: int | None = None) -> str:
+def no_source_in(rows: Sequence[int], count: int | None = None) -> Sourceless:
     """Says that these rows have no source where other rows have one; arguments as for :func:`describe_rows`."""
-    where = f"{_NO_SOURCE}{describe_rows(rows, count)}, where other rows have one"
-    return f"{where}; merged cells of a spreadsheet leave it to their first row: fill it in if that is why"
+    where = f"no source in {describe_rows(rows, count)}, where other rows have one"
+    return Sourceless(f"{where}; merged cells of a spreadsheet leave it to their first row: fill it in if that is why")
 
 
 def check_examples(examples: Sequence[Example]) -> tuple[str, ...]:
@@ -261,7 +260,7 @@ def check_examples(examples: Sequence[Example]) -> tuple[str, ...]:
             "add examples that people scored differently",
             path=path,
         )
-    warnings = list(repeated_rows(examples))
+    warnings = list[str](repeated_rows(examples))
     if len({group_of(example) for example in examples}) < 2:
         warnings.append("all examples belong to one document: agreement on unseen documents cannot be measured")
     return tuple(warnings)

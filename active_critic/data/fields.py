@@ -22,6 +22,7 @@ from active_critic.data.cells import (
     text_in,
     ways,
 )
+from active_critic.data.notes import Guess, TextGuess
 from active_critic.errors import DataError
 from active_critic.figures_in_words import how_many
 from active_critic.records import VERDICT_COLUMNS, Example, Verdict
@@ -51,6 +52,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Column names recognised for each field, preferred first; case, blanks and hyphens do not matter."""
 
+_TEXTS = ("response", "source", "reference")
+"""Fields whose values are texts."""
 _NAMES = ("group", "id", "system")
 """Fields whose values are names."""
 _NO_ASSISTANTS = {"user", "system", "developer", "tool", "function"}
@@ -175,7 +178,7 @@ def resolve(
     chosen: dict[str, str] = dict(asked)
     if all(isinstance(record, Example) for _, record in rows):
         return chosen, []
-    notes = []
+    notes = list[str]()
     free: dict[str, list[str]] = {}
     # An exact name comes before one that only looks alike.
     for column in sorted(set(columns) - read, key=lambda column: (column != folded(column), column)):
@@ -191,10 +194,8 @@ def resolve(
             named = Counter(map(_first_name, columns))
             human = "input_score" in columns and named["score"] > named["unscored"]
             found = [column for column in (*["input_score"] * human, *found) if column != "score"]
-            notes.append(
-                "the column 'score' stands beside those of a program's verdicts and is not taken for people's; "
-                "--fields score=score if it is"
-            )
+            said = "the column 'score' stands beside those of a program's verdicts and is not taken for people's"
+            notes.append(Guess(f"{said}; --fields score=score if it is"))
         odd = [column for column in found if name in _NAMES and not _names_things(rows, column)]
         if odd:
             notes.append(f"the {name} is not read from {odd[0]!r}, which holds lists or objects")
@@ -206,7 +207,8 @@ def resolve(
         chosen.update({name: found[0]} if found else {})
         if len(found) > 1 and (scored or name != "score"):
             others = " or ".join(repr(other) for other in found[1:])
-            notes.append(f"the {name} is read from {found[0]!r}; --fields {name}=NAME for {others}")
+            kind = TextGuess if name in _TEXTS else Guess if name != "id" else str
+            notes.append(kind(f"the {name} is read from {found[0]!r}; --fields {name}=NAME for {others}"))
     for name in ("response", "score") if scored else ("response",):
         if name not in chosen:
             needed = f"no column is recognised as the {name}; say which it is with --fields {name}=NAME"
@@ -218,7 +220,7 @@ def resolve(
         unread = [column for column in unread if _first_name(column) not in own]
     if "source" not in chosen and unread:
         others = " or ".join(repr(other) for other in unread)
-        notes.append(f"no column is recognised as the source; --fields source=NAME for {others}")
+        notes.append(TextGuess(f"no column is recognised as the source; --fields source=NAME for {others}"))
     of_several = chosen.get("score", "")
     if several(of_several) and of_several not in columns:
         notes.extend(_mean_note(of_several, records, whole=whole))
@@ -318,7 +320,8 @@ def _conversation_note(column: str, rows: Sequence[tuple[int, Given]]) -> list[s
                 f"the response is read from {column!r}, which holds whole conversations (row {row}), and all is judged"
             )
             turn = f"{column}.-1.content"
-            return [f"{said}, the user's turns included; --fields response={turn} takes the last turn alone"]
+            remedy = f"--fields response={turn} takes the last turn alone"
+            return [TextGuess(f"{said}, the user's turns included; {remedy}")]
     return []
 
 
@@ -336,4 +339,4 @@ def _speaker_note(column: str, rows: Sequence[tuple[int, Given]], *, whole: bool
     said = f"the response is read from {column!r}, whose role is {listed(dict.fromkeys(roles.values()))} in"
     talk, _, place = way.rpartition(".")
     remedy = f"; {talk}.-1.content is the last turn" if place.isdecimal() else ""
-    return [f"{said} {len(roles)} of {of}{remedy}"]
+    return [TextGuess(f"{said} {len(roles)} of {of}{remedy}")]

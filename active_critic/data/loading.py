@@ -18,11 +18,12 @@ from active_critic.data.examples import (
     repeated_rows,
 )
 from active_critic.data.fields import COLUMNS, Given, checked, folded, holds_no_name, not_there, resolve
+from active_critic.data.notes import Guess, Unscored
 from active_critic.data.row_reader import EMPTY, RowReader
 from active_critic.data.rows import BadRow
 from active_critic.data.scales import Rated, infer_scale, own_scale, unused_scale
 from active_critic.data.sources import Item, Source
-from active_critic.data.unscored import NO_SCORE, Rows, scored_rows
+from active_critic.data.unscored import Rows, scored_rows
 from active_critic.errors import DataError
 from active_critic.figures_in_words import how_many
 from active_critic.records import VERDICT_COLUMNS, Example, Scale
@@ -83,7 +84,7 @@ def read_examples(
         _check_thousands(rows, column, path)
         rows, said = scored_rows(rows, column, {*chosen.values()}, decimal_comma=stream.decimal_comma, path=path)
         before = source.notes if isinstance(source, Examples) else ()
-        notes += [*said, *(note for note in before if note.startswith(NO_SCORE))]
+        notes += [*said, *(note for note in before if isinstance(note, Unscored))]
     out_of = (
         scores_out_of((given for _, given in rows if isinstance(given, dict)), column) if "score" in chosen else None
     )
@@ -117,7 +118,7 @@ def read_examples(
     inferred = scored and known is None
     if inferred:
         known, said = infer_scale(ratings, path, column, out_of)
-        notes += [f"scale {known} inferred from the scores; pass --scale LOW..HIGH if that is wrong", *said]
+        notes += [Guess(f"scale {known} inferred from the scores; pass --scale LOW..HIGH if that is wrong"), *said]
     elif scored and known is not None and not isinstance(source, Examples):
         notes.extend(unused_scale(ratings, known))
     if scored and known is not None:

@@ -8,12 +8,10 @@ from collections.abc import Collection
 from active_critic.data.cells import is_missing, number_in, rated, there
 from active_critic.data.examples import MIN_EXAMPLES, describe_rows
 from active_critic.data.fields import COLUMNS, Given, folded, listed
+from active_critic.data.notes import Unscored
 from active_critic.errors import DataError
 from active_critic.figures_in_words import how_many
 from active_critic.records import Example
-
-NO_SCORE = "no score in "
-"""How the note on rows without a score begins."""
 
 Rows = list[tuple[int, Given]]
 
@@ -64,11 +62,11 @@ def scored_rows(
         others = f"; more rows hold a number in {listed(fuller)}" if fuller else ""
         reason = f"{there_are}, and at least {MIN_EXAMPLES} are needed; {remedy}{others}"
         raise DataError(reason, path=path, column=column)
-    said = f"{NO_SCORE}{len(unscored):,} of {every} (column {column!r}, {where}): left out, and only the others count"
+    said = f"no score in {len(unscored):,} of {every} (column {column!r}, {where}): left out, and only the others count"
     said += f" ({len(scored):,})"
     usual = [name for name in fuller if folded(name) in COLUMNS["score"]]
     more = f"; more rows hold one in {listed(usual)}: --fields score={usual[0]} if people's are there" if usual else ""
-    return scored, [f"{said}{more}"]
+    return scored, [Unscored(f"{said}{more}")]
 
 
 def _numbers(rows: Rows, taken: Collection[str], *, decimal_comma: bool) -> Counter[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,18 +12,11 @@ from typing import Any
 
 from active_critic.data import iter_examples, read_examples
 from active_critic.data.examples import Examples
+from active_critic.data.notes import Guess, TextGuess
 from active_critic.data.rows import BadRow
 from active_critic.data.sources import is_table, kind_of, mapping_of
-from active_critic.data.unscored import NO_SCORE
 from active_critic.errors import ActiveCriticWarning, DataError
 from active_critic.records import Example, Scale
-
-_GUESSED = re.compile(
-    r"no column is recognised|the (response|source|score|reference|group|system) is read from|the column 'score' stands"
-    rf"|scale \S+ inferred|only rows? |{NO_SCORE}"
-)
-"""Notes on what may be wrong and the caller can put right; the others say what was done as it is always done."""
-_COLUMNS_OF_ITEMS = re.compile(r"no column is recognised|the (response|source|reference) is")
 
 
 def examples_of(
@@ -43,16 +35,16 @@ def examples_of(
     """
     found = read_examples(given, fields=fields, scale=scale, scored=scored, as_before=as_before)
     said = given.notes if isinstance(given, Examples) else ()
-    _warn([note for note in found.notes if note not in said], _GUESSED)
+    _warn(note for note in found.notes if isinstance(note, Guess) and note not in said)
     return found
 
 
-def _warn(notes: Iterable[str], which: re.Pattern[str]) -> None:
-    """Warn of some notes, at the line outside of this package that led here."""
+def _warn(notes: Iterable[str]) -> None:
+    """Warn of what notes say, at the line outside of this package that led here."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("active_critic."):
         level, frame = level + 1, frame.f_back
-    for note in filter(which.match, notes):
+    for note in notes:
         warnings.warn(note, ActiveCriticWarning, stacklevel=level)
 
 
@@ -77,7 +69,7 @@ def items_of(
             remedy = 'write [{"response": text} for text in texts], or score(text) for one of them'
             raise DataError(f"an item is a mapping or an Example, not {kind_of(head[0])}; {remedy}")
     found = iter_examples(given, fields=fields, as_before=as_before)
-    _warn(found.notes, _COLUMNS_OF_ITEMS)
+    _warn(note for note in found.notes if isinstance(note, TextGuess))
     return found
 
 

@@ -227,3 +227,25 @@ def test_what_is_guessed_of_a_pool_is_a_warning(floor: Surface) -> None:
     ]
     assert {warning.filename for warning in told} == {__file__}
     active_critic.suggest(floor, read_examples(pool, scored=False), 2, labelled=known)
+
+
+def test_which_notes_are_warnings_depends_on_what_is_done() -> None:
+    also = {"prompt": "p", "model": "m", "system": "n", "uid": 7, "scale": "from 1 to 5"}
+    rows = [{**row, **also, "id": i, "rating": row["rating"] if i < 18 else ""} for i, row in enumerate(ROWS)]
+    rows[0]["rating"] = 44
+    made = [Example(row["answer"], row["question"], row["rating"]) for row in ROWS]
+    source = "the source is read from 'prompt'; --fields source=NAME for 'question'"
+    with pytest.warns(ActiveCriticWarning) as told:
+        surface = Surface(journal=None).fit(rows)
+    assert sorted(str(warning.message) for warning in told) == [
+        "no score in 2 of 20 rows (column 'rating', rows 19 and 20): left out, and only the others count (18)",
+        "only row 1 (44) lies outside 1..5: correct it if it is a slip",
+        "scale 0..100 inferred from the scores; pass --scale LOW..HIGH if that is wrong",
+        source,
+        "the system is read from 'system'; --fields system=NAME for 'model'",
+    ]
+    others = [note for note in surface.fitted.provenance.notes if note not in {str(one.message) for one in told}]
+    assert "the id is read from 'id'; --fields id=NAME for 'uid'" in others
+    with pytest.warns(ActiveCriticWarning) as told:
+        assert len(list(surface.fit(made, scale="1..5").score_many(rows))) == 20
+    assert [str(warning.message) for warning in told] == [source]

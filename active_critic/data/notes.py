@@ -1,0 +1,39 @@
+"""Notes on examples that code has to tell apart: texts like all others, each kind a class of its own."""
+
+from __future__ import annotations
+
+
+class Guess(str):
+    """Says what may be wrong and the user can put right; what is no guess says what was done as it is always done."""
+
+    __slots__ = ()
+
+
+class TextGuess(Guess):
+    """A guess at where the texts of an item stand, which matters where items are scored, too."""
+
+    __slots__ = ()
+
+
+class Unscored(Guess):
+    """Says which rows were left out because they have no score; true of whatever is made of the others."""
+
+    __slots__ = ()
+
+
+class Repeated(str):
+    """Names rows that hold the same texts."""
+
+    __slots__ = ()
+
+
+class Divided(str):
+    """Names rows that hold one source in several documents."""
+
+    __slots__ = ()
+
+
+class Sourceless(str):
+    """Names rows that have no source where other rows have one."""
+
+    __slots__ = ()
