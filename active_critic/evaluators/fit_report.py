@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from active_critic.data.examples import folds, group_of
@@ -18,6 +18,7 @@ from active_critic.records import Example, Usage
 from active_critic.scoring import Scorer
 from active_critic.stats import Agreement, Difference, agreement, holm, paired_difference
 from active_critic.stats.correlation import Floats
+from active_critic.stats.intervals import Figures
 from active_critic.stats.resampling import ALPHA, cautions
 
 FOLDS = 4
@@ -284,6 +285,5 @@ def make_report(
 
 def _counts_only(found: Agreement) -> Agreement:
     """The same without coefficients where they would say nothing."""
-    names = ("pearson", "spearman", "kendall", "mean")
-    none = dict.fromkeys([*names, *(f"{name}_interval" for name in names)])
+    none = dict.fromkeys(figure.name for figure in fields(Figures))
     return found if found.n >= LEAST else replace(found, **none)  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from active_critic.meta_evaluation.splits import Split
 from active_critic.reasons import counted
 from active_critic.records import Usage
 from active_critic.stats import Agreement, Difference
+from active_critic.stats.correlation import COEFFICIENTS
 from active_critic.stats.resampling import ALPHA
 
 FLOOR = "surface"
@@ -404,7 +405,7 @@ def ranked(methods: Sequence[MethodResult]) -> list[MethodResult]:
 def _flat(method: MethodResult) -> dict[str, Any]:
     found = method.agreement
     record: dict[str, Any] = {"method": method.name}
-    for name in ("pearson", "spearman", "kendall", "mean"):
+    for name in COEFFICIENTS:
         record[name] = getattr(found, name)
         record[f"{name}_low"], record[f"{name}_high"] = getattr(found, f"{name}_interval") or (None, None)
     record |= {"scored": found.n, "total": found.total, "coverage": found.coverage, "mae": method.mae}

@@ -12,6 +12,7 @@ from active_critic.meta_evaluation.comparison import MethodResult, data_document
 from active_critic.meta_evaluation.estimates import Estimate
 from active_critic.records import Usage
 from active_critic.stats import Agreement, Interval
+from active_critic.stats.correlation import COEFFICIENTS
 from active_critic.stats.resampling import ALPHA
 
 WORTH = 0.03
@@ -271,7 +272,7 @@ def _document(result: MethodResult) -> dict[str, Any]:
 def _flat(point: Point) -> dict[str, Any]:
     result, found, gain = point.result, point.agreement, point.gain
     record: dict[str, Any] = {"labels": point.labels, "evaluator": result.name}
-    for name in ("pearson", "spearman", "kendall", "mean"):
+    for name in COEFFICIENTS:
         record[name] = getattr(found, name)
         record[f"{name}_low"], record[f"{name}_high"] = _ends(getattr(found, f"{name}_interval"))
     record["mean_low"], record["mean_high"] = _ends(point.mean.interval)

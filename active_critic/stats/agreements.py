@@ -29,7 +29,7 @@ from active_critic.stats.correlation import (
     pearson,
     spearman,
 )
-from active_critic.stats.intervals import figures_of
+from active_critic.stats.intervals import Figures, figures_of
 from active_critic.stats.levels import Level, Measure, averaged, document_codes, system_codes
 from active_critic.stats.resampling import FOLDED, Interval, bootstrap, in_blocks, over_documents, percentile_interval
 
@@ -50,7 +50,7 @@ def _pairs(pred: Scores, human: Numbers) -> tuple[Floats, Floats, Indices]:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Figures):
     """Agreement between predictions and people.
 
     Attributes:
@@ -74,14 +74,6 @@ class Agreement:
         spread: How many times more than its resamples a figure is taken to vary (over folds ``bootstrap.FOLDED``).
     """
 
-    pearson: float | None
-    spearman: float | None
-    kendall: float | None
-    mean: float | None
-    pearson_interval: Interval | None
-    spearman_interval: Interval | None
-    kendall_interval: Interval | None
-    mean_interval: Interval | None
     n: int
     total: int
     level: Level
@@ -102,8 +94,7 @@ class Agreement:
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain JSON values."""
-        values = {**asdict(self), "coverage": self.coverage}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return {**Figures.to_dict(self), "coverage": self.coverage}
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,8 @@ Numbers = Sequence[float] | Array
 Scores = Sequence[float | None] | Array
 """Numbers of which some may be missing: None, or NaN in an array."""
 
+COEFFICIENTS = ("pearson", "spearman", "kendall", "mean")
+"""Names of the coefficients and of their mean, in the order in which they are computed and shown."""
 _CANCELLED = 0.1
 
 
@@ -103,7 +105,7 @@ def normed(values: Floats) -> Floats:
 
 
 def coefficients(x: Floats, y: Floats) -> list[float]:
-    """Pearson, Spearman, Kendall and their mean; all NaN where they are not defined."""
+    """Those of ``COEFFICIENTS``; all NaN where they are not defined."""
     three = [of(x, y) for of in (pearson, spearman, kendall)]
     defined = [value for value in three if value is not None]
     return [*defined, sum(defined) / 3] if len(defined) == 3 else [np.nan] * 4

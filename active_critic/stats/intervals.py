@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from operator import index
-from typing import TypedDict
+from typing import Any
 
 import numpy as np
 
-from active_critic.stats.correlation import Floats
+from active_critic.stats.correlation import COEFFICIENTS, Floats
 from active_critic.stats.levels import Level, Measure, averaged, documents_of
 from active_critic.stats.resampling import Interval, bootstrap, over_documents, percentile_interval
 
 
-class Figures(TypedDict):
-    """Coefficients, their intervals and how these were made, by the names that they have in ``stats.Agreement``."""
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Coefficients and their intervals; whose they are is said by what is made of them.
+
+    Attributes:
+        pearson, spearman, kendall: The coefficients, -1 to 1, or None where not defined.
+        mean: The mean of the three.
+        pearson_interval, spearman_interval, kendall_interval, mean_interval: Percentile bootstrap intervals over
+            documents, or None.
+    """
 
     pearson: float | None
     spearman: float | None
@@ -25,11 +34,10 @@ class Figures(TypedDict):
     spearman_interval: Interval | None
     kendall_interval: Interval | None
     mean_interval: Interval | None
-    level: Level
-    groups: int
-    resamples: int
-    seed: int
-    confidence: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain JSON values."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
 
 def figures_of(
@@ -42,7 +50,7 @@ def figures_of(
     seed: int,
     confidence: float,
     spread: float = 1.0,
-) -> Figures:
+) -> dict[str, Any]:
     """The coefficients, averaged over the measures, with bootstrap intervals over documents.
 
     Args:
@@ -54,6 +62,10 @@ def figures_of(
         seed: Seed of the resampling.
         confidence: Coverage that the intervals aim at.
         spread: See ``bootstrap.percentile_interval``.
+
+    Returns:
+        What makes ``Figures``, and ``level``, ``groups``, ``resamples``, ``seed`` and ``confidence``: how they were
+        made, as it stands in ``stats.Agreement``.
 
     Raises:
         ValueError: A confidence that is no part of 1, or fewer than no resamples.
@@ -70,14 +82,8 @@ def figures_of(
             one = partial(_column, measure, i)
             intervals[i] = over_documents(one, n_groups, points[i] or 0.0, intervals[i], confidence, spread)
     return {
-        "pearson": points[0],
-        "spearman": points[1],
-        "kendall": points[2],
-        "mean": points[3],
-        "pearson_interval": intervals[0],
-        "spearman_interval": intervals[1],
-        "kendall_interval": intervals[2],
-        "mean_interval": intervals[3],
+        **dict(zip(COEFFICIENTS, points, strict=True)),
+        **{f"{name}_interval": interval for name, interval in zip(COEFFICIENTS, intervals, strict=True)},
         "level": level,
         "groups": n_groups,
         "resamples": index(resamples),  # NumPy's numbers are no JSON

@@ -5,16 +5,15 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from active_critic.data.cells import is_absent
 from active_critic.stats.correlation import Array, Floats, tied
-from active_critic.stats.intervals import figures_of
+from active_critic.stats.intervals import Figures, figures_of
 from active_critic.stats.levels import Level, Measure, document_codes, system_codes
-from active_critic.stats.resampling import Interval
 
 Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
 Ratings = Sequence[Sequence[float | None]] | Array
@@ -113,7 +112,7 @@ def _table(ratings: Ratings) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Ceiling:
+class Ceiling(Figures):
     """How well one annotator agrees with the mean of the others, on average over the annotators.
 
     A lower bound of what one more person would reach against the mean of *all*, which has less noise than that of the
@@ -130,14 +129,6 @@ class Ceiling:
         level, groups, resamples, seed, confidence: As in ``Agreement``.
     """
 
-    pearson: float | None
-    spearman: float | None
-    kendall: float | None
-    mean: float | None
-    pearson_interval: Interval | None
-    spearman_interval: Interval | None
-    kendall_interval: Interval | None
-    mean_interval: Interval | None
     each: tuple[float | None, ...]
     n: int
     items: int
@@ -146,10 +137,6 @@ class Ceiling:
     resamples: int
     seed: int
     confidence: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain JSON values."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
 
 def human_ceiling(
