@@ -23,7 +23,6 @@ MOST_REASONS = 20
 """Kinds of reasons that are told apart; the rest are counted together."""
 MOST_COMPARED = 5_000
 """Items that agreement is computed from at most, drawn at random: a thousand resamples of them take seconds."""
-RESAMPLES = 1000
 FEW = 10
 """Fewer items than this say nothing about agreement."""
 
@@ -161,7 +160,7 @@ class Tally:
         from active_critic.stats.resampling import cautions
 
         human, critic, groups = (list(column) for column in zip(*drawn.pairs, strict=True))
-        found = agreement(critic, human, groups, resamples=RESAMPLES)
+        found = agreement(critic, human, groups)
         scale = self.protocol.scale
         column, of = self.score_column, f"{self._with_human:,} of {self.items:,} items"
         words = [
@@ -190,7 +189,7 @@ class Tally:
         elif found.n and found.mean is None:
             words.append("There are too few of them, or too little variation, for a correlation.")
         if found.n:
-            words += map(sentence, cautions(found.groups, 0, RESAMPLES))
+            words += map(sentence, cautions(found.groups, 0, found.resamples))
         error = None
         if any(score not in scale for score in human):
             words.append(f"Some lie outside the program's scale {scale}: correlations stand, distances mean nothing.")

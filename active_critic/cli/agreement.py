@@ -69,7 +69,15 @@ def agreement(
             callback=opts.check_scale,
         ),
     ] = None,
-    resamples: Annotated[int, typer.Option("--resamples", metavar="N", min=0, help="Of the documents.")] = 1000,
+    resamples: Annotated[
+        int | None,
+        typer.Option(
+            "--resamples",
+            metavar="N",
+            min=0,
+            help="Of the documents; default: 1,000 to 10,000, the more rows the fewer.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of resampling.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     html: opts.Html = None,
@@ -83,6 +91,7 @@ def agreement(
     from active_critic.data import COLUMNS
     from active_critic.data.columns import Table
     from active_critic.records import Scale
+    from active_critic.stats.resampling import resamples_for
 
     outputs.refuse_clashes(outputs=(html,), inputs=(scored,))
     if human is None and not raters:
@@ -101,6 +110,7 @@ def agreement(
     table = Table(scored, named, [*usual, NOTES, *SPLIT])
     unscored = table.leave_out_blank(human) if human is not None and human in table else []
     said = [*table.notes, *of_unscored(unscored, human or ""), *of_known_texts(table), *of_a_program(table, human)]
+    resamples = resamples_for(len(table), resamples)
     job = Job(table, resamples, seed, known, raters or [], notes=said)
     taken = {*columns, *(raters or []), *([human] if human is not None else [])}
     job.find_groups(group, taken)

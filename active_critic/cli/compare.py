@@ -63,7 +63,10 @@ def compare(
     explain: Annotated[
         bool, typer.Option("--explain", help="Have scores explained too; they are the same, and cost more.")
     ] = False,
-    resamples: Annotated[int, typer.Option(metavar="N", min=0, help="Of the documents.")] = 1000,
+    resamples: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=0, help="Of the documents; default: 1,000 to 10,000, the more rows the fewer."),
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of splits, fits and resampling.")] = 0,
     out: Annotated[
         Path | None,

@@ -48,7 +48,10 @@ def curve(
         int | None, typer.Option(metavar="N", min=1, help=opts.REQUESTS.format("the whole curve"))
     ] = None,
     budget: opts.Budgets = None,
-    resamples: Annotated[int, typer.Option(metavar="N", min=0, help="Of the documents, for the intervals.")] = 1000,
+    resamples: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=0, help="Of the documents; default: 1,000 to 10,000, the more rows the fewer."),
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of splits, fits and resampling.")] = 0,
     out: Annotated[
         Path | None,

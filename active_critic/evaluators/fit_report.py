@@ -22,7 +22,6 @@ from active_critic.stats.intervals import Figures
 from active_critic.stats.resampling import ALPHA, cautions
 
 FOLDS = 4
-RESAMPLES = 1000
 LEAST = 5
 """With fewer examples scored, no figure is given: of two, every correlation is 1 or -1."""
 
@@ -253,13 +252,11 @@ def make_report(
 
         if kept:
             figures = [
-                agreement(of(values), human, where, folded=values is not zero, resamples=RESAMPLES, seed=seed)
+                agreement(of(values), human, where, folded=values is not zero, seed=seed)
                 for values in (held_out.predictions, zero, floor)
             ]
             differences = [
-                paired_difference(
-                    of(held_out.predictions), of(values), human, where, folded=True, resamples=RESAMPLES, seed=seed
-                )
+                paired_difference(of(held_out.predictions), of(values), human, where, folded=True, seed=seed)
                 for values in (zero, floor)
             ]
             figures = [found and _counts_only(found) for found in figures]

@@ -31,7 +31,7 @@ from active_critic.meta_evaluation.splits import plan
 from active_critic.meta_evaluation.trials import HeldOut, Shared, prefixed, trial
 from active_critic.records import Scale
 from active_critic.stats import Level, holm, paired_difference
-from active_critic.stats.resampling import cautions
+from active_critic.stats.resampling import cautions, resamples_for
 
 
 def compare(
@@ -51,7 +51,7 @@ def compare(
     against: str | None = None,
     requests: int | None = None,
     budget: Amounts | None = None,
-    resamples: int = 1000,
+    resamples: int | None = None,
     journal: JournalPath = "default",
     explain: bool = False,
     progress: Progress | None = None,
@@ -78,7 +78,8 @@ def compare(
         requests: Different requests that each method may make at most, fits and scoring together, those answered from
             the journal included, so that it means the same in every run. None: no limit.
         budget: What all of it may spend (``"500 calls"``, ``["200k tokens", "2 USD"]``, a ``Budget``). None: no limit.
-        resamples: Of the intervals and the permutation tests.
+        resamples: Of the intervals and the permutation tests; default: 1,000 to 10,000, as many as draw a million
+            tested examples.
         journal: Where replies are kept, unless the model has its memory already: a path, ``"default"``, or None.
         explain: Also have scores explained, where a method does that; the scores are the same, and cost more.
         progress: See ``evaluators.base.Progress``.
@@ -95,7 +96,7 @@ def compare(
     if against is not None and against not in methods:
         raise FitError(f"against must be one of the methods compared ({', '.join(methods)}), not {against!r}")
     requests, allowed = limits_of(requests, budget)
-    resamples = check_whole("resamples", resamples, 0)
+    resamples = None if resamples is None else check_whole("resamples", resamples, 0)
     repeats = check_whole("repeats", repeats, 1)
     data = examples_of(examples, fields=fields, scale=scale)
     if isinstance(examples, Examples):  # where they came from has been said
@@ -104,6 +105,7 @@ def compare(
         data, folds=folds, train=train, repeats=repeats, seed=seed, level=level, test_documents=test_documents
     )
     notes = list(dict.fromkeys([*data.notes, *notes, *ids_note(data)]))
+    resamples = resamples_for(sum(len(split.test) for split in splits), resamples)
     tests = HeldOut.of(data, splits, {"level": level, "resamples": resamples, "seed": seed})
     with Shared(lm, journal, allowed=allowed) as shared:
         found = list(each_method(methods, shared, tests, requests, explain, progress))

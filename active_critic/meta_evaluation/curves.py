@@ -27,7 +27,7 @@ from active_critic.meta_evaluation.splits import Split, plan
 from active_critic.meta_evaluation.trials import HeldOut, Shared, prefixed, trial
 from active_critic.records import Scale
 from active_critic.stats import holm
-from active_critic.stats.resampling import cautions
+from active_critic.stats.resampling import cautions, resamples_for
 
 SIZES = (5, 10, 20, 50, 100)
 """Numbers of labels."""
@@ -51,7 +51,7 @@ def curve(
     budget: Amounts | None = None,
     fields: Mapping[str, str] | None = None,
     scale: Scale | str | tuple[float, float] | list[float] | None = None,
-    resamples: int = 1000,
+    resamples: int | None = None,
     journal: JournalPath = "default",
     progress: Progress | None = None,
 ) -> Curve:
@@ -78,7 +78,8 @@ def curve(
         budget: What it may spend (``"500 calls"``, ``["200k tokens", "2 USD"]``, a ``Budget``). None: no limit.
         fields: Column by field, where the names are not recognised.
         scale: The scale of the human scores; inferred, and said, when not given.
-        resamples: Of the documents, for the intervals.
+        resamples: Of the documents, for the intervals; default: 1,000 to 10,000, as many as draw a million tested
+            examples.
         journal: Where replies are kept, unless the model has its memory already: a path, ``"default"``, or None.
         progress: See ``evaluators.base.Progress``.
 
@@ -91,7 +92,7 @@ def curve(
     seed = check_whole("seed", seed, 0)
     name, factory = _the_one(evaluator, settings, seed)
     requests, allowed = limits_of(requests, budget)
-    resamples = check_whole("resamples", resamples, 0)
+    resamples = None if resamples is None else check_whole("resamples", resamples, 0)
     repeats = check_whole("repeats", repeats, 1)
     test, test_documents = plain_value(test), plain_value(test_documents)
     data = examples_of(examples, fields=fields, scale=scale)
@@ -99,6 +100,7 @@ def curve(
         data = replace(data, path=examples.path, notes=tuple(dict.fromkeys([*examples.notes, *data.notes])))
     how: dict[str, Any] = {"test": test, "test_documents": test_documents, "repeats": repeats, "seed": seed}
     possible, drawn, notes = draw(data, sizes, **how)
+    resamples = resamples_for(sum(len(one.test) for one in drawn), resamples)
     statistics = {"level": "dataset", "resamples": resamples, "seed": seed}
     tests = tests_of(data, drawn, possible, statistics)
     points: list[Point] = []

@@ -31,7 +31,15 @@ from active_critic.stats.correlation import (
 )
 from active_critic.stats.intervals import Figures, figures_of
 from active_critic.stats.levels import Level, Measure, averaged, document_codes, system_codes
-from active_critic.stats.resampling import FOLDED, Interval, bootstrap, in_blocks, over_documents, percentile_interval
+from active_critic.stats.resampling import (
+    FOLDED,
+    Interval,
+    bootstrap,
+    in_blocks,
+    over_documents,
+    percentile_interval,
+    resamples_for,
+)
 
 
 def q(pred: Scores, human: Numbers) -> float:
@@ -143,7 +151,7 @@ def agreement(
     systems: Sequence[str | None] | None = None,
     parts: Sequence[int] | NDArray[np.integer[Any]] | None = None,
     folded: bool = False,
-    resamples: int = 1000,
+    resamples: int | None = None,
     seed: int = 0,
     confidence: float = 0.95,
 ) -> Agreement:
@@ -160,7 +168,7 @@ def agreement(
             drawn, or not, in all parts together. Name the ``groups``: else the same example in two parts is two.
         folded: Whether each prediction is of a fit on examples that other predictions are of, as over pooled folds and
             wherever there are several parts: the interval is then wider (``bootstrap.FOLDED``), and p larger.
-        resamples: Bootstrap resamples of whole documents.
+        resamples: Bootstrap resamples of whole documents; default: 1,000 to 10,000, as many as draw a million examples.
         seed: Seed of the resampling.
         confidence: Coverage that the intervals aim at.
 
@@ -170,6 +178,7 @@ def agreement(
             part of 1, or fewer than no resamples.
     """
     x, y, kept = _pairs(pred, human)
+    resamples = resamples_for(len(human), resamples)
     group = document_codes(level, groups, kept, len(human))
     n_groups = int(group.max(initial=-1)) + 1
     system = system_codes(level, systems, kept, len(human))
@@ -207,7 +216,7 @@ def paired_difference(
     systems: Sequence[str | None] | None = None,
     parts: Sequence[int] | NDArray[np.integer[Any]] | None = None,
     folded: bool = False,
-    resamples: int = 1000,
+    resamples: int | None = None,
     seed: int = 0,
     confidence: float = 0.95,
 ) -> Difference:
@@ -218,6 +227,7 @@ def paired_difference(
         ValueError: Lists of different lengths, human scores that are not finite, no such level, a confidence that is no
             part of 1, or fewer than no resamples.
     """
+    resamples = resamples_for(len(human), resamples)
     all_a, all_y = aligned(pred_a, human)
     all_b, _ = aligned(pred_b, human)
     kept = np.flatnonzero(np.isfinite(all_a) & np.isfinite(all_b))

@@ -14,6 +14,7 @@ from active_critic.data.cells import is_absent
 from active_critic.stats.correlation import Array, Floats, tied
 from active_critic.stats.intervals import Figures, figures_of
 from active_critic.stats.levels import Level, Measure, document_codes, system_codes
+from active_critic.stats.resampling import resamples_for
 
 Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
 Ratings = Sequence[Sequence[float | None]] | Array
@@ -145,7 +146,7 @@ def human_ceiling(
     *,
     level: Level = "dataset",
     systems: Sequence[str | None] | None = None,
-    resamples: int = 1000,
+    resamples: int | None = None,
     seed: int = 0,
     confidence: float = 0.95,
 ) -> Ceiling:
@@ -171,6 +172,7 @@ def human_ceiling(
     there = ~np.isnan(table)
     used = np.flatnonzero(there.sum(axis=0) > 1)
     items = table.shape[1]
+    resamples = resamples_for(items, resamples)
     table, there = table[:, used], there[:, used]
     group = document_codes(level, groups, used, items)
     system = system_codes(level, systems, used, items)

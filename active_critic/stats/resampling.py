@@ -18,6 +18,10 @@ FEW = 10
 """With fewer documents intervals are wide, and mean little."""
 FEWEST_RESAMPLES = 100
 """With fewer resamples the percentiles that intervals end at are not among them."""
+LEAST_RESAMPLES, MOST_RESAMPLES = 1_000, 10_000
+"""Where no number is asked for, resamples lie between these."""
+DRAWN = 1_000_000
+"""Examples that so many resamples draw in all, which takes a tenth of a second for each figure."""
 FOLDED = 1.3
 """How many times wider figures over folds vary than resampling their predictions shows, for what is held out of one
 fold was fitted on in the others. Found by simulation (``benchmarks/coverage.py``); it is 1.5 with five folds by Nadeau
@@ -30,6 +34,17 @@ ALIKE = 1e-9
 ALPHA = 0.05
 """A corrected p below this is taken for a difference."""
 _CELLS = 500_000  # a few megabytes at a time: what fits a processor's cache is quick
+
+
+def resamples_for(n: int, asked: int | None = None) -> int:
+    """How many resamples of so many examples: those asked for, else as many as draw ``DRAWN`` examples.
+
+    Intervals over few documents end far out (see :func:`percentile_interval`), where few of a thousand resamples lie:
+    such an end moves by up to .2 with the seed, and by up to .05 with ten thousand. Many examples need fewer.
+    """
+    if asked is not None:
+        return asked
+    return min(MOST_RESAMPLES, max(LEAST_RESAMPLES, DRAWN // max(1, n)))
 
 
 def bootstrap(
