@@ -179,7 +179,7 @@ class _Reader:
                 self.remarks.append(
                     f"{self._model} could not refine the criteria after batch {number + 1}; they were kept"
                 )
-        return [Criterion(name=c.name, definition=c.definition) for c in found]
+        return [criterion.record() for criterion in found]
 
     def _first_criteria(self, task: str) -> tuple[list[NamedCriterion], list[str]]:
         """Criteria from the first batch, and what was observed there."""

@@ -10,7 +10,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringCo
 
 from active_critic.lm.lengths import length_of
 from active_critic.quoting import quote
+from active_critic.records import Criterion, same_name
 
+NAME_CHARS, DEFINITION_CHARS = 40, 200
+"""Longest name and definition of a criterion that a model writes, in characters; people may write longer ones."""
 QUALITIES = (
     " Criteria are qualities that every response of this task has more or less of, such as accuracy, relevance, "
     "clarity, fluency, completeness, naturalness or engagement; they are never topics that the texts are about. No two "
@@ -76,8 +79,12 @@ class TaskSummary(BaseModel):
 class NamedCriterion(BaseModel):
     """A criterion as the model proposes it."""
 
-    name: Annotated[str, _of(40), _at_least(3), _QUOTED, _asked(3)]
-    definition: Annotated[str, _of(200), _at_least(10), _QUOTED, _asked(10)]
+    name: Annotated[str, _of(NAME_CHARS), _at_least(3), _QUOTED, _asked(3)]
+    definition: Annotated[str, _of(DEFINITION_CHARS), _at_least(10), _QUOTED, _asked(10)]
+
+    def record(self) -> Criterion:
+        """The criterion as a program keeps it."""
+        return Criterion(name=self.name, definition=self.definition)
 
 
 class Named(BaseModel):
@@ -89,7 +96,7 @@ class Named(BaseModel):
     def _enough_different(self) -> Named:
         seen: dict[str, NamedCriterion] = {}
         for criterion in self.criteria:
-            seen.setdefault(" ".join(criterion.name.split()).casefold(), criterion)
+            seen.setdefault(same_name(criterion.name), criterion)
         if len(seen) < 4:
             raise ValueError(f"there must be at least 4 criteria with different names, not {len(seen)}")
         self.criteria = list(seen.values())

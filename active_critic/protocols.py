@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from active_critic.calibration import CRITERION, Calibration
-from active_critic.records import Criterion, ReadFrom, Record, Scale
+from active_critic.records import Criterion, ReadFrom, Record, Scale, same_name
 
 FORMAT_VERSION = 1
 """Version of the program document written by this package."""
@@ -195,6 +195,22 @@ class Protocol(Record):
         return []
 
 
+def repeated_names(criteria: Iterable[Criterion]) -> list[str]:
+    """Names that several of the criteria have, as ``same_name`` spells them, sorted."""
+    times = Counter(same_name(criterion.name) for criterion in criteria)
+    return sorted(name for name, count in times.items() if count > 1)
+
+
+def check_names(criteria: Iterable[Criterion]) -> None:
+    """For a program document: whether its criteria can be told apart by name.
+
+    Raises:
+        ValueError: They cannot; pydantic makes a message of it.
+    """
+    if repeated := repeated_names(criteria):
+        raise ValueError(f"criteria names must be unique; repeated: {', '.join(repeated)}")
+
+
 class CriticProtocol(Protocol):
     """The program of Active-Critic, and of zero-shot, which is the same without criteria and demonstrations.
 
@@ -244,8 +260,5 @@ class CriticProtocol(Protocol):
     @field_validator("criteria")
     @classmethod
     def _unique(cls, criteria: tuple[Criterion, ...]) -> tuple[Criterion, ...]:
-        found = Counter(criterion.name.casefold() for criterion in criteria)
-        repeated = sorted(name for name, times in found.items() if times > 1)
-        if repeated:
-            raise ValueError(f"criteria names must be unique; repeated: {', '.join(repeated)}")
+        check_names(criteria)
         return criteria

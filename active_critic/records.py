@@ -139,6 +139,11 @@ class Criterion(Record):
         return tidied
 
 
+def same_name(name: str) -> str:
+    """What the names of two criteria share that cannot be told apart: case and white space make no difference."""
+    return " ".join(name.split()).casefold()
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """One text to be judged, with the human score where there is one.

@@ -209,7 +209,7 @@ def _edited(
         criteria=listed(kept),
         examples="\n\n".join(shown),
     )
-    return tuple(Criterion(name=c.name, definition=c.definition) for c in answer.criteria), texts.shortened
+    return tuple(criterion.record() for criterion in answer.criteria), texts.shortened
 
 
 def _ranks(values: Sequence[float]) -> Any:

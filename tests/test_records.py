@@ -8,7 +8,7 @@ import pytest
 
 from active_critic import errors
 from active_critic.data import read_examples
-from active_critic.records import CriterionVerdict, Example, Scale, Verdict
+from active_critic.records import CriterionVerdict, Example, Scale, Verdict, same_name
 
 
 @pytest.mark.parametrize(
@@ -87,3 +87,9 @@ def test_the_best_score_is_exactly_a_hundred_percent(text: str) -> None:
     scale = Scale.parse(text)
     assert scale.to_percent(scale.high) == 100
     assert scale.to_percent(scale.high + 1) > 100
+
+
+def test_names_are_the_same_whatever_their_case_and_their_blanks() -> None:
+    assert same_name(" Tone\nof  VOICE") == same_name("tone of voice")
+    assert same_name("STRASSE") == same_name("Straße")
+    assert same_name("Tone") != same_name("Tones")

@@ -12,6 +12,7 @@ from active_critic.errors import DataError, FitError
 from active_critic.evaluators.base import Progress
 from active_critic.lm import LanguageModel
 from active_critic.lm.stopping import threads
+from active_critic.protocols import repeated_names
 from active_critic.quoting import quote
 from active_critic.records import Criterion
 
@@ -80,32 +81,20 @@ def given_criteria(criteria: Sequence[Criterion] | Mapping[str, str] | None) -> 
     try:
         if isinstance(criteria, Mapping):
             criteria = [Criterion(name=name, definition=definition) for name, definition in criteria.items()]
-        criteria = [Criterion(**c) if isinstance(c, dict) else c for c in criteria]  # as a program keeps them
+        # A program keeps them as mappings.
+        criteria = [Criterion.model_validate(c) if isinstance(c, dict) else c for c in criteria]
     except ValidationError as problem:
         first = problem.errors()[0]
         raise FitError(f"a criterion is not usable: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     if not criteria:
         raise FitError("the list of criteria is empty; give at least one, or leave it out to have them inferred")
-    seen: set[str] = set()
     for criterion in criteria:
         if not isinstance(criterion, Criterion):
             raise FitError(f"{criterion!r} is no criterion; give Criterion(name=..., definition=...), or a mapping")
-        if criterion.name.casefold() in seen:
-            raise FitError(f"the criterion {criterion.name!r} is given twice; names must differ in more than case")
-        seen.add(criterion.name.casefold())
+    if repeated := repeated_names(criteria):
+        raise FitError(f"the criterion {repeated[0]!r} is given twice; names must differ in more than case")
     # A name stands in forms and demonstrations, where nothing may look like a mark of ours.
     return [criterion.model_copy(update={"name": quote(criterion.name)}) for criterion in criteria]
-
-
-def check_names(criteria: Iterable[Criterion]) -> None:
-    """For a program document: whether its criteria can be told apart by name.
-
-    Raises:
-        ValueError: They cannot; pydantic makes a message of it.
-    """
-    names = [criterion.name.casefold() for criterion in criteria]
-    if len(set(names)) < len(names):
-        raise ValueError("criteria names must be unique")
 
 
 def in_parallel(

@@ -7,8 +7,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from active_critic.evaluators._fitting import check_names
-from active_critic.protocols import Protocol, Reading
+from active_critic.protocols import Protocol, Reading, check_names
 from active_critic.records import Criterion, Record, Spread
 
 LAYERS = 100

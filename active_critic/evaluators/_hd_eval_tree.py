@@ -8,13 +8,11 @@ from dataclasses import dataclass
 
 from active_critic.asking import compact, object_schema, string_schema, twice
 from active_critic.errors import UnreadableReply
+from active_critic.inference_forms import DEFINITION_CHARS, NAME_CHARS
 from active_critic.lm.client import LanguageModel, Reply, Turn
 from active_critic.quoting import quote
 from active_critic.reading import read_form
-from active_critic.records import Criterion
-
-NAME_CHARS, DEFINITION_CHARS = 40, 200
-"""Longest name and definition of a criterion that the model writes, in characters."""
+from active_critic.records import Criterion, same_name
 
 SUCH_AS = "names spelt as in the source"
 """Example of a thing to check. Small models copy it; a copy is dropped."""
@@ -99,7 +97,7 @@ def _turns(task: str, parent: Criterion | None, at_most: int, skeleton: str) -> 
 
 def _read(reply: Reply, fields: list[tuple[str, str]], taken: Collection[str], at_least: int) -> Decomposed:
     form = read_form(reply, first=fields[0][0])
-    known = {name.casefold() for name in (*taken, SUCH_AS)} | _ROOT_NAMES
+    known = {*map(same_name, (*taken, SUCH_AS)), *_ROOT_NAMES}
     found: list[Criterion] = []
     repeated: list[str] = []
     for name_field, definition_field in fields:
@@ -107,10 +105,10 @@ def _read(reply: Reply, fields: list[tuple[str, str]], taken: Collection[str], a
         definition = _tidied(form.values.get(definition_field), DEFINITION_CHARS)
         if not name or not definition:
             continue
-        if name.casefold() in known:
+        if same_name(name) in known:
             repeated.append(name)
             continue
-        known.add(name.casefold())
+        known.add(same_name(name))
         found.append(Criterion(name=name, definition=definition))
     if len(found) < at_least:
         what = f"it names {len(found)} new qualities with a definition, and at least {at_least} are needed"

@@ -27,7 +27,7 @@ from active_critic.asking import (
 )
 from active_critic.data.examples import Examples
 from active_critic.errors import ModelError, UnreadableReply
-from active_critic.evaluators._fitting import check_names, check_task, given_criteria
+from active_critic.evaluators._fitting import check_task, given_criteria
 from active_critic.evaluators._g_eval_steps import Steps, all_steps
 from active_critic.evaluators.base import (
     Evaluator,
@@ -42,7 +42,7 @@ from active_critic.evaluators.judging import Judge
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
-from active_critic.protocols import Protocol, Reading
+from active_critic.protocols import Protocol, Reading, check_names
 from active_critic.quoting import quote
 from active_critic.reading import Rating
 from active_critic.records import Criterion, CriterionVerdict, Example, ScoredBy, Usage, Verdict

@@ -256,6 +256,8 @@ def test_the_levels_asked_for_are_those_of_the_program_and_of_a_loaded_one(tmp_p
         ({"criteria": []}, "the list of criteria is empty"),
         ({"criteria": {"Tone": " "}}, "a criterion is not usable"),
         ({"criteria": {"Tone": "Warm.", "tone": "Warm again."}}, "'tone' is given twice"),
+        ({"criteria": {"Tone of  voice": "Warm.", "TONE OF VOICE": "Cold."}}, "'tone of voice' is given twice"),
+        ({"criteria": [{1: "Tone"}]}, "a criterion is not usable"),
         ({"criteria": ["Tone"]}, "'Tone' is no criterion"),
         ({"task_description": "  "}, "the task description is blank"),
         ({"levels": ["1-5", "1-9"]}, "levels are a text"),

@@ -14,7 +14,7 @@ import pytest
 from active_critic.errors import FitError
 from active_critic.evaluators import ICE, ActiveCritic, AutoCalibrate, GEval, GPTScore, HDEval, Surface, ZeroShot
 from active_critic.evaluators._checks_material import examples, rate
-from active_critic.evaluators._fitting import check_aspects, check_names, check_task, in_parallel
+from active_critic.evaluators._fitting import check_aspects, check_task, in_parallel
 from active_critic.evaluators.base import check_whole
 from active_critic.lm import LanguageModel, scripted_lm
 from active_critic.lm.filling import form_filling_lm
@@ -140,9 +140,3 @@ def test_aspects_are_a_list_of_different_names() -> None:
     for wrong in ("tone", [], ["tone", " "], ["tone", "Tone"], [1]):
         with pytest.raises(FitError, match="aspects must"):
             check_aspects(wrong)  # type: ignore[arg-type]
-
-
-def test_criteria_that_cannot_be_told_apart_are_refused() -> None:
-    check_names([Criterion(name="Tone", definition="x"), Criterion(name="Help", definition="x")])
-    with pytest.raises(ValueError, match="unique"):
-        check_names([Criterion(name="Tone", definition="x"), Criterion(name="TONE", definition="y")])

@@ -148,7 +148,7 @@ def test_a_line_that_falls_and_criteria_that_cannot_be_told_apart_are_no_program
     GPTScoreProtocol(**document)
     with pytest.raises(ValidationError, match="greater than 0"):
         GPTScoreProtocol(**{**document, "line": {"at": 3.0, "slope": -1.0}})
-    with pytest.raises(ValidationError, match="criteria names must be unique"):
+    with pytest.raises(ValidationError, match="criteria names must be unique; repeated: brevity"):
         GPTScoreProtocol(**{**document, "criteria": [*document["criteria"], {"name": "BREVITY", "definition": "x"}]})
 
 
