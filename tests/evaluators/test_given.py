@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
@@ -14,6 +15,7 @@ import active_critic
 from active_critic.data import read_examples
 from active_critic.errors import ActiveCriticWarning, DataError
 from active_critic.evaluators import ICE, Surface, ZeroShot
+from active_critic.evaluators.given import examples_of, items_of
 from active_critic.lm import Turn, scripted_lm
 from active_critic.records import Example
 
@@ -249,3 +251,40 @@ def test_which_notes_are_warnings_depends_on_what_is_done() -> None:
     with pytest.warns(ActiveCriticWarning) as told:
         assert len(list(surface.fit(made, scale="1..5").score_many(rows))) == 20
     assert [str(warning.message) for warning in told] == [source]
+
+
+TALK = [{"role": "user", "content": "a question of words"}, {"role": "assistant", "content": "an answer of words"}]
+SEEN: dict[str, tuple[dict[str, Any], dict[str, str], str, bool]] = {
+    "whole conversations": ({"response": TALK}, {}, "the response is read from 'response', which holds whole", True),
+    "a turn of the user": (
+        {"messages": TALK},
+        {"response": "messages.0.content"},
+        "the response is read from 'messages.0.content', whose role is 'user'",
+        True,
+    ),
+    "an odd name of the source": (
+        {"response": "r", "given": "a text of words"},
+        {},
+        "no column is recognised as the source; --fields source=NAME for 'given'",
+        True,
+    ),
+    "the score of a program": (
+        {"response": "r", "score": 2, "unscored": None, "read_from": "text"},
+        {},
+        "the column 'score' stands beside those of a program's verdicts",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", SEEN)
+def test_what_may_be_taken_for_something_else_is_a_warning(what: str) -> None:
+    row, fields, said, of_items = SEEN[what]
+    rows = [{**row, "rating": 1 + i % 5} for i in range(8)]
+    with pytest.warns(ActiveCriticWarning) as told:
+        examples_of(rows, fields=fields, scale="1..5")
+    assert [str(warning.message).startswith(said) for warning in told] == [True]
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        assert any(note.startswith(said) for note in items_of(rows, fields).notes)  # type: ignore[attr-defined]
+    assert [str(warning.message).startswith(said) for warning in heard] == [True] * of_items
