@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Literal
 
 from active_critic.data.fields import did_you_mean
 from active_critic.errors import DataError
-from active_critic.probes import _content_rules as content
+from active_critic.probes import _contradiction_rules as contradiction
+from active_critic.probes import _invention_rules as invention
 from active_critic.probes import _language_rules as language
+from active_critic.probes import _omission_rules as omission
 from active_critic.probes._sentences import Text, english
 from active_critic.probes.aspects import EFFECTS, Effect
 
@@ -114,45 +116,47 @@ _ALL = (
         "abbreviation",
         "details are left out",
         "an aside, a subordinate clause at the end of a sentence, or an adverb",
-        content.abbreviation,
+        omission.abbreviation,
     ),
-    Perturbation("hypernym", "things give way to what they are a kind of", "a noun of the word list", content.hypernym),
+    Perturbation(
+        "hypernym", "things give way to what they are a kind of", "a noun of the word list", omission.hypernym
+    ),
     Perturbation(
         "sentence-deletion",
         "the last sentence that says something is gone",
         "a sentence after the first that is not cut off and says something new",
-        content.sentence_deletion,
+        omission.sentence_deletion,
         by_model=False,
     ),
     Perturbation(
         "complement",
         "made-up details are put in",
         "an English statement of four words",
-        content.complement,
+        invention.complement,
     ),
     Perturbation(
         "continuation",
         "a made-up sentence follows",
         "an English text of three words",
-        content.continuation,
+        invention.continuation,
     ),
     Perturbation(
         "different-entity",
         "a number, name or thing is replaced by another of its kind",
         "a number, or a name or thing of the word list",
-        content.different_entity,
+        invention.different_entity,
     ),
     Perturbation(
         "conflicting-fact",
         "facts become others that contradict them",
         "a word of the list of opposites",
-        content.conflicting_fact,
+        contradiction.conflicting_fact,
     ),
     Perturbation(
         "negation",
         "a statement is turned into its negative, or back",
         "a statement whose verb is of the word list",
-        content.negation,
+        contradiction.negation,
     ),
 )
 PERTURBATIONS: Mapping[str, Perturbation] = MappingProxyType({one.name: one for one in _ALL})
