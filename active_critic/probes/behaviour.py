@@ -8,32 +8,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
-
-import numpy as np
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from active_critic.data.examples import group_of
 from active_critic.errors import BudgetSpent, DataError
 from active_critic.evaluators.base import Evaluator, Progress, check_whole
+from active_critic.lm import LanguageModel
+from active_critic.probes._changes import Change as Change
+from active_critic.probes._changes import Measured
 from active_critic.probes._confusion import Pair, pairs_of
 from active_critic.probes._telling import told
 from active_critic.probes._texts import read, to_probe
-from active_critic.probes.aspects import ASPECTS, OVERALL, Expected, Matched, match_aspect
+from active_critic.probes.aspects import ASPECTS, Matched, match_aspect
 from active_critic.probes.perturbations import PERTURBATIONS, By, named, perturb
 from active_critic.reasons import budget_spent, counted, first_spent
 from active_critic.records import Example, Scale, Verdict
-from active_critic.stats.correlation import Floats, Indices, numbered
-from active_critic.stats.resampling import ALIKE, Interval, bootstrap, cautions, of_one_value, percentile_interval
-
-TOLERANCE = 0.05
-"""Changes within this part of the scale count as none: 0.2 points of 1 to 5, below which the paper speaks of almost no
-degradation (section 5.1)."""
-FAINTEST = 0.1
-"""A change by less than this part of the tolerance is neither a fall nor a rise, however sure it is."""
-
-Kind = Literal["aspect", "criterion"]
-Outcome = Literal["falls", "faint", "still", "rises", "moves", "unclear"]
+from active_critic.stats.correlation import numbered
+from active_critic.stats.resampling import cautions
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,40 +48,6 @@ class Treated:
     unscored: int
     not_asked: int
     reasons: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What a perturbation does to the scores of an aspect or of a criterion: one cell of the confusion matrix.
-
-    Attributes:
-        kind: ``"aspect"``: the mean of those criteria that stand for it and that both verdicts have, or for overall
-            quality the overall score; or ``"criterion"``: one criterion of the critic's, whatever it stands for.
-        name: The aspect or the criterion.
-        aspect: The aspect it stands for, or None.
-        perturbation: The perturbation.
-        expected: What the scores should do; None for a criterion that stands for no aspect.
-        change: Mean score after minus before, in points of the user's scale (negative: it fell), or None.
-        interval: Its bootstrap interval over documents, or None with fewer than five documents. Where all documents
-            moved alike, or none did: see ``attack_trial.Lift``.
-        outcome: Of what should fall: ``"falls"`` (interval below 0, and the mean falls by more than the tolerance),
-            ``"faint"`` (interval below 0, but no more than the tolerance, and no less than ``FAINTEST`` of it),
-            ``"still"`` (any other interval within the tolerance: blind), ``"rises"`` (interval above 0, and no less
-            than ``FAINTEST`` of the tolerance) or ``"unclear"``. Of what should not move: ``"still"`` (interval within
-            the tolerance), ``"moves"`` (interval outside it) or ``"unclear"``. None where nothing is tested.
-        n, documents: Texts that were scored both ways, and their documents.
-    """
-
-    kind: Kind
-    name: str
-    aspect: str | None
-    perturbation: str
-    expected: Expected | None
-    change: float | None
-    interval: Interval | None
-    outcome: Outcome | None
-    n: int
-    documents: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,58 +206,15 @@ def examine(
     if unknown:
         raise DataError(f"there is no aspect {unknown[0]!r}; there are {', '.join(ASPECTS)}")
     lm = evaluator.model if by == "model" else None
-    place: dict[tuple[int, str | None], int] = {}
-    why: dict[tuple[int, str], str] = {}
-    unwritten: dict[tuple[int, str], str] = {}
-
-    def stream(numbers: Iterable[int]) -> Iterator[Example]:
-        for i in numbers:
-            text = texts[i]
-            place[i, None] = len(place)
-            yield text
-            for name in names:
-                try:
-                    with evaluator.remembering():
-                        made = perturb(text.response, text.source, name, lm=lm, seed=seed)
-                except BudgetSpent as spent:  # what the journal holds can still be made: the others go on
-                    unwritten[i, name] = str(spent)
-                    continue
-                if made.text is None:
-                    why[i, name] = made.reason or ""
-                    continue
-                place[i, name] = len(place)
-                yield Example(response=made.text, source=text.source, reference=text.reference)
-            if progress is not None:
-                progress("perturbing", i + 1, len(texts))
-
-    def scoring(what: str, done: int, _: int) -> None:
-        if progress is not None:
-            progress(what, done, len(texts) * (1 + len(names)) - len(why) - len(unwritten))
-
-    verdicts: list[Verdict] = []
-    if lm is not None and lm.budgets:  # text by text, so that something is scored of what is written
-        for i in range(len(texts)):
-            verdicts += evaluator.score_many(stream([i]), explain=False)
-    else:
-        verdicts += evaluator.score_many(stream(range(len(texts))), explain=False, progress=scoring)
-    originals = [verdicts[place[i, None]] for i in range(len(texts))]
-    kept = [i for i, verdict in enumerate(originals) if verdict.score is not None]
-    refused: dict[str, Counter[str]] = {name: Counter() for name in names}
-    left: dict[str, list[str]] = {name: [] for name in names}
-    for i in kept:
-        for name in names:
-            if (i, name) in why:
-                refused[name][why[i, name]] += 1
-            if (i, name) in unwritten:
-                left[name].append(unwritten[i, name])
-    after = {name: [_at(verdicts, place.get((i, name))) for i in kept] for name in names}
-    matched = _matched([originals[i] for i in kept], getattr(program, "criteria", ()), aspects or {})
+    scored = _scored(evaluator, texts, names, lm, seed, progress)
+    kept = [i for i, verdict in enumerate(scored.originals) if verdict.score is not None]
+    originals = [scored.originals[i] for i in kept]
+    matched = _matched(originals, getattr(program, "criteria", ()), aspects or {})
     group = numbered([group_of(texts[i]) for i in kept])
     documents = len(set(group.tolist()))
     notes += cautions(documents, 0, 0) if documents else []
-    measured = _Measured(
-        [originals[i] for i in kept], after, matched, group, program.scale, seed, resamples, confidence
-    )
+    after = {name: [scored.perturbed.get((i, name)) for i in kept] for name in names}
+    measured = Measured(originals, after, matched, group, program.scale, seed, resamples, confidence)
     criteria = {one.criterion: measured.before("criterion", one.criterion) for one in matched}
     people = sorted({name for i in kept for name in texts[i].aspects})
     return Behaviour(
@@ -311,8 +226,8 @@ def examine(
         examples=len(texts),
         scored=len(kept),
         documents=documents,
-        reasons=counted(v.unscored or "" for v in originals if v.score is None),
-        treated=tuple(_treated(name, after[name], refused[name], left[name]) for name in names),
+        reasons=counted(v.unscored or "" for v in scored.originals if v.score is None),
+        treated=tuple(_treated(name, kept, scored) for name in names),
         matched=matched,
         changes=measured.changes(names),
         pairs=pairs_of(
@@ -331,15 +246,81 @@ def examine(
     )
 
 
-def _at(verdicts: Sequence[Verdict], place: int | None) -> Verdict | None:
-    return None if place is None else verdicts[place]
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """The verdicts on texts as they were and perturbed, the latter by the text's number and the perturbation's name.
+
+    Attributes:
+        originals: On the texts as they were.
+        perturbed: On those that were perturbed.
+        refused: Why others could not be.
+        unwritten: What was said of a budget for which the model was not asked to perturb the rest.
+    """
+
+    originals: list[Verdict] = field(default_factory=list)
+    perturbed: dict[tuple[int, str], Verdict] = field(default_factory=dict)
+    refused: dict[tuple[int, str], str] = field(default_factory=dict)
+    unwritten: dict[tuple[int, str], str] = field(default_factory=dict)
 
 
-def _treated(name: str, after: Sequence[Verdict | None], refused: Counter[str], unwritten: Sequence[str]) -> Treated:
-    reasons = [*unwritten, *(v.unscored or "" for v in after if v is not None and v.score is None)]
+def _scored(
+    evaluator: Evaluator,
+    texts: Sequence[Example],
+    names: Sequence[str],
+    lm: LanguageModel | None,
+    seed: int,
+    progress: Progress | None,
+) -> _Scored:
+    """Perturb and score, each text together with what was made of it."""
+    found = _Scored()
+    asked: list[tuple[int, str | None]] = []
+
+    def stream(numbers: Iterable[int]) -> Iterator[Example]:
+        for i in numbers:
+            text = texts[i]
+            asked.append((i, None))
+            yield text
+            for name in names:
+                try:
+                    with evaluator.remembering():
+                        made = perturb(text.response, text.source, name, lm=lm, seed=seed)
+                except BudgetSpent as spent:  # what the journal holds can still be made: the others go on
+                    found.unwritten[i, name] = str(spent)
+                    continue
+                if made.text is None:
+                    found.refused[i, name] = made.reason or ""
+                    continue
+                asked.append((i, name))
+                yield Example(response=made.text, source=text.source, reference=text.reference)
+            if progress is not None:
+                progress("perturbing", i + 1, len(texts))
+
+    def scoring(what: str, done: int, _: int) -> None:
+        if progress is not None:
+            progress(what, done, len(texts) * (1 + len(names)) - len(found.refused) - len(found.unwritten))
+
+    verdicts: list[Verdict] = []
+    if lm is not None and lm.budgets:  # text by text, so that something is scored of what is written
+        for i in range(len(texts)):
+            verdicts += evaluator.score_many(stream([i]), explain=False)
+    else:
+        verdicts += evaluator.score_many(stream(range(len(texts))), explain=False, progress=scoring)
+    for (i, name), verdict in zip(asked, verdicts, strict=True):
+        if name is None:
+            found.originals.append(verdict)
+        else:
+            found.perturbed[i, name] = verdict
+    return found
+
+
+def _treated(name: str, kept: Sequence[int], found: _Scored) -> Treated:
+    """How a perturbation went with the texts of these numbers."""
+    after = [found.perturbed[i, name] for i in kept if (i, name) in found.perturbed]
+    refused = Counter(found.refused[i, name] for i in kept if (i, name) in found.refused)
+    unwritten = [found.unwritten[i, name] for i in kept if (i, name) in found.unwritten]
+    reasons = [*unwritten, *(v.unscored or "" for v in after if v.score is None)]
     not_asked = sum(map(budget_spent, reasons))
-    applied = sum(v is not None for v in after)
-    return Treated(name, applied, dict(refused), len(reasons) - not_asked, not_asked, counted(reasons))
+    return Treated(name, len(after), dict(refused), len(reasons) - not_asked, not_asked, counted(reasons))
 
 
 def _matched(verdicts: Sequence[Verdict], criteria: Sequence[Any], given: Mapping[str, str]) -> tuple[Matched, ...]:
@@ -352,121 +333,3 @@ def _matched(verdicts: Sequence[Verdict], criteria: Sequence[Any], given: Mappin
         Matched(name, given[name], "given") if name in given else match_aspect(name, definitions.get(name, ""))
         for name in names
     )
-
-
-class _Measured:
-    """The scores before and after, and what is computed from them."""
-
-    def __init__(
-        self,
-        before: Sequence[Verdict],
-        after: Mapping[str, Sequence[Verdict | None]],
-        matched: Sequence[Matched],
-        group: Indices,
-        scale: Scale,
-        seed: int,
-        resamples: int,
-        confidence: float,
-    ) -> None:
-        self._before, self._after, self._group, self._scale = before, after, group, scale
-        self._seed, self._resamples, self._confidence = seed, resamples, confidence
-        self._aspect = {one.criterion: one.aspect for one in matched}
-        self.tolerance = TOLERANCE * (scale.high - scale.low)
-        there = {one.aspect for one in matched} | {OVERALL}
-        self._measures: list[tuple[Kind, str]] = [("aspect", name) for name in ASPECTS if name in there]
-        self._measures += [("criterion", one.criterion) for one in matched]
-
-    def _value(self, verdict: Verdict | None, kind: Kind, name: str, beside: Verdict | None = None) -> float | None:
-        """A verdict's score, for an aspect from the criteria that the verdict beside it has, too."""
-        if verdict is None or verdict.score is None:
-            return None
-        if kind == "aspect" and name == OVERALL:
-            return verdict.score
-        values = [
-            part.score
-            for part in verdict.criteria
-            if (self._aspect[part.name] if kind == "aspect" else part.name) == name
-            and (beside is None or any(part.name == other.name for other in beside.criteria))
-        ]
-        return sum(values) / len(values) if values else None
-
-    def before(self, kind: Kind, name: str) -> list[float | None]:
-        """Scores of the texts as they were."""
-        return [self._value(verdict, kind, name) for verdict in self._before]
-
-    def constant(self) -> tuple[str, ...]:
-        """What had the same score on every text, perturbed ones included."""
-        found = []
-        for kind, name in self._measures:
-            every = [*self._before, *(v for column in self._after.values() for v in column)]
-            values = [value for v in every if (value := self._value(v, kind, name)) is not None]
-            if len(values) > 1 and max(values) - min(values) <= 1e-12 * max(1.0, abs(values[0])):
-                found.append(f"{name} (criterion)" if kind == "criterion" and name == OVERALL else name)
-        return tuple(dict.fromkeys(found))
-
-    def changes(self, names: Sequence[str]) -> tuple[Change, ...]:
-        """The confusion matrix."""
-        return tuple(self._change(kind, name, other) for kind, name in self._measures for other in names)
-
-    def _pairs(self, kind: Kind, name: str, perturbation: str) -> dict[int, tuple[float, float]]:
-        """The scores of each text before and after, by its number, where it has both."""
-        pairs = zip(self._before, self._after[perturbation], strict=True)
-        values = [(self._value(a, kind, name, beside=b), self._value(b, kind, name, beside=a)) for a, b in pairs]
-        return {i: (a, b) for i, (a, b) in enumerate(values) if a is not None and b is not None}
-
-    def _change(self, kind: Kind, name: str, perturbation: str) -> Change:
-        by_text = self._pairs(kind, name, perturbation)
-        kept = sorted(by_text)
-        scores = np.array([by_text[i] for i in kept], dtype=np.float64).reshape(-1, 2)
-        _, code = np.unique(self._group[kept], return_inverse=True)
-        aspect = name if kind == "aspect" else self._aspect[name]
-        expected = PERTURBATIONS[perturbation].effect.on(aspect) if aspect else None
-        change = float((scores[:, 1] - scores[:, 0]).mean()) if kept else None
-        interval = self._interval(scores, code) if kept else None
-        return Change(
-            kind=kind,
-            name=name,
-            aspect=aspect,
-            perturbation=perturbation,
-            expected=expected,
-            change=change,
-            interval=interval,
-            outcome=_outcome(expected, change, interval, self.tolerance),
-            n=len(kept),
-            documents=len(set(code.tolist())),
-        )
-
-    def _interval(self, scores: Floats, code: Indices) -> Interval | None:
-        moved, documents = scores[:, 1] - scores[:, 0], int(code.max()) + 1
-
-        def mean(weights: Floats) -> Floats:
-            own = weights[:, code]
-            return np.asarray(np.einsum("ri,i->r", own, moved) / own.sum(axis=1))
-
-        drawn = bootstrap(mean, documents, self._resamples, np.random.default_rng(self._seed), len(moved))
-        interval = percentile_interval(drawn, self._confidence, documents)
-        if interval is None or interval[1] - interval[0] > ALIKE:
-            return interval
-        before = float(scores[:, 0].mean())
-        lowest, highest = self._scale.low - before, self._scale.high - before
-        return of_one_value(float(moved.mean()), documents, lowest, highest, self._confidence)
-
-
-def _outcome(
-    expected: Expected | None, change: float | None, interval: Interval | None, tolerance: float
-) -> Outcome | None:
-    if change is None or expected not in ("falls", "still"):
-        return None
-    if interval is None:
-        return "unclear"
-    low, high = interval
-    within = -tolerance <= low and high <= tolerance
-    if expected == "still":
-        return "still" if within else "moves" if high < -tolerance or low > tolerance else "unclear"
-    if abs(change) < FAINTEST * tolerance or (within and low > 0):
-        return "still" if within else "unclear"
-    if high < 0:
-        return "falls" if change <= -tolerance else "faint"
-    if low > 0:
-        return "rises"
-    return "still" if within else "unclear"
