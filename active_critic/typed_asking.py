@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from active_critic.errors import UnreadableReply
 from active_critic.inference_forms import AGAIN, QUALITIES, Named
 from active_critic.lm.client import LanguageModel
+from active_critic.lm.engine import own_errors
 from active_critic.locks import OneAtATime
 from active_critic.reading import thought_end
 
@@ -68,7 +69,7 @@ class Asker:
             asked = signature.with_instructions(signature.instructions + complaint)
             try:
                 here = dspy.context(lm=self.lm.dspy, adapter=self.adapter, disable_history=True)
-                with self.lm.own_errors(), here:
+                with own_errors(), here:
                     answer = predictor(asked, max_tokens=1500)(**inputs)
                 return kind.model_validate(getattr(answer, field))
             except (AdapterParseError, ValidationError) as problem:

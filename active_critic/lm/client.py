@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from active_critic import errors
 from active_critic.lm import memory as memories
@@ -18,6 +18,7 @@ from active_critic.lm.capabilities import Capabilities as Capabilities
 from active_critic.lm.capabilities import Probing
 from active_critic.lm.cutting import CutPrompts
 from active_critic.lm.deadline import finished
+from active_critic.lm.engine import Engine
 from active_critic.lm.likelihood import Likelihood, Weigh, refusal
 from active_critic.lm.memory import Memory as Memory
 from active_critic.lm.paying import Payer
@@ -58,7 +59,7 @@ PROVIDERS = "the provider's own"
 
 
 class LanguageModel:
-    """A language model that can be asked things; also a DSPy engine (``complete``), see :attr:`dspy`.
+    """A language model that can be asked things; also by DSPy's modules, see :attr:`dspy`.
 
     Use :func:`active_critic.lm.open_lm` to get one.
 
@@ -72,6 +73,8 @@ class LanguageModel:
         render: The prompt that the model's own chat template makes of a conversation, likewise.
         named_by: What names it on the command line: its name or file, and the options that say how it is reached.
     """
+
+    _engine: ClassVar[type[Engine]] = Engine
 
     def __init__(
         self,
@@ -499,49 +502,9 @@ class LanguageModel:
         with self._lock:
             self._usage = self._usage + usage
 
-    # --- the DSPy side: an engine, and a dspy.LM around it -------------------------------------------------
-
-    @property
-    def supports_response_schema(self) -> bool:
-        """Whether DSPy's adapters may send a JSON schema."""
-        return self.capabilities.json_schema
-
-    @property
-    def supported_params(self) -> frozenset[str]:
-        """The parameters DSPy's adapters may set."""
-        always = {"temperature", "max_tokens", "stop", "logprobs", "top_logprobs"}
-        return frozenset(always | ({"response_format"} if self.capabilities.json_schema else set()))
-
-    def complete(self, request: Request) -> Response:
-        """Answer a DSPy request (``dspy.lm15.Request``), through the same journal, counting and retries."""
-        from dspy.lm15 import TokenLogprob, TopLogprob
-
-        reply = self._ask(self.capabilities.with_room(request))
-        tokens = tuple(
-            TokenLogprob(t.text, t.logprob, top=tuple(TopLogprob(text, value) for text, value in t.top))
-            for t in reply.tokens
-        )
-        return as_response(
-            reply.model or self.name, reply.usage, reply.text, tokens, cut=reply.finish_reason == "length"
-        )
-
-    @staticmethod
-    @contextmanager
-    def own_errors() -> Iterator[None]:
-        """Within this block, our errors come out of DSPy modules as they are, not as an ``LMUnexpectedError``."""
-        try:
-            yield
-        except Exception as failure:
-            if isinstance(failure.__cause__, errors.ActiveCriticError):
-                raise failure.__cause__ from None
-            raise
-
     @property
     def dspy(self) -> Any:
         """This model as a ``dspy.LM``, for DSPy modules; DSPy's own cache and retries are off."""
         if self._dspy is None:
-            import dspy
-
-            temperature = 0.0 if self.capabilities.temperature else None
-            self._dspy = dspy.LM(self.name, engine=self, cache=False, num_retries=0, temperature=temperature)
+            self._dspy = self._engine(self.name, lambda: self.capabilities, self._ask).as_dspy()
         return self._dspy

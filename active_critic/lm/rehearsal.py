@@ -22,6 +22,7 @@ from active_critic.lm.check import RATING_PROMPT, recalled
 from active_critic.lm.client import Capabilities, LanguageModel, Reply, Turn
 from active_critic.lm.costing import Estimate as Estimate
 from active_critic.lm.costing import Taken, reckoned
+from active_critic.lm.engine import Engine
 from active_critic.lm.habits import TRUE, Habits, habits_of, kind
 from active_critic.lm.likelihood import Likelihood
 from active_critic.lm.made_up import Filler, letters, one_word, turns_of
@@ -185,19 +186,8 @@ _SAMPLE: ContextVar[int] = ContextVar("sample", default=0)
 """Which of several samples of one request is asked for now."""
 
 
-class _StandIn(LanguageModel):
-    """Asks as the model would be asked, so that the journal knows it; the understudy gets the form whatever is sent."""
-
-    def fill(self, turns: Sequence[Turn], schema: Mapping[str, Any], **how: Any) -> Reply:
-        form, sample = _FORM.set({"schema": schema}), _SAMPLE.set(how.get("sample", 0))
-        try:
-            return super().fill(turns, schema, **how)
-        finally:
-            _FORM.reset(form)
-            _SAMPLE.reset(sample)
-
-    def _check_whole(self, request: Request, used: Usage) -> None:
-        """Nothing was read."""
+class _StandInEngine(Engine):
+    """Tells what is asked for by DSPy, too."""
 
     @property
     def supports_response_schema(self) -> bool:
@@ -210,11 +200,28 @@ class _StandIn(LanguageModel):
     def complete(self, request: Request) -> Response:
         token = _FORM.set(request.config.response_format)
         try:
-            if not self.capabilities.json_schema:
+            if not super().supports_response_schema:
                 request = replace(request, config=replace(request.config, response_format=None))
             return super().complete(request)
         finally:
             _FORM.reset(token)
+
+
+class _StandIn(LanguageModel):
+    """Asks as the model would be asked, so that the journal knows it; the understudy gets the form whatever is sent."""
+
+    _engine = _StandInEngine
+
+    def fill(self, turns: Sequence[Turn], schema: Mapping[str, Any], **how: Any) -> Reply:
+        form, sample = _FORM.set({"schema": schema}), _SAMPLE.set(how.get("sample", 0))
+        try:
+            return super().fill(turns, schema, **how)
+        finally:
+            _FORM.reset(form)
+            _SAMPLE.reset(sample)
+
+    def _check_whole(self, request: Request, used: Usage) -> None:
+        """Nothing was read."""
 
 
 class _Overlay:

@@ -24,6 +24,7 @@ from active_critic.errors import (
 from active_critic.journal import Journal
 from active_critic.lm import Budget, Capabilities, LanguageModel, open_lm, scripted_lm
 from active_critic.lm.budget import Account, at_most, paying
+from active_critic.lm.engine import own_errors
 from active_critic.lm.likelihood import Likelihood
 from active_critic.records import Usage
 
@@ -327,7 +328,7 @@ def test_what_comes_through_dspy_is_paid_from_it_too() -> None:
     lm = scripted_lm(lambda turns: "x")
     lm.budget = Budget(calls=1)
     lm.dspy("one")
-    with pytest.raises(BudgetSpent), lm.own_errors():
+    with pytest.raises(BudgetSpent), own_errors():
         lm.dspy("two")
     assert lm.usage.calls == 1
 
