@@ -159,7 +159,7 @@ def test_the_same_question_from_many_threads_is_paid_for_once(loopback: Loopback
     assert loopback.calls == 1
     assert lm.usage.calls == 1
     assert lm.usage.replayed == 7
-    assert lm._asking._turns == {}
+    assert lm._memories._asking._turns == {}
 
 
 def test_models_of_one_process_pay_once_for_a_question(loopback: Loopback, tmp_path: Path) -> None:

@@ -5,31 +5,30 @@ from __future__ import annotations
 import shlex
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from active_critic import errors
-from active_critic.lm import memory as memories
 from active_critic.lm import stopping
 from active_critic.lm.budget import Account, Budget, at_most, prompt_tokens_at_most
 from active_critic.lm.capabilities import Capabilities as Capabilities
 from active_critic.lm.capabilities import Probing
 from active_critic.lm.cutting import CutPrompts
-from active_critic.lm.deadline import finished
 from active_critic.lm.engine import Engine
 from active_critic.lm.likelihood import Likelihood, Weigh, refusal
 from active_critic.lm.memory import Memory as Memory
+from active_critic.lm.memory import chat, lasts
 from active_critic.lm.paying import Payer
+from active_critic.lm.remembering import Remembering
 from active_critic.lm.reply import END, as_response, closed, failure_in, is_flat, reply_from, texts_of, usage_of
 from active_critic.lm.reply import Reply as Reply
 from active_critic.lm.reply import Token as Token
 from active_critic.lm.reply import Turn as Turn
 from active_critic.lm.retrying import RETRIES, SPREAD
-from active_critic.lm.scope import Blocks, Scoped
+from active_critic.lm.scope import Blocks
 from active_critic.lm.wording import Wording
-from active_critic.locks import OneAtATime
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
@@ -39,8 +38,6 @@ LONGEST_TOKEN = 8.0
 """Bytes a token on average that no prompt of any length reaches: a longer one is not sent, lest it be cut unsaid."""
 MESSAGES = 128
 """Messages kept ready to be sent, the latest used ones; more than the demonstrations of any prompt."""
-
-Paid = TypeVar("Paid", Reply, Likelihood)
 
 
 def _bytes(request: Request) -> int:
@@ -99,9 +96,6 @@ class LanguageModel:
         self.identity = dict(identity or {"name": name})
         self.context = context
         self.workers = workers
-        self._memory: Memory | None = None
-        self._remembering: Blocks[Memory | None] = Blocks()
-        self._own_memory: Scoped[Callable[[], Memory] | None] = Scoped(None)
         self._send = send
         self._wording = Wording()
         self.extensions = dict(extensions or {})
@@ -120,8 +114,7 @@ class LanguageModel:
         self._limited: Blocks[Account] = Blocks()
         self._lock = threading.Lock()
         self._probing, self._weighing = Probing(), Probing()
-        self._repeat = Scoped(0)
-        self._asking = OneAtATime()
+        self._memories = Remembering(name, self._count)
         self._cut = CutPrompts(name, lambda request: self._pay(request)[1])
         self._message = lru_cache(MESSAGES)(_message)  # instructions and demonstrations come again with every item
         self._dspy: Any = None
@@ -155,22 +148,16 @@ class LanguageModel:
     @property
     def memory(self) -> Memory | None:
         """Where replies are kept here and now, or None."""
-        if self._remembering.own or self._own_memory.now is not None:
-            return self.own_memory
-        others = [memory for memory in self._remembering.here if memory is not None]
-        return others[-1] if others else self._memory
+        return self._memories.now
 
     @memory.setter
     def memory(self, memory: Memory | None) -> None:
-        self._memory = memory
+        self._memories.usual = memory
 
     @property
     def own_memory(self) -> Memory | None:
         """Where the replies to this very work are kept: never in the memory of a block that only others are in."""
-        if within := self._remembering.own:
-            return within[-1]
-        own = self._own_memory.now
-        return self._memory if own is None else own()
+        return self._memories.own
 
     @property
     def usage(self) -> Usage:
@@ -199,7 +186,7 @@ class LanguageModel:
             yield
 
     def _account_of(self, budget: Budget) -> Account:
-        return Account(budget, self.name, self.price_of, keeps=lambda: memories.lasts(self.memory))
+        return Account(budget, self.name, self.price_of, keeps=lambda: lasts(self.memory))
 
     @property
     def _accounts(self) -> Sequence[Account]:
@@ -276,11 +263,10 @@ class LanguageModel:
         It is so for the work of this block, and of threads that are in none and have no journal of their own
         (see ``scope.Blocks``).
         """
-        with self._remembering.having(memory):
+        with self._memories.within(memory):
             yield self
 
-    @contextmanager
-    def keeping(self, opened: Callable[[], Memory]) -> Iterator[None]:
+    def keeping(self, opened: Callable[[], Memory]) -> AbstractContextManager[None]:
         """Keep the replies to the work of a ``with`` block (see ``scope``) in a memory of its own.
 
         Where all replies are kept in one memory (:meth:`remembering`), these are, too.
@@ -288,8 +274,7 @@ class LanguageModel:
         Args:
             opened: The memory; called when it is needed.
         """
-        with self._own_memory.being(opened):
-            yield
+        return self._memories.keeping(opened)
 
     @contextmanager
     def repeating(self, number: int) -> Iterator[LanguageModel]:
@@ -298,7 +283,7 @@ class LanguageModel:
         Number 0 is what is asked otherwise, so that its replies come from the memory as ever. It is so for the work of
         this block only (see ``scope``), not for what other threads ask at the same time.
         """
-        with self._repeat.being(number):
+        with self._memories.repeating(number):
             yield self
 
     def ask(
@@ -413,7 +398,14 @@ class LanguageModel:
             "messages": [list(turn) for turn in turns],
             "config": self.extensions,
         }
-        return self._once(asked, Likelihood.from_json, pay)
+        return self._memories.once(asked, Likelihood.from_json, pay)
+
+    @property
+    def dspy(self) -> Any:
+        """This model as a ``dspy.LM``, for DSPy modules; DSPy's own cache and retries are off."""
+        if self._dspy is None:
+            self._dspy = self._engine(self.name, lambda: self.capabilities, self._ask).as_dspy()
+        return self._dspy
 
     def _request(self, turns: Sequence[Turn], **config: Any) -> Request:
         from dspy.lm15 import Config, Request
@@ -431,37 +423,8 @@ class LanguageModel:
         if self.extensions:
             extensions = {**(request.config.extensions or {}), **self.extensions}
             request = replace(request, config=replace(request.config, extensions=extensions))
-        asked = memories.chat(self.identity, request, sample)
-        return self._once(asked, Reply.from_json, lambda: self._send_and_read(request))
-
-    def _once(self, asked: Mapping[str, Any], read: Callable[[str], Paid], pay: Callable[[], Paid]) -> Paid:
-        """What the journal holds for this question, else what is paid for now, kept before it is used."""
-        repeat = self._repeat.now
-        document = memories.canonical({**asked, "repeat": repeat} if repeat else asked, self.name)
-        memory = self.memory
-        if memory is None:
-            return pay()
-        try:
-            return self._one_pays(memory, document, read, pay)
-        except memories.Impossible:
-            return self._once({**asked, "anew": asked.get("anew", 0) + 1}, read, pay)
-
-    def _one_pays(self, memory: Memory, document: str, read: Callable[[str], Paid], pay: Callable[[], Paid]) -> Paid:
-        """Of two threads or processes with one question, one pays, and the other finds the reply."""
-        key = memories.key_of(document)
-        with self._asking(key), memories.alone(memory, key):
-            kept = memory.recall(key)
-            if kept is not None:
-                replayed = replace(memories.read_kept(kept, key, read), usage=Usage(replayed=1))
-                self._count(replayed.usage)
-                return replayed
-
-            def pay_and_keep() -> Paid:
-                paid = pay()
-                memory.keep(key, document, paid.to_json())
-                return paid
-
-            return finished(pay_and_keep)
+        asked = chat(self.identity, request, sample)
+        return self._memories.once(asked, Reply.from_json, lambda: self._send_and_read(request))
 
     def _send_and_read(self, request: Request) -> Reply:
         response, usage = self._pay(request)
@@ -501,10 +464,3 @@ class LanguageModel:
     def _count(self, usage: Usage) -> None:
         with self._lock:
             self._usage = self._usage + usage
-
-    @property
-    def dspy(self) -> Any:
-        """This model as a ``dspy.LM``, for DSPy modules; DSPy's own cache and retries are off."""
-        if self._dspy is None:
-            self._dspy = self._engine(self.name, lambda: self.capabilities, self._ask).as_dspy()
-        return self._dspy
