@@ -23,8 +23,9 @@ from active_critic.data.cells import plain_value
 from active_critic.data.examples import example_key, group_of, text_key
 from active_critic.data.fields import checked
 from active_critic.errors import BudgetSpent, DataError, FitError
-from active_critic.evaluators.base import Evaluator, Progress, check_whole
+from active_critic.evaluators.base import Evaluator, Progress
 from active_critic.evaluators.given import examples_of
+from active_critic.evaluators.parameters import check_whole
 from active_critic.evaluators.surface import FEATURES, WITHIN, figures_of
 from active_critic.lm.spending import Amounts, as_budget
 from active_critic.protocols import Protocol

@@ -10,20 +10,12 @@ from active_critic.calibration import SHOWN, Calibration, percent
 from active_critic.data.examples import Examples
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, Search, demo_count
 from active_critic.errors import BudgetSpent, FitError
-from active_critic.evaluators._fitting import check_task, given_criteria
 from active_critic.evaluators._readings import Combiner, Use, readings_for, take, weighed_part, words
-from active_critic.evaluators.base import (
-    Evaluator,
-    JournalPath,
-    Progress,
-    check_flag,
-    check_whole,
-    default_reading,
-    scale_of,
-)
+from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.fit_report import FitReport, make_report
 from active_critic.evaluators.judging import Judge
+from active_critic.evaluators.parameters import check_flag, check_task, check_whole, given_criteria
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
 from active_critic.protocols import CriticProtocol, Mode, Order, Protocol, Reading

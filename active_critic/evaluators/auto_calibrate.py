@@ -14,9 +14,10 @@ from active_critic.data.examples import Examples
 from active_critic.errors import FitError
 from active_critic.evaluators._auto_calibrate_judge import AutoCalibrateJudge, AutoCalibrateProtocol, CriteriaCandidate
 from active_critic.evaluators._auto_calibrate_search import CriteriaSearch, Plan
-from active_critic.evaluators._fitting import check_aspects, check_task, of_aspect
-from active_critic.evaluators.base import Evaluator, JournalPath, Progress, check_whole, default_reading, scale_of
+from active_critic.evaluators._fitting import of_aspect
+from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
 from active_critic.evaluators.judging import OVERALL, Judge
+from active_critic.evaluators.parameters import check_aspects, check_task, check_whole
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
 

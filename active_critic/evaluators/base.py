@@ -21,6 +21,7 @@ from active_critic.errors import DataError, FitError, ProtocolError
 from active_critic.evaluators.given import examples_of, items_of
 from active_critic.evaluators.judging import Judge
 from active_critic.evaluators.origins import NO_MODEL, as_json, check_address, versions
+from active_critic.evaluators.parameters import check_journal, check_whole
 from active_critic.evaluators.rounds import rounds
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm
@@ -36,40 +37,6 @@ JournalPath = str | Path | Literal["default"] | None
 """Where replies are kept: a path, ``"default"`` (the user's data folder), or None to keep none."""
 _ONE_OPENS = OneAtATime()
 """Of the threads that use one evaluator, one opens its model; a lock in the evaluator itself could not be pickled."""
-
-
-def check_whole(name: str, value: object, least: int, most: int | None = None) -> int:
-    """A parameter that is a whole number, NumPy's included, within its bounds, both included; as Python's own.
-
-    Raises:
-        FitError: It is not; names the parameter, the bounds and the value.
-    """
-    number = plain_value(value)
-    if type(number) is not int or number < least or (most is not None and number > most):
-        allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise FitError(f"{name} must be a whole number {allowed}, not {value!r}")
-    return number
-
-
-def check_flag(name: str, value: object) -> None:
-    """A parameter that is True or False.
-
-    Raises:
-        FitError: It is something else; names the parameter and the value.
-    """
-    if type(plain_value(value)) is not bool:
-        raise FitError(f"{name} must be True or False, not {value!r}")
-
-
-def check_journal(journal: object) -> None:
-    """Whether replies can be kept there; nothing is opened.
-
-    Raises:
-        FitError: It is neither a path, nor ``"default"``, nor None.
-    """
-    named = isinstance(journal, Path) or (isinstance(journal, str) and journal.strip())
-    if journal is not None and not named:
-        raise FitError(f"journal must be a path, 'default', or None to keep no replies, not {journal!r}")
 
 
 class Evaluator(ABC):

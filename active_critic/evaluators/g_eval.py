@@ -27,18 +27,10 @@ from active_critic.asking import (
 )
 from active_critic.data.examples import Examples
 from active_critic.errors import ModelError, UnreadableReply
-from active_critic.evaluators._fitting import check_task, given_criteria
 from active_critic.evaluators._g_eval_steps import Steps, all_steps
-from active_critic.evaluators.base import (
-    Evaluator,
-    JournalPath,
-    Progress,
-    check_flag,
-    check_whole,
-    default_reading,
-    scale_of,
-)
+from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
 from active_critic.evaluators.judging import Judge
+from active_critic.evaluators.parameters import check_flag, check_task, check_whole, given_criteria
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn

@@ -15,9 +15,10 @@ from pydantic import Field, model_validator
 from active_critic.asking import PER_ITEM
 from active_critic.data.examples import MIN_EXAMPLES, Examples, human_score
 from active_critic.errors import FitError, RequestRefused
-from active_critic.evaluators._fitting import check_task, given_criteria, in_parallel
+from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, scale_of
 from active_critic.evaluators.judging import OVERALL, Judge
+from active_critic.evaluators.parameters import check_task, given_criteria
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.lm.likelihood import Likelihood, refusal

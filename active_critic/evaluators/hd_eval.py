@@ -13,12 +13,12 @@ from typing import Any
 from active_critic import asking
 from active_critic.data.examples import Examples
 from active_critic.errors import FitError, UnreadableReply
-from active_critic.evaluators._fitting import check_task, given_criteria
 from active_critic.evaluators._hd_eval_growth import Growth, RatingForm, on_scale
 from active_critic.evaluators._hd_eval_program import HDEvalProtocol, TreeCriterion
 from active_critic.evaluators._hd_eval_tree import decompose
-from active_critic.evaluators.base import Evaluator, JournalPath, Progress, check_whole, default_reading, scale_of
+from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
 from active_critic.evaluators.judging import Judge
+from active_critic.evaluators.parameters import check_task, check_whole, given_criteria
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm.client import LanguageModel, Turn
 from active_critic.reading import Rating

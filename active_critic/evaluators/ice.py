@@ -27,9 +27,10 @@ from active_critic.asking import (
 from active_critic.data.examples import Examples, example_key, group_of, human_score, same_texts
 from active_critic.demo_search import Sampling
 from active_critic.errors import FitError
-from active_critic.evaluators._fitting import check_aspects, of_aspect
-from active_critic.evaluators.base import Evaluator, JournalPath, Progress, check_whole, default_reading, scale_of
+from active_critic.evaluators._fitting import of_aspect
+from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
 from active_critic.evaluators.judging import OVERALL, Judge
+from active_critic.evaluators.parameters import check_aspects, check_whole
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.protocols import Protocol, Reading

@@ -10,9 +10,10 @@ from active_critic.data import data_sha256
 from active_critic.data.cells import plain_value
 from active_critic.data.examples import Examples
 from active_critic.errors import FitError
-from active_critic.evaluators.base import JournalPath, Progress, check_whole
+from active_critic.evaluators.base import JournalPath, Progress
 from active_critic.evaluators.given import examples_of
 from active_critic.evaluators.origins import versions
+from active_critic.evaluators.parameters import check_whole
 from active_critic.lm.spending import Amounts
 from active_critic.meta_evaluation.comparison import (
     FLOOR,

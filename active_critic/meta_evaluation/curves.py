@@ -13,9 +13,10 @@ from active_critic.data import data_sha256
 from active_critic.data.cells import plain_value
 from active_critic.data.examples import MIN_EXAMPLES, Examples, group_of
 from active_critic.errors import DataError, FitError
-from active_critic.evaluators.base import JournalPath, Progress, check_whole
+from active_critic.evaluators.base import JournalPath, Progress
 from active_critic.evaluators.given import examples_of
 from active_critic.evaluators.origins import versions
+from active_critic.evaluators.parameters import check_whole
 from active_critic.lm.spending import Amounts
 from active_critic.meta_evaluation.comparison import FLOOR, MethodResult, check_names, ids_note
 from active_critic.meta_evaluation.estimates import Estimate, estimate, slope

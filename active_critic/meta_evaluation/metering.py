@@ -10,7 +10,7 @@ from dataclasses import fields
 import orjson
 
 from active_critic.errors import BudgetSpent
-from active_critic.evaluators.base import check_whole
+from active_critic.evaluators.parameters import check_whole
 from active_critic.lm import Budget
 from active_critic.lm.client import Memory
 from active_critic.lm.memory import alone, lasts

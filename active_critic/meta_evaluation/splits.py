@@ -10,7 +10,7 @@ from active_critic.data.examples import MIN_EXAMPLES, Examples, group_of, only_o
 from active_critic.data.examples import folds as cross_folds
 from active_critic.data.examples import split as two_parts
 from active_critic.errors import DataError, FitError
-from active_critic.evaluators.base import check_whole
+from active_critic.evaluators.parameters import check_whole
 from active_critic.figures_in_words import how_many
 from active_critic.records import Example
 from active_critic.stats import Level

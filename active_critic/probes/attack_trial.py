@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from active_critic.data.examples import group_of
-from active_critic.evaluators.base import Evaluator, Progress, check_whole
+from active_critic.evaluators.base import Evaluator, Progress
+from active_critic.evaluators.parameters import check_whole
 from active_critic.probes._texts import read, to_probe
 from active_critic.probes.attacks import KINDS, Attack, Attacker, Kind, attacks_named
 from active_critic.reasons import budget_spent, counted, first_spent

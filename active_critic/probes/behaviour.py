@@ -13,7 +13,8 @@ from typing import Any
 
 from active_critic.data.examples import group_of
 from active_critic.errors import BudgetSpent, DataError
-from active_critic.evaluators.base import Evaluator, Progress, check_whole
+from active_critic.evaluators.base import Evaluator, Progress
+from active_critic.evaluators.parameters import check_whole
 from active_critic.lm import LanguageModel
 from active_critic.probes._changes import Change as Change
 from active_critic.probes._changes import Measured

@@ -18,7 +18,7 @@ import active_critic
 from active_critic.calibration import Calibration
 from active_critic.errors import DataError, EndpointDown, FitError, RequestRefused
 from active_critic.evaluators import ActiveCritic, base, load
-from active_critic.evaluators._fitting import given_criteria
+from active_critic.evaluators.parameters import given_criteria
 from active_critic.lm import Capabilities, LanguageModel, Turn, open_lm, scripted_lm
 from active_critic.protocols import CriticProtocol
 from active_critic.records import Criterion, Example, Scale
