@@ -15,7 +15,7 @@ from simulated import simulated_lm
 import active_critic as ac
 from active_critic.cli import main
 from active_critic.cli._app import app
-from active_critic.evaluators import base
+from active_critic.evaluators import opened
 from active_critic.lm.filling import form_filling_lm
 from active_critic.meta_evaluation import trials
 
@@ -44,7 +44,7 @@ def test_python_in_the_readme_runs(
         names.append(name)
         return simulated_lm(name="local")
 
-    monkeypatch.setattr(base, "open_lm", opener)
+    monkeypatch.setattr(opened, "open_lm", opener)
     exec(compile(block, "README.md", "exec"), {})
     assert "local" in names
     assert (tmp_path / "support.json").exists()
@@ -77,9 +77,9 @@ def test_python_in_the_other_documents_runs(page: Path, tmp_path: Path, monkeypa
     for name, part in parts.items():
         Path(f"{name}.jsonl").write_text("\n".join(part) + "\n")
     ac.Surface().fit("scored.jsonl", scale="1..5").save("program.json")
-    opened = form_filling_lm(lambda text: 1 + min(4.0, len(text.split()) / 12))
-    for module in (base, trials):
-        monkeypatch.setattr(module, "open_lm", lambda name: opened if isinstance(name, str) else name)
+    filler = form_filling_lm(lambda text: 1 + min(4.0, len(text.split()) / 12))
+    for module in (opened, trials):
+        monkeypatch.setattr(module, "open_lm", lambda name: filler if isinstance(name, str) else name)
     names: dict[str, Any] = {}
     for block in blocks(page):
         code = compile(block.replace(".csv", ".jsonl"), named(page), "exec", dont_inherit=True)

@@ -6,7 +6,7 @@ import copy
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -20,14 +20,12 @@ from active_critic.data.rows import BadRow
 from active_critic.errors import DataError, FitError, ProtocolError
 from active_critic.evaluators.given import examples_of, items_of
 from active_critic.evaluators.judging import Judge
-from active_critic.evaluators.origins import NO_MODEL, as_json, check_address, versions
+from active_critic.evaluators.opened import Opened, Unwritten
+from active_critic.evaluators.origins import NO_MODEL, as_json, versions
 from active_critic.evaluators.parameters import check_journal, check_whole
 from active_critic.evaluators.rounds import rounds
-from active_critic.journal import Journal
-from active_critic.lm import LanguageModel, open_lm
+from active_critic.lm import LanguageModel
 from active_critic.lm.spending import Amounts, as_budget, spending
-from active_critic.locks import OneAtATime
-from active_critic.paths import default_journal
 from active_critic.protocols import Order, Protocol, Provenance, Reading
 from active_critic.records import Example, Scale, Usage, Verdict
 
@@ -35,8 +33,6 @@ Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is at most (0 when not known)."""
 JournalPath = str | Path | Literal["default"] | None
 """Where replies are kept: a path, ``"default"`` (the user's data folder), or None to keep none."""
-_ONE_OPENS = OneAtATime()
-"""Of the threads that use one evaluator, one opens its model; a lock in the evaluator itself could not be pickled."""
 
 
 class Evaluator(ABC):
@@ -65,10 +61,7 @@ class Evaluator(ABC):
         self.lm = lm
         self.journal = journal
         self.protocol_: Any = None
-        self._model: LanguageModel | None = None
-        self._journal: Journal | None = None
-        self._spent = Usage()  # by models that are closed
-        self._opens_for: Provenance | None = None  # the program whose model is opened because none was named
+        self._opened = Opened()
 
     @classmethod
     def load(cls, path: str | Path, lm: Any = None, *, journal: JournalPath = "default") -> Self:
@@ -97,7 +90,7 @@ class Evaluator(ABC):
         """The evaluator that a program belongs to, with the parameters that it was fitted with, ready to score."""
         made = protocol.provenance
         evaluator = cls(lm if lm is not None else made.model, journal=journal)
-        evaluator._opens_for = made if lm is None else None
+        evaluator._opened = Opened(made if lm is None else None)
         for name in evaluator.parameters():
             if name in made.settings:
                 setattr(evaluator, name, made.settings[name])
@@ -143,69 +136,29 @@ class Evaluator(ABC):
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        # A model and a journal that were opened here stay with this evaluator: a copy opens its own.
-        opened = {} if self._model is self.lm else {"_model": None}
         named = self.lm is None or isinstance(self.lm, str | LanguageModel)
-        return {**self.__dict__, **opened, "_journal": None, "lm": self.lm if named else _Unwritten(self.lm)}
+        return {**self.__dict__, "_opened": copy.copy(self._opened), "lm": self.lm if named else Unwritten(self.lm)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         lm = state["lm"]
-        self.__dict__.update(state, lm=lm.lm if isinstance(lm, _Unwritten) else lm)
+        self.__dict__.update(state, lm=lm.lm if isinstance(lm, Unwritten) else lm)
 
     def close(self) -> None:
         """Close the journal and stop the embedded model, if this evaluator opened them. Safe to call twice."""
-        with _ONE_OPENS(id(self)):
-            if self._journal is not None:
-                if self._model is not None and self._model is not self.lm:
-                    self._model.memory = None
-                self._journal.close()
-                self._journal = None
-            if self._model is not None and self._model is not self.lm:
-                self._model.close()
-                self._spent += self._model.usage
-                self._model = None
+        self._opened.close()
 
     @property
     def model(self) -> LanguageModel:
         """The opened language model; one that it opened itself has the journal as its memory."""
-        with _ONE_OPENS(id(self)):
-            if self._model is None:
-                if self._opens_for is not None:
-                    check_address(self._opens_for)
-                self._model = open_lm(self.lm)
-            if self._model is not self.lm and self._model.memory is None and (path := self._journal_path) is not None:
-                self._model.memory = self._opened_journal(path)
-            return self._model
+        return self._opened.model(self.lm, self.journal)
 
-    @contextmanager
-    def remembering(self) -> Iterator[None]:
+    def remembering(self) -> AbstractContextManager[None]:
         """For the length of a ``with`` block, what is asked of a model that was given is kept in the own journal.
 
         What others ask of it at the same time is not. A model that was opened here keeps all in the journal anyway, and
         a memory that was given to the model takes what would go into the default journal.
         """
-        shared = self.lm if isinstance(self.lm, LanguageModel) else None
-        path = self._journal_path
-        if shared is None or path is None or (self.journal == "default" and shared.own_memory is not None):
-            yield
-            return
-
-        def opened() -> Journal:
-            with _ONE_OPENS(id(self)):
-                return self._opened_journal(path)
-
-        with shared.keeping(opened):
-            yield
-
-    @property
-    def _journal_path(self) -> str | Path | None:
-        check_journal(self.journal)
-        return default_journal() if self.journal == "default" else self.journal
-
-    def _opened_journal(self, path: str | Path) -> Journal:
-        if self._journal is None:
-            self._journal = Journal(path)
-        return self._journal
+        return self._opened.remembering(self.lm, self.journal)
 
     def fit(
         self,
@@ -312,8 +265,7 @@ class Evaluator(ABC):
 
         Opens no model. For what single items took, add up the ``usage`` of their verdicts.
         """
-        model = self._model
-        return self._spent if model is None else self._spent + model.usage
+        return self._opened.usage
 
     @property
     def signature(self) -> str:
@@ -424,22 +376,6 @@ class Evaluator(ABC):
             remembering=self.remembering,
             explain=explain,
             progress=progress,
-        )
-
-
-class _Unwritten:
-    """A ``dspy.LM`` in the state of an evaluator: it can be copied, and is in no pickle, which would hold its key."""
-
-    def __init__(self, lm: Any) -> None:
-        self.lm = lm
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Unwritten:
-        return _Unwritten(copy.deepcopy(self.lm, memo))
-
-    def __reduce__(self) -> Any:
-        raise TypeError(
-            f"an evaluator with a {type(self.lm).__name__} cannot be pickled, for its key would be written too; save() "
-            "the program, and have each process load() it with a model of its own"
         )
 
 

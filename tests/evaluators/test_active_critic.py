@@ -17,7 +17,7 @@ from simulated import CRITERIA, form, last_item, simulated_lm
 import active_critic
 from active_critic.calibration import Calibration
 from active_critic.errors import DataError, EndpointDown, FitError, RequestRefused
-from active_critic.evaluators import ActiveCritic, base, load
+from active_critic.evaluators import ActiveCritic, load, opened
 from active_critic.evaluators.parameters import given_criteria
 from active_critic.lm import Capabilities, LanguageModel, Turn, open_lm, scripted_lm
 from active_critic.protocols import CriticProtocol
@@ -177,7 +177,7 @@ def test_the_shorthand_closes_the_model_that_it_opened_when_it_is_cut_short(monk
         raise KeyboardInterrupt
 
     closed: list[str] = []
-    monkeypatch.setattr(base, "open_lm", lambda name: Model(name, interrupted))
+    monkeypatch.setattr(opened, "open_lm", lambda name: Model(name, interrupted))
     with pytest.raises(KeyboardInterrupt):
         active_critic.fit(examples(), lm="mine", scale="0..5", **SMALL)
     assert closed == ["mine"]

@@ -470,7 +470,7 @@ def test_without_a_path_the_journal_is_the_users(tmp_path: Path) -> None:
 def test_the_environment_may_say_that_none_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ACTIVE_CRITIC_JOURNAL", "none")
-    monkeypatch.setattr("active_critic.evaluators.base.open_lm", lambda _: judging(int))
+    monkeypatch.setattr("active_critic.evaluators.opened.open_lm", lambda _: judging(int))
     for given in (judging(int), "opened here"):
         with from_protocol(PROGRAM, given) as evaluator:
             assert evaluator.score("7").score == 7

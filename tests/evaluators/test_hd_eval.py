@@ -18,6 +18,7 @@ from active_critic.errors import DataError, EndpointDown, FitError
 from active_critic.evaluators._hd_eval_program import HDEvalProtocol, TreeCriterion
 from active_critic.evaluators._hd_eval_tree import SUCH_AS
 from active_critic.evaluators.hd_eval import HDEval
+from active_critic.evaluators.opened import Opened
 from active_critic.lm import Capabilities, LanguageModel, Turn, scripted_lm
 from active_critic.protocols import Reading
 from active_critic.records import Criterion, Example
@@ -372,7 +373,7 @@ def test_an_endpoint_that_fails_ends_the_fit_and_leaves_the_evaluator_as_it_was(
         raise EndpointDown("nothing answers")
 
     evaluator.close()
-    evaluator.lm, evaluator._model = scripted_lm(down), None
+    evaluator.lm, evaluator._opened = scripted_lm(down), Opened()
     with pytest.raises(EndpointDown):
         evaluator.fit(examples(), scale="1..5")
     assert evaluator.fitted is before

@@ -39,7 +39,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[LanguageModel]:
         found.append(scripted_lm(lambda turns: json.dumps({"overall": 50, "justification": "so", "advice": "more"})))
         return found[-1]
 
-    monkeypatch.setattr("active_critic.evaluators.base.open_lm", open_slowly)
+    monkeypatch.setattr("active_critic.evaluators.opened.open_lm", open_slowly)
     return found
 
 
