@@ -16,7 +16,7 @@ from weakref import WeakSet
 
 from active_critic.errors import JournalError
 from active_critic.lm import stopping
-from active_critic.lm.opening import LOCAL_TIMEOUT
+from active_critic.lm.embedded import LOCAL_TIMEOUT
 from active_critic.lm.retrying import LONGEST_WAIT, RETRIES
 from active_critic.locks import OneAtATime
 from active_critic.paths import at_home, behind_links

@@ -103,7 +103,7 @@ def opened_for(
 
 def scoring(program: Path, lm: str | None, api_base: str | None, api_key_env: str | None) -> str:
     """The command that scores with a program just fitted: it says again what a program does not keep."""
-    from active_critic.lm.opening import names_a_place
+    from active_critic.lm.model_names import names_a_place
 
     said = ["active-critic", "score", str(program), "ITEMS"]
     said += ["--lm", lm] if lm and names_a_place(lm, api_base) else []
@@ -146,7 +146,7 @@ def opened(
     from active_critic.evaluators.origins import check_address
     from active_critic.journal import Journal
     from active_critic.lm import Budget, open_lm
-    from active_critic.lm.opening import check_name
+    from active_critic.lm.model_names import check_name
 
     try:
         allowed = Budget.parse(budget) if budget else None

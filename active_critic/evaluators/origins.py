@@ -8,7 +8,7 @@ from typing import Any
 
 from active_critic.data.cells import plain_value
 from active_critic.errors import UnknownModel
-from active_critic.lm.opening import found_by_name, names_a_place
+from active_critic.lm.model_names import found_by_name, names_a_place
 from active_critic.protocols import Provenance
 from active_critic.records import Record
 
