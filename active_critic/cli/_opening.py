@@ -80,7 +80,7 @@ def refuse_model(
 
 
 def opened_for(
-    session: Session, fitted_with: Provenance, lm: str | None, **how: Any
+    session: Session, fitted_with: Provenance, lm: str | None, *, estimate: bool = False, **how: Any
 ) -> AbstractContextManager[LanguageModel | None]:
     """The model that a program asks, opened: the one that is named, else that of its fit; None where it asks none.
 
@@ -88,6 +88,7 @@ def opened_for(
         session: The run that this belongs to.
         fitted_with: Where the program comes from.
         lm: The name of another one, or None.
+        estimate: Whether it will be asked nothing.
         how: As for :func:`opened`.
 
     Raises:
@@ -98,7 +99,8 @@ def opened_for(
     if fitted_with.model == NO_MODEL:
         refuse_model("this program", lm, **how)
         return nullcontext()
-    return opened(session, lm or fitted_with.model, fitted_with=None if lm else fitted_with, **how)
+    name, decides = lm or fitted_with.model, None if lm else fitted_with
+    return opened(session, name, fitted_with=decides, estimate=estimate, **how)
 
 
 def scoring(program: Path, lm: str | None, api_base: str | None, api_key_env: str | None) -> str:
@@ -121,6 +123,7 @@ def opened(
     journal: str | None = None,
     budget: list[str] | None = None,
     fitted_with: Provenance | None = None,
+    estimate: bool = False,
     quiet: bool = False,
 ) -> Iterator[LanguageModel]:
     """Open a language model with the journal as its memory; both are closed at the end.
@@ -135,6 +138,7 @@ def opened(
         journal: The journal's path, ``"none"``, or None for the default.
         budget: What may be spent from when the model is open, as ``active_critic.lm.Budget.parse`` reads it.
         fitted_with: Where a program comes from when that, and no option, decides which model is opened.
+        estimate: Whether it will be asked nothing: a journal that is not there yet is then not begun.
         quiet: Say nothing.
 
     Raises:
@@ -154,8 +158,8 @@ def opened(
         raise typer.BadParameter(f"--budget: {problem}") from None
     memory = None
     if (kept_in := journal_file(journal)) is not None:
-        memory = Journal(kept_in)
-        session.journal = memory.path
+        session.journal = kept_in
+        memory = None if estimate and not kept_in.exists() else Journal(kept_in)
     session.opened = True
     try:
         if fitted_with is not None:

@@ -127,8 +127,12 @@ def _is_program(path: Path) -> bool:
     return isinstance(document, dict) and "format_version" in document
 
 
-def check_writable(out: Path) -> bool:
+def check_writable(out: Path, *, make: bool = True) -> bool:
     """Make sure that the program can be written before anything is paid for; whether one is there already.
+
+    Args:
+        out: Where it is to be.
+        make: Make its folder where that is missing, and try it.
 
     Raises:
         OutputError: The folder cannot be written, or the file is there and no program.
@@ -138,7 +142,8 @@ def check_writable(out: Path) -> bool:
     if out.is_dir():
         raise OutputError(f"{out} is a folder; name a file in it")
     try:
-        _try_folder(out)
+        if make:
+            _try_folder(out)
         if not out.exists() or not out.stat().st_size:
             return False
         there = _is_program(out)

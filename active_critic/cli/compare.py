@@ -146,7 +146,8 @@ def compare(
                 score_file = stack.enter_context(RecordWriter(predictions, **outputs.as_read(data)))
             shown = stack.enter_context(outputs.text_file(html)) if html else None
         how_opened: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
-        model = stack.enter_context(opening.opened(ctx.obj, lm, **how_opened) if asking else nullcontext())
+        opened = opening.opened(ctx.obj, lm, estimate=estimate, **how_opened) if asking else nullcontext()
+        model = stack.enter_context(opened)
         parts = how_many(len(splits), "split")
         common.say(
             f"comparing {', '.join(methods)} on {len(data)} examples in {parts} {opening.beside(model, ctx.obj)}",

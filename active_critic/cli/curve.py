@@ -122,7 +122,8 @@ def curve(
             picture = stack.enter_context(outputs.text_file(plot)) if plot else None
             shown = stack.enter_context(outputs.text_file(html)) if html else None
         how_opened: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
-        model = stack.enter_context(opening.opened(ctx.obj, lm, **how_opened) if asking else nullcontext())
+        opened = opening.opened(ctx.obj, lm, estimate=estimate, **how_opened) if asking else nullcontext()
+        model = stack.enter_context(opened)
         said = f"{evaluator} fitted on {', '.join(map(str, possible))} of {len(data)} labels"
         common.say(f"{said}, {how_many(repeats, 'time')}, {opening.beside(model, ctx.obj)}", quiet=quiet)
         if estimate and model is not None:

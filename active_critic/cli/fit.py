@@ -205,7 +205,7 @@ def fit(
             "report": not no_report,
         }
     make.check(given)
-    replaced = outputs.check_writable(out)
+    replaced = outputs.check_writable(out, make=not estimate)
     if rest is not None and held_back is not None and not estimate:
         _write_rest(rest, held_back)
         common.say(f"{len(held_back)} rows that were held back are in {rest}", quiet=quiet)
@@ -214,14 +214,14 @@ def fit(
     with ExitStack() as stack:
         # A page that cannot be written is found before anything is paid for.
         shown = stack.enter_context(outputs.text_file(html)) if html and not estimate else None
-        opened = opening.opened(ctx.obj, lm, **how) if make.needs_model else nullcontext()
+        opened = opening.opened(ctx.obj, lm, estimate=estimate, **how) if make.needs_model else nullcontext()
         model = stack.enter_context(opened)
         on = f"{len(data)} examples, scale {scale_of(data)}"
         common.say(f"fitting on {on}, {opening.beside(model, ctx.obj)}", quiet=quiet)
         if estimate and model is not None:
             from active_critic.cli._estimate import tell
 
-            more: dict[str, Any] = {"data": data, "files": {"--html": html}}
+            more: dict[str, Any] = {"data": data, "files": {"--rest": rest, "--html": html}}
             tell(model, lambda twin: make(twin, given).fit(data), as_json=as_json, quiet=quiet, **more)
             return
         critic = make(model, given)

@@ -117,7 +117,7 @@ def score(
             shown = stack.enter_context(outputs.text_file(html)) if html else None
         kept = _Kept(PAGE_ROWS) if html else None
         how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
-        model = stack.enter_context(opening.opened_for(ctx.obj, protocol.provenance, lm, **how))
+        model = stack.enter_context(opening.opened_for(ctx.obj, protocol.provenance, lm, estimate=estimate, **how))
         notes = [*found.notes, *common.source_note(protocol.provenance, found.fields)]
         if model is not None and (other := protocol.provenance.unlike(model.name, model.weights)):
             notes.append(

@@ -104,7 +104,7 @@ def suggest(
         writer = stack.enter_context(RecordWriter(out, **how_written)) if out and not estimate else None
         options = opening.model_options(api_base, api_key_env, context, strict, workers, timeout)
         how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
-        model = stack.enter_context(opening.opened_for(ctx.obj, protocol.provenance, lm, **how))
+        model = stack.enter_context(opening.opened_for(ctx.obj, protocol.provenance, lm, estimate=estimate, **how))
         if estimate and model is not None:
             from active_critic.cli._estimate import tell
 

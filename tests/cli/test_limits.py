@@ -107,6 +107,40 @@ def test_an_estimate_of_a_fit_makes_no_call_and_writes_nothing(run, examples, mo
     assert rest["seconds"] == 0
 
 
+def everything_in(folder: Path) -> dict[Path, bytes | None]:
+    return {path: path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+
+
+ESTIMATES = {
+    "fit": ("fit", "IN", *FIT, "--train", 0.5, "--rest", "new/r.csv", "-o", "new/p.json", "--html", "new/x.html"),
+    "score": ("score", "PROGRAM", "IN", "-o", "new/v.csv", "--html", "new/x.html"),
+    "compare": ("compare", "IN", "--evaluators", "ice", "-o", "new/c.json", "--predictions", "new/p.csv"),
+    "curve": ("curve", "IN", "--evaluator", "ice", "--sizes", 5, "-o", "new/c.json", "--plot", "new/c.svg"),
+    "probe": ("probe", "PROGRAM", "IN", "--limit", 2, "--csv", "new/p.csv", "--html", "new/x.html"),
+    "suggest": ("suggest", "PROGRAM", "POOL", "-n", 2, "-o", "new/n.csv"),
+}
+
+
+@pytest.mark.parametrize("journal", ["none", "new/j.sqlite"])
+@pytest.mark.parametrize("command", ESTIMATES)
+def test_an_estimate_leaves_everything_as_it_was(run, program, tmp_path, command, journal) -> None:
+    known = {"PROGRAM": program, "IN": write(tmp_path / "in.jsonl", rows(18))}
+    known["POOL"] = write(tmp_path / "pool.jsonl", [row | {"source": f"Other {row['id']}"} for row in rows(6)])
+    before = everything_in(tmp_path)
+    asked = (known.get(str(part), part) for part in ESTIMATES[command])
+    told = run(*asked, "--journal", journal, "--estimate")
+    assert told.code == 0, told.err
+    assert everything_in(tmp_path) == before
+    assert "an estimate writes no file" in told.err
+
+
+def test_an_estimate_refuses_what_the_fit_would_not_replace(run, examples) -> None:
+    Path("notes.txt").write_text("mine")
+    failed = run("fit", examples, "-o", "notes.txt", *FIT, "--estimate")
+    assert failed.code == 5
+    assert "notes.txt is there and is no program" in failed.err
+
+
 def test_an_estimate_of_scoring_counts_what_is_paid_for_apart(run, program, examples) -> None:
     options = ["--journal", "j", "--no-explain"]
     assert run("score", program, examples, "-o", "s.jsonl", "--limit", 5, *options).code == 0
