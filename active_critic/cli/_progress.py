@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
+from datetime import timedelta
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from active_critic.evaluators.judging import Judge
     from active_critic.lm import LanguageModel
     from active_critic.lm.catalogue import Model
 
@@ -23,6 +26,61 @@ WIDE = 100
 """Columns from which there is room for a bar."""
 EVERY = 60
 """Seconds from one line to the next where no bar can be drawn; work that is done before the first has none."""
+
+RECENT, FEWEST = 300, 10
+"""How fast work goes is told by the latest so many seconds, or items if these were fewer: before that, replies may have
+come from the journal."""
+
+
+def part_of(judge: Judge, *, explain: bool) -> int:
+    """So many texts, one after the other, take as long as as many others: see :class:`Pace`.
+
+    A run asks one question about all texts that it has read ahead before it asks the next one.
+    """
+    from active_critic.evaluators.rounds import WINDOW
+
+    return 1 if len(judge.asked(explain=explain)) == 1 else WINDOW
+
+
+class Pace:
+    """How long work still takes, by how fast the latest of it went.
+
+    Args:
+        part: Only whole parts of so many items tell how fast it goes. In each, what takes long comes first (as where
+            all its texts are explained before another question is asked of any), so that what came of a piece of one
+            says nothing of the rest.
+    """
+
+    def __init__(self, part: int = 1) -> None:
+        self._part = part
+        self._marks: deque[tuple[int, float]] = deque()
+
+    def __len__(self) -> int:
+        return len(self._marks)
+
+    def begin(self) -> None:
+        """Forget what was before: the work is another one."""
+        self._marks.clear()
+
+    def left(self, done: int, total: int, now: float) -> float | None:
+        """Seconds that the rest takes, or None where nothing says so; to be called whenever more is done."""
+        marks = self._marks
+        if marks and done < marks[-1][0]:
+            self.begin()
+        if not marks or self._is_mark(done, now):
+            marks.append((done, now))
+        last, until = marks[-1]
+        while len(marks) > 2 and last - marks[1][0] >= FEWEST and until - marks[1][1] >= RECENT:
+            marks.popleft()
+        first, since = marks[0]
+        if first == last or done >= total:
+            return None
+        return max(0.0, (until - since) / (last - first) * (total - last) - (now - until))
+
+    def _is_mark(self, done: int, now: float) -> bool:
+        """Whether a part ends here; of single items one a second is kept, however fast they come."""
+        last, until = self._marks[-1]
+        return done > last and done % self._part == 0 and (self._part > 1 or now - until >= 1)
 
 
 class Lines:
@@ -32,33 +90,33 @@ class Lines:
 
     Args:
         spent: Says what the work has cost so far; empty where there is nothing to say.
+        part: As for :class:`Pace`.
     """
 
-    def __init__(self, spent: Callable[[], str] = str) -> None:
+    def __init__(self, spent: Callable[[], str] = str, *, part: int = 1) -> None:
         self._spent = spent
         self._began = self._last = monotonic()
-        self._stage, self._from, self._since = "", 0, self._began
+        self._stage, self._pace = "", Pace(part)
         self._lock = Lock()
 
     def __call__(self, what: str, done: int, total: int) -> None:
         with self._lock:
             now = monotonic()
             if what != self._stage:
-                self._stage, self._from, self._since = what, done, now
+                self._stage = what
+                self._pace.begin()
+            left = self._pace.left(done, total, now)
             if now - self._last < EVERY:
                 return
             self._last = now
-            say("; ".join(part for part in (self._how_far(what, done, total, now), self._spent()) if part))
+            say("; ".join(part for part in (self._how_far(what, done, total, now, left), self._spent()) if part))
 
-    def _how_far(self, what: str, done: int, total: int, now: float) -> str:
+    def _how_far(self, what: str, done: int, total: int, now: float, left: float | None) -> str:
         from active_critic.report import duration
 
         amount = f": {done:,} of {total:,}" if total else ""
-        left = ""
-        if self._from < done < total:
-            each = (now - self._since) / (done - self._from)
-            left = f", about {duration(each * (total - done))} left"
-        return f"{what}{amount}, {duration(now - self._began)} so far{left}"
+        rest = "" if left is None else f", about {duration(left)} left"
+        return f"{what}{amount}, {duration(now - self._began)} so far{rest}"
 
 
 class Display:
@@ -70,10 +128,11 @@ class Display:
         model: The model that works, whose cost is shown.
         quiet: Show nothing.
         total: How much there is, where the work itself does not know.
+        part: As for :class:`Pace`.
     """
 
-    def __init__(self, model: LanguageModel | None, *, quiet: bool = False, total: int = 0) -> None:
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    def __init__(self, model: LanguageModel | None, *, quiet: bool = False, total: int = 0, part: int = 1) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         from active_critic.report import usage_words
 
@@ -91,13 +150,13 @@ class Display:
             TextColumn("{task.fields[amount]}", markup=False),
             TimeElapsedColumn(),
             TextColumn("{task.fields[left]}", markup=False),
-            TimeRemainingColumn(),
             TextColumn("{task.fields[spent]}", markup=False),
             console=out,
             transient=True,
             disable=quiet or not drawn,
         )
-        self._lines = None if quiet or drawn else Lines(self._spent)
+        self._lines = None if quiet or drawn else Lines(self._spent, part=part)
+        self._pace = Pace(part)
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -119,13 +178,15 @@ class Display:
                 self._bar.remove_task(self._task)
             self._task = self._bar.add_task(what, total=None, amount="", left="", spent="")
             self._doing = stage
+            self._pace.begin()
+        left = self._pace.left(done, total, monotonic()) if total else None
         self._bar.update(
             self._task,
             description=what,
             completed=done,
             total=total or None,
             amount=f"{done:,}/{total:,}" if total else "",
-            left="left" if total else "",
+            left="" if left is None else f"left {timedelta(seconds=int(left))}",
             spent=self._words(usage_of(self._model), short=True),
         )
 

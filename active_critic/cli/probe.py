@@ -157,7 +157,7 @@ def probe(
     notes += of_sample
     common.show_notes([*notes, *of_documents], quiet=quiet)
 
-    from active_critic.cli._progress import Display
+    from active_critic.cli._progress import Display, part_of
     from active_critic.data.writing import RecordWriter
 
     run = _attack if attacks else partial(_perturb, by=by or "rule")
@@ -182,7 +182,7 @@ def probe(
         evaluator = from_protocol(protocol, model, journal=None)
         what = "attacking" if attacks else "perturbing"
         common.say(f"{what} {len(data):,} texts {opening.beside(model, ctx.obj)}", quiet=quiet)
-        with Display(model, quiet=quiet) as progress:
+        with Display(model, quiet=quiet, part=part_of(evaluator.judge(), explain=False)) as progress:
             found = run(evaluator, data, names, seed, progress)
         document = {
             "probe": "attacks" if attacks else "perturbations",

@@ -59,7 +59,7 @@ def quickstart(
 
     Takes ten to fifteen minutes on two cores once the model's weights are here; they are fetched if they are not.
     """
-    from active_critic.cli._progress import Display
+    from active_critic.cli._progress import Display, part_of
     from active_critic.data import read_examples, split
     from active_critic.shipped import shipped
 
@@ -92,9 +92,14 @@ def quickstart(
         critic.save(out)
         common.say(f"the program is in {out}" + (", in place of an earlier one" if replaced else ""), quiet=quiet)
         shown, others = _choose(rest)
-        with Display(model, quiet=quiet, total=len(shown) + len(others)) as progress:
-            explained = list(critic.score_many(shown, progress=progress))
-            bulk = list(critic.score_many(others, explain=False, progress=progress))
+        with Display(model, quiet=quiet, part=part_of(critic.judge(), explain=True)) as progress:
+            # Two kinds of work: how long one takes says nothing of the other.
+            explained = list(
+                critic.score_many(shown, progress=lambda _, n, __: progress("scoring and explaining", n, len(shown)))
+            )
+            bulk = list(
+                critic.score_many(others, explain=False, progress=lambda what, n, _: progress(what, n, len(others)))
+            )
         usage = model.usage
     result = {
         "program": str(out),

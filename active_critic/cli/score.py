@@ -23,6 +23,7 @@ from active_critic.cli import _outputs as outputs
 if TYPE_CHECKING:
     from active_critic.cli._tally import Tally
     from active_critic.data import BadRow, Items
+    from active_critic.evaluators import Evaluator
     from active_critic.evaluators.base import Progress
     from active_critic.lm import LanguageModel
     from active_critic.protocols import Protocol
@@ -84,7 +85,7 @@ def score(
     """
     from active_critic.cli._tally import Tally
     from active_critic.data import iter_examples
-    from active_critic.evaluators import load_protocol
+    from active_critic.evaluators import from_protocol, load_protocol
     from active_critic.evaluators.origins import NO_MODEL
 
     if as_json and out is None and not estimate:
@@ -131,13 +132,14 @@ def score(
             from active_critic.cli._estimate import tell
 
             def rehearse(stand_in: LanguageModel) -> None:
-                deque(again.score(protocol, stand_in, stream), 0)
+                deque(again.score(from_protocol(protocol, stand_in, journal=None), stream), 0)
 
             tell(model, rehearse, as_json=as_json, quiet=quiet, files={"--out": out, "--html": html})
             return
         fill = dict.fromkeys(header if sink.needs_header else ())
         sinks = [sink, kept] if kept else [sink]
-        _score_all(protocol, model, stream, sinks, tally, fill, again, total=total, quiet=quiet)
+        critic = from_protocol(protocol, model, journal=None)
+        _score_all(critic, model, stream, sinks, tally, fill, again, total=total, quiet=quiet)
         later = [note for note in found.notes if note not in notes]  # such as empty rows, counted when all are read
         summary = tally.summary() | {
             "program": str(program),
@@ -177,7 +179,7 @@ def score(
 
 
 def _score_all(
-    protocol: Protocol,
+    critic: Evaluator,
     model: LanguageModel | None,
     stream: Iterable[Example | BadRow],
     sinks: Sequence[_Sink],
@@ -188,7 +190,7 @@ def _score_all(
     total: int,
     quiet: bool,
 ) -> None:
-    from active_critic.cli._progress import Display
+    from active_critic.cli._progress import Display, part_of
     from active_critic.data import BadRow, merge_record
 
     pending: deque[Example | BadRow] = deque()  # what was read ahead; at most a window of it
@@ -198,8 +200,9 @@ def _score_all(
             pending.append(entry)
             yield entry
 
-    with Display(model, quiet=quiet, total=total) as progress:
-        for verdict, others in again.score(protocol, model, fed(), progress):
+    part = min(part_of(critic.judge(), explain=again.explain), total or sys.maxsize)
+    with Display(model, quiet=quiet, total=total * again.times, part=part) as progress:
+        for verdict, others in again.score(critic, fed(), progress):
             entry = pending.popleft()
             if not isinstance(entry, BadRow) and (known := tally.known(entry)):
                 verdict = replace(verdict, notes=(*verdict.notes, known))
@@ -235,16 +238,18 @@ class _Again:
 
     def score(
         self,
-        protocol: Protocol,
-        model: LanguageModel | None,
+        critic: Evaluator,
         items: Iterable[Example | BadRow],
         progress: Progress | None = None,
     ) -> Iterator[tuple[Verdict, Sequence[Verdict]]]:
         """The first verdict on every item, and those of the repeats."""
-        from active_critic.evaluators import from_protocol
+        done = itertools.count(1)  # what is scored again counts, too
 
-        critic = from_protocol(protocol, model, journal=None)
-        for first, *others in critic.score_repeatedly(items, self.times, explain=self.explain, progress=progress):
+        def told(what: str, _: int, total: int) -> None:
+            if progress is not None:
+                progress(what, next(done), total)
+
+        for first, *others in critic.score_repeatedly(items, self.times, explain=self.explain, progress=told):
             yield first, others
 
 
