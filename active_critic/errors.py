@@ -31,6 +31,8 @@ Messages name what was wrong, where, and the remedy. None of them carries a key 
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 
 class ActiveCriticError(Exception):
     """The root of every error raised on purpose by this package."""
@@ -71,6 +73,14 @@ class DataError(ActiveCriticError):
         self.path = path
         self.row = row
         self.column = column
+
+    @property
+    def by_name(self) -> str:
+        """The message with the name of the file alone: for what is passed on, which need not tell the folder."""
+        said = str(self)
+        if not self.path or not said.startswith(self.path):
+            return said
+        return PurePath(self.path).name + said.removeprefix(self.path)
 
 
 class ProtocolError(ActiveCriticError):

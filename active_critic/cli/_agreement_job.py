@@ -132,7 +132,7 @@ class Job:
             if only:
                 raise
             self._problem = self._problem or problem
-            self.left_out.append({"human": human, "level": level, "reason": str(problem)})
+            self.left_out.append({"human": human, "level": level, "reason": problem.by_name})
 
     def finish(self) -> None:
         """Correct the p-values for their number.

@@ -102,8 +102,9 @@ def pinned_from(given: str | None, held_back: Sequence[Example] | None) -> list[
     count = sum(not known.isdisjoint({text_key(example), *document_keys(example)}) for example in held_back)
     if not count:
         return []
-    said = f"{given[1:]} was fitted on {count:,} of the {len(held_back):,} examples that are held back, or on their"
-    return [f"{said} documents: where its criteria were learnt from them, agreement on them flatters"]
+    of = f"{count:,} of the {len(held_back):,} examples that are held back, or on their documents"
+    flatters = "where its criteria were learnt from them, agreement on them flatters"
+    return [f"{Path(given[1:]).name} was fitted on {of}: {flatters}"]
 
 
 def _read(path: Path) -> str:

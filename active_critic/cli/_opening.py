@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
@@ -103,12 +104,26 @@ def opened_for(
     return opened(session, name, fitted_with=decides, estimate=estimate, **how)
 
 
-def scoring(program: Path, lm: str | None, api_base: str | None, api_key_env: str | None) -> str:
-    """The command that scores with a program just fitted: it says again what a program does not keep."""
+def scoring(
+    program: Path, lm: str | None, api_base: str | None, api_key_env: str | None, *, passed_on: bool = False
+) -> str:
+    """The command that scores with a program just fitted: it says again what a program does not keep.
+
+    Args:
+        program: Where it is.
+        lm: The name of the model, and the rest how it was reached; None where none was asked.
+        api_base: Its address.
+        api_key_env: The variable with the key.
+        passed_on: Tell no folder and no address, for somebody else who gets the program.
+    """
     from active_critic.lm.model_names import names_a_place
 
+    model = [lm] if lm and names_a_place(lm, api_base) else []
+    if passed_on:
+        program, api_base = Path(program.name), api_base and "URL"
+        model = ["MODEL" if "://" in name else re.split(r"[/\\]", name)[-1] for name in model]
     said = ["active-critic", "score", str(program), "ITEMS"]
-    said += ["--lm", lm] if lm and names_a_place(lm, api_base) else []
+    said += ["--lm", *model] if model else []
     said += ["--api-base", api_base] if api_base else []
     said += ["--api-key-env", api_key_env] if api_key_env else []
     return shlex.join(said)

@@ -132,7 +132,7 @@ def agreement(
         raise typer.BadParameter(f"{human!r} stands for nothing but the columns that are compared with it")
     job.finish()
     document = {
-        "file": str(scored),
+        "file": scored.name,
         "rows": len(job.table),
         "human": human,
         "predicted": predicted,

@@ -228,8 +228,8 @@ def fit(
         with Display(model, quiet=quiet) as progress:
             critic.fit(data, progress=progress)
         critic.save(out)
-        score_with = opening.scoring(out, *((lm, api_base, api_key_env) if model else (None, None, None)))
-        done = _Done(critic, evaluator, out, rest, notes, score_with, common.usage_of(model) if model else None)
+        asked = (lm, api_base, api_key_env) if model else (None, None, None)
+        done = _Done(critic, evaluator, out, rest, notes, asked, common.usage_of(model) if model else None)
         if shown is not None:
             shown.append(done.page(examples, time.monotonic() - started))
     if replaced:
@@ -322,7 +322,7 @@ class _Done:
         out: Where its program is.
         rest: Where the rows are that were held back, or None.
         notes: What was noted of the examples, and shown.
-        score_with: The command that scores with the program.
+        asked: The model, its address and the variable with its key, as they were given; None where none was asked.
         usage: What it cost; None where no model was asked.
     """
 
@@ -331,13 +331,14 @@ class _Done:
     out: Path
     rest: Path | None
     notes: Sequence[str]
-    score_with: str
+    asked: tuple[str | None, str | None, str | None]
     usage: Usage | None
 
-    @property
-    def last(self) -> str:
-        """What is said at the end."""
-        return f"{self.critic.signature}\nsaved in {self.out}; score with: {self.score_with}"
+    def last(self, *, passed_on: bool = False) -> str:
+        """What is said at the end; where it is passed on, it tells no folder and no address."""
+        where = self.out.name if passed_on else self.out
+        score_with = opening.scoring(self.out, *self.asked, passed_on=passed_on)
+        return f"{self.critic.signature}\nsaved in {where}; score with: {score_with}"
 
     def document(self) -> dict[str, Any]:
         """What ``--json`` prints."""
@@ -376,7 +377,7 @@ class _Done:
                 *fit_notes(program.provenance, self.notes),
             ]
         common.console(stderr=False).print(Group(*account))
-        common.print_whole(f"\n{self.last}")
+        common.print_whole(f"\n{self.last()}")
 
     def page(self, examples: Path, seconds: float) -> str:
         """The page of ``--html``: the report, and what was fitted.
@@ -394,7 +395,7 @@ class _Done:
         cost = f"{usage_words(self.usage)}; {duration(seconds)} in all" if self.usage is not None else ""
         account = program_account(self.critic.fitted, report_first=True)
         of_examples = list_under("Notes on the examples", self.notes)
-        last = (heading("This run"), Text(cost), Text(plain(self.last, lines=True)))
+        last = (heading("This run"), Text(cost), Text(plain(self.last(passed_on=True), lines=True)))
         return page(f"Fit on {examples.name}", account, *of_examples, *last)
 
 

@@ -186,8 +186,8 @@ def probe(
             found = run(evaluator, data, names, seed, progress)
         document = {
             "probe": "attacks" if attacks else "perturbations",
-            "program": str(program),
-            "items": str(items),
+            "program": program.name,
+            "items": items.name,
             "notes": notes,
             "model": common.name_of(model),
             "usage": common.usage_of(model).to_dict(),
@@ -317,7 +317,7 @@ def _page(found: Any, document: Mapping[str, Any], notes: Sequence[str]) -> str:
     from active_critic.report.page import page
     from active_critic.report.tables import heading, list_under
 
-    program, items = Path(document["program"]).name, Path(document["items"]).name
+    program, items = document["program"], document["items"]
     if document["probe"] == "attacks":
         from active_critic.report.attacks import attacks_account
 

@@ -412,9 +412,10 @@ def _page(items: Path, summary: dict[str, Any], kept: _Kept) -> str:
     if kept.more:
         where = "in the file of --out" if summary["output"] else "left out; --out FILE writes all"
         said.append(f"These are the first {kept.most:,}; {kept.more:,} more are {where}.")
+    written = summary["output"] and Path(summary["output"]).name  # the page may be passed on
     return page(
         f"Verdicts on {items.name}",
-        score_summary(summary),
+        score_summary(summary | {"output": written}),
         *(Text(plain(line)) for line in said),
         Text("Verdicts", style="bold"),
         verdict_table(kept.rows, whole=True),

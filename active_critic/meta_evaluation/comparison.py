@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import PurePath
 from typing import Any
 
 from active_critic.data.examples import Examples, describe_rows, group_of
@@ -376,7 +377,7 @@ def ids_note(data: Examples) -> list[str]:
 def data_document(data: Examples, sha256: str) -> dict[str, Any]:
     """What examples were used, as plain JSON values."""
     return {
-        "path": data.path,
+        "path": data.path and PurePath(data.path).name,  # a result that is passed on need not tell the folder
         "sha256": sha256,
         "examples": len(data),
         "documents": len({group_of(example) for example in data}),

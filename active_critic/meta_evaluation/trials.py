@@ -16,6 +16,7 @@ from active_critic.errors import (
     ActiveCriticError,
     AuthenticationFailed,
     BillingStopped,
+    DataError,
     EndpointDown,
     FitError,
     JournalError,
@@ -274,6 +275,8 @@ def trial(
 
 def _reason(problem: Exception) -> str:
     """What went wrong; of an error that nobody raised on purpose also what it is and where."""
+    if isinstance(problem, DataError):
+        return problem.by_name
     if isinstance(problem, ActiveCriticError):
         return str(problem)
     where = traceback.extract_tb(problem.__traceback__)[-1]

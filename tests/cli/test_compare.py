@@ -64,7 +64,7 @@ def test_json_files_and_screen_say_the_same(run, labels, tmp_path) -> None:
     assert (done.code, done.err) == (0, "")
     document = done.document
     assert json.loads(Path("c.json").read_text()) == document
-    assert document["data"]["path"] == str(labels)
+    assert document["data"]["path"] == labels.name
     assert document["data"]["scale"] == "1..5"
     assert (document["baseline"], document["baseline_chosen"]) == ("zero-shot", False)
     assert document["settings"]["evaluators"]["active-critic-coarse"]["max_batches"] == 1

@@ -57,7 +57,7 @@ def test_json_files_picture_and_screen_say_the_same(run, labels, tmp_path) -> No
     document = done.document
     assert "NaN" not in done.out
     assert json.loads(Path("c.json").read_text()) == document
-    assert document["data"]["path"] == str(labels)
+    assert document["data"]["path"] == labels.name
     assert [point["labels"] for point in document["points"]] == [5, 10]
     assert document["settings"]["evaluator"]["max_batches"] == 1
     assert document["zero_shot"]["name"] == "zero-shot"
