@@ -23,6 +23,7 @@ from active_critic.data.cells import (
     ways,
 )
 from active_critic.data.notes import Guess, TextGuess
+from active_critic.data.writing import name_before
 from active_critic.errors import DataError
 from active_critic.figures_in_words import how_many
 from active_critic.records import VERDICT_COLUMNS, Example, Verdict
@@ -191,7 +192,7 @@ def resolve(
         if name == "score" and "score" in found and judged:
             # Scored by a program before: that is no human's word, and what was there has another name.
             # That of a verdict stands beside the reason that it lacks: one more is what was there before.
-            named = Counter(map(_first_name, columns))
+            named = Counter(map(name_before, columns))
             human = "input_score" in columns and named["score"] > named["unscored"]
             found = [column for column in (*["input_score"] * human, *found) if column != "score"]
             said = "the column 'score' stands beside those of a program's verdicts and is not taken for people's"
@@ -217,7 +218,7 @@ def resolve(
     unread = [c for c in (*columns, *within) if c not in read and c not in chosen.values() and _holds_text(rows, c)]
     if judged:
         own = Verdict(unscored="").to_dict()
-        unread = [column for column in unread if _first_name(column) not in own]
+        unread = [column for column in unread if name_before(column) not in own]
     if "source" not in chosen and unread:
         others = " or ".join(repr(other) for other in unread)
         notes.append(TextGuess(f"no column is recognised as the source; --fields source=NAME for {others}"))
@@ -233,13 +234,6 @@ def resolve(
     chosen = {name: chosen[name] for name in COLUMNS if name in chosen}
     used = ", ".join(f"{name}={column}" for name, column in chosen.items())
     return chosen, [f"columns used: {used}", *sorted(notes)]
-
-
-def _first_name(column: str) -> str:
-    """A column's name without what each scoring of a file puts before those that verdicts have, too."""
-    while column.startswith("input_"):
-        column = column.removeprefix("input_")
-    return column
 
 
 def _check_several(name: str, column: str, columns: Sequence[str], path: str | None) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import csv
 import gzip
 import io
+import itertools
 import json
 import math
 import os
@@ -27,6 +28,9 @@ from active_critic.records import CRITERION_COLUMNS, VERDICT_COLUMNS
 
 WRITABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 
+INPUT, EARLIER = "input_", "earlier_"
+"""What the names of columns begin with that a verdict has displaced: those of the input, and of an earlier verdict."""
+_ADDED = re.compile(rf"(?:{INPUT}|{EARLIER})+(.+?)(?:_\d+)?", re.DOTALL)
 _FURTHER = {"repeat_sd"}
 """Columns of a verdict that not every one has, beside those of single criteria."""
 UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -42,22 +46,28 @@ language says, and then quotes inside a line count for nothing. The bullets of a
 def merge_record(record: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, Any]:
     """An output record: the input's own columns, then the verdict's.
 
-    An input column that is named like one of the verdict's is kept as ``input_<name>`` (with ``input_`` once more where
-    that name is taken too). So is, of a record with an earlier verdict, all that belongs to that one; and as
-    ``input_score`` is what people gave, a program's score is never kept as that.
+    An input column that is named like one of the verdict's is kept as ``input_<name>``, and what is of an earlier
+    verdict as ``earlier_<name>``: ``input_score`` is what people gave. A number tells apart what would have one name.
     """
     judged = record.keys() >= VERDICT_COLUMNS
     merged: dict[str, Any] = {}
     for name, value in record.items():
         kept = name
-        if judged and name == "score":
-            kept = "input_input_score"
-        elif judged and (name in _FURTHER or _of_criterion(name, record)):
-            kept = f"input_{name}"
-        while kept in verdict or (kept != name and kept in record) or kept in merged:
-            kept = f"input_{kept}"
+        if judged and (name == "score" or name in verdict or name in _FURTHER or _of_criterion(name, record)):
+            kept = f"{EARLIER}{name}"
+        elif name in verdict:
+            kept = f"{INPUT}{name}"
+        others = (f"{kept}_{number}" for number in itertools.count(2))
+        while kept in verdict or kept in merged or (kept != name and kept in record):
+            kept = next(others)
         merged[kept] = value
     return {**merged, **verdict}
+
+
+def name_before(column: str) -> str:
+    """A column's name without what each scoring of a file adds to those that verdicts have, too."""
+    found = _ADDED.fullmatch(column)
+    return found[1] if found else column
 
 
 def _of_criterion(name: str, record: Mapping[str, Any]) -> bool:

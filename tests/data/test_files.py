@@ -363,7 +363,7 @@ def test_large_files_are_read_in_constant_memory(tmp_path: Path) -> None:
 
 def test_merging_keeps_every_column_of_the_input() -> None:
     record = {"id": 1, "score": 4, "input_score": 3, "criteria": "old"}
-    kept = {"id": 1, "input_input_score": 4, "input_score": 3, "input_criteria": "old"}
+    kept = {"id": 1, "input_score_2": 4, "input_score": 3, "input_criteria": "old"}
     assert merge_record(record, {"score": 2.5, "criteria": []}) == {**kept, "score": 2.5, "criteria": []}
 
 
@@ -371,16 +371,21 @@ def test_a_programs_score_never_becomes_what_people_gave_however_often_a_file_is
     verdict = {"score": 2.5, "unscored": None, "read_from": "text"}
     labelled = merge_record(merge_record({"response": "a", "score": 4}, verdict), {**verdict, "score": 3.5})
     plain = merge_record(merge_record({"response": "b"}, verdict), {**verdict, "score": 3.5})
-    assert (labelled["input_score"], labelled["input_input_score"], labelled["score"]) == (4, 2.5, 3.5)
+    assert (labelled["input_score"], labelled["earlier_score"], labelled["score"]) == (4, 2.5, 3.5)
     assert "input_score" not in plain
-    assert (plain["input_input_score"], plain["score"]) == (2.5, 3.5)
+    assert (plain["earlier_score"], plain["score"]) == (2.5, 3.5)
+    thrice = merge_record(labelled, {**verdict, "score": 4.5})
+    scores = {"input_score": 4, "earlier_score": 2.5, "earlier_score_2": 3.5, "score": 4.5}
+    assert {name: value for name, value in thrice.items() if "score" in name and "un" not in name} == scores
+    assert {"earlier_unscored", "earlier_unscored_2", "earlier_read_from", "earlier_read_from_2"} <= thrice.keys()
 
 
-def test_all_of_an_earlier_verdict_is_kept_as_that_of_the_input() -> None:
+def test_all_of_an_earlier_verdict_is_kept_as_that() -> None:
     earlier = {"criterion Tone": 3, "explanation Tone": "kind", "repeat_sd": 0.1, "unscored": None, "read_from": "text"}
     verdict = {"score": 2.5, "unscored": None, "read_from": "text"}
     merged = merge_record({"response": "a", "explanation mine": "why", "score": 4, **earlier}, verdict)
-    assert {f"input_{name}" for name in earlier} <= merged.keys()
+    assert {f"earlier_{name}" for name in earlier} <= merged.keys()
+    assert merged["earlier_score"] == 4
     assert not {"criterion Tone", "explanation Tone", "repeat_sd"} & merged.keys()
     assert merged["explanation mine"] == "why"
     own = {"response": "a", "criterion Tone": "mine", "repeat_sd": 2}
@@ -388,7 +393,7 @@ def test_all_of_an_earlier_verdict_is_kept_as_that_of_the_input() -> None:
 
 
 @given(
-    st.dictionaries(st.sampled_from(["a", "input_a", "input_input_a", "input_input_input_a", "b"]), st.integers()),
+    st.dictionaries(st.sampled_from(["a", "input_a", "input_a_2", "input_a_3", "input_input_a", "b"]), st.integers()),
     st.dictionaries(st.sampled_from(["a", "input_a", "b"]), st.none()),
 )
 def test_merging_never_loses_a_value(record: dict[str, int], verdict: dict[str, None]) -> None:

@@ -629,9 +629,11 @@ def test_documents_that_only_some_rows_name_are_refused_where_there_is_something
 
 def test_a_missing_source_is_not_sought_in_the_columns_of_verdicts() -> None:
     verdict = {"unscored": None, "read_from": "text", "explanation": "it is all very good indeed"}
-    twice = {f"input_{name}": value for name, value in verdict.items()}
+    twice = {f"{before}{name}": value for before in ("input_", "earlier_") for name, value in verdict.items()}
+    twice |= {f"earlier_{name}_2": value for name, value in verdict.items()}
     rows = [{"response": "a b c", "story": "once upon a time", "score": 2.0, "input_score": 3.0, **verdict}] * 5
-    rows = [{**row, "input_input_score": 2.0, **twice} for row in rows]
+    programs = dict.fromkeys(("input_input_score", "earlier_score", "earlier_score_2"), 2.0)
+    rows = [{**row, **programs, **twice} for row in rows]
     (note,) = [note for note in read_examples(rows).notes if "the source" in note]
     assert "'story'" in note
     assert "explanation" not in note
