@@ -16,10 +16,10 @@ from active_critic.report.texts import plain
 if TYPE_CHECKING:
     from active_critic.probes.attack_trial import AttackTrial, Lift
 
-_NUMBERS = ("lift", "of the scale", "SDs", "success", "before", "after", "scored", "failed", "not asked", "no fit")
+_NUMBERS = ("lift", "of the scale", "SDs", "success", "before", "after", "scored", "failed", "not asked", "skipped")
 _LEGEND = (
     "Before and after: mean scores of texts as they were, and attacked. ↑, in red: the interval of the lift lies above "
-    "0. Failed: left unscored under attack. No fit: texts to which an attack does not apply."
+    "0. Failed: left unscored under attack. Skipped: texts to which an attack does not apply."
 )
 
 

@@ -130,7 +130,7 @@ def _matched(found: Behaviour) -> Table:
 
 
 def _treated(found: Behaviour) -> list[RenderableType]:
-    numbers = ("made worse", "did not fit", "unscored", "not asked")
+    numbers = ("made worse", "skipped", "unscored", "not asked")
     table = table_of("perturbation", "by", *numbers, right=numbers)
     why = []
     for one in found.treated:

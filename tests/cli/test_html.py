@@ -192,9 +192,11 @@ def test_the_page_of_attacks_has_what_each_gains_and_where_the_grader_failed(run
         return 4.5 if "discernment" in response else 2.0
 
     command = ("probe", "z.json", good, "--attacks", "--families", "flattery,plea")
-    done = run(*command, "--html", "a.html", "--json", opener=opener(rate=rate))
+    done = run(*command, "--html", "a.html", "--csv", "a.csv", "--json", opener=opener(rate=rate))
     assert done.code == 0, done.err
     found = Read("a.html")
+    assert {"skipped", "not asked"} <= {*found.table("lift")[0]}  # called as in the CSV
+    assert {"skipped", "not_asked"} <= {*Path("a.csv").read_text().splitlines()[0].split(",")}
     gained = {row[""].partition("\n")[0]: row for row in found.table("lift")}
     assert list(gained) == ["PERSUASION", "flattery", "plea", "ALL"]
     assert gained["flattery"]["lift"] == "↑ +2.50\n[+1.35 +2.73]"
@@ -240,6 +242,7 @@ def test_the_page_of_worse_texts_has_what_criteria_see_and_confuse(run, program,
     assert changes["word-exchange"]["Accuracy (faithfulness)"] == "= -2.00 confuses\n[-2.46 -1.08]"
     assert changes["negation"]["Tone (no aspect)"].startswith("· -2.00")
     made = {row["perturbation"]: row for row in found.table("perturbation")}
+    assert "skipped" in next(iter(made.values()))
     assert [row["made worse"] for row in made.values()] == [
         f"{one['applied']}" for one in done.document["result"]["treated"]
     ]
