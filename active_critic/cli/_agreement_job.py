@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from copy import copy
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from active_critic.cli._agreement_notes import (
     FEW,
@@ -13,6 +14,7 @@ from active_critic.cli._agreement_notes import (
     of_few_documents,
     of_lacking_sources,
     of_splits,
+    of_unscored,
     why_undefined,
 )
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from active_critic.data.columns import Predictions, Table
     from active_critic.records import Scale
     from active_critic.stats import Level
+
+_Value = TypeVar("_Value")
 
 
 @dataclass
@@ -127,7 +131,8 @@ class Job:
         from active_critic.errors import DataError
 
         try:
-            self._measure(human, columns, level, aspect)
+            job = self if aspect is None else self._scored(human)
+            job._measure(human, columns, level, aspect)
         except DataError as problem:
             if only:
                 raise
@@ -153,6 +158,22 @@ class Job:
             ps = sum(difference["p"] is not None for difference in compared)
             self.notes.extend(cautions(documents, ps, self.resamples))
         self.notes.extend(of_few_documents(self.results, documents, self.resamples))
+
+    def _scored(self, human: str | None) -> Job:
+        """The same without the rows in which people said nothing in a column; a note says which."""
+        if human is None or human not in self.table:
+            return self
+        table = copy(self.table)
+        left = {*table.leave_out_blank(human)}
+        kept = [place for place, row in enumerate(self.table.rows) if row not in left]
+
+        def those(values: Sequence[_Value] | None) -> list[_Value] | None:
+            return None if values is None else [values[place] for place in kept]
+
+        self.notes.extend(note for note in of_unscored(sorted(left), [human]) if note not in self.notes)
+        return replace(
+            self, table=table, groups=those(self.groups), systems=those(self.systems), parts=those(self.parts)
+        )
 
     def _measure(self, human: str | None, columns: Sequence[str], level: Level, aspect: str | None) -> None:
         people = self._people(human, columns)

@@ -70,14 +70,16 @@ def of_a_program(table: Table, human: str | None) -> list[str]:
     return [f"the column 'score' stands beside those of a program's verdicts, which wrote it: {WHOSE}"]
 
 
-def of_unscored(rows: Sequence[int], human: str) -> list[str]:
-    """A note where rows without a human score have been left out."""
+def of_unscored(rows: Sequence[int], columns: Sequence[str], what: str = "human score") -> list[str]:
+    """A note where rows have been left out that nobody has scored in these columns."""
     from active_critic.data.examples import describe_rows
+    from active_critic.data.fields import listed
 
     if not rows:
         return []
     left = "it is" if len(rows) == 1 else "they are"
-    return [f"no human score in {describe_rows(rows)} (column {human!r}): {left} left out"]
+    where = f"column{'s' * (len(columns) > 1)} {listed(columns)}"
+    return [f"no {what} in {describe_rows(rows)} ({where}): {left} left out"]
 
 
 def of_splits(parts: Sequence[int], columns: Sequence[str], *, asked: bool) -> str:

@@ -107,12 +107,14 @@ class PeoplesScores:
         scores: Of every row; empty where nothing is compared with them.
         single: The numbers that they are made of.
         out_of: What all these say that they are out of (``4/5``), or None.
+        lacking: Rows in which some of the raters gave none.
     """
 
     column: str | None
     scores: Sequence[float]
     single: Sequence[Rated]
     out_of: float | None = None
+    lacking: int = 0
 
     @classmethod
     def of_column(cls, table: Table, column: str) -> PeoplesScores:
@@ -130,8 +132,8 @@ class PeoplesScores:
         """The raters' mean, where something is compared with it.
 
         Raises:
-            DataError: A column is absent or is judged by itself, a cell is neither a number nor missing, or a row that
-                is judged has no rating.
+            DataError: A column is absent, holds no number or is judged by itself, or a cell is neither a number nor
+                missing.
         """
         from active_critic.errors import DataError
 
@@ -149,20 +151,15 @@ class PeoplesScores:
         ]
         if not judged:
             return cls(None, (), single, out_of)
-        scores = []
-        for place, values in zip(table.rows, rows, strict=True):
-            given = [value for value in values if value is not None]
-            if not given:
-                message = "no rater gave a number; every row needs one: fill one in, or leave out the row"
-                raise DataError(message, path=table.path, row=place)
-            scores.append(math.fsum(given) / len(given))
-        return cls(None, scores, single, out_of)
+        given = [[value for value in values if value is not None] for values in rows]
+        scores = [math.fsum(values) / len(values) for values in given]  # rows without a rating are left out before
+        return cls(None, scores, single, out_of, lacking=sum(len(values) < len(raters) for values in given))
 
     def note(self, raters: Sequence[str]) -> str:
         """That it is a mean, and of what."""
-        lacking = len(raters) * len(self.scores) - len(self.single)
         mean = f"people's scores are the mean of {len(raters)} raters ({', '.join(map(repr, raters))})"
-        return f"{mean}, or of those that a row has: {lacking} ratings are missing"
+        some = f", or of those that a row has: {self.lacking:,} of {len(self.scores):,} rows lack some"
+        return mean + some if self.lacking else mean
 
 
 def measure_raters(

@@ -88,6 +88,7 @@ def agreement(
     No model is used. Rows without a usable prediction are counted and do not count as anything.
     """
     from active_critic.cli._agreement_job import Job
+    from active_critic.cli._agreement_raters import rater_columns
     from active_critic.data import COLUMNS
     from active_critic.data.columns import Table
     from active_critic.records import Scale
@@ -108,8 +109,13 @@ def agreement(
     named = [name for name in (human, *columns, *(raters or []), group, system, *(part or [])) if name is not None]
     usual = [name for kind in ("group", "system", "source") for name in COLUMNS[kind]]
     table = Table(scored, named, [*usual, NOTES, *SPLIT])
-    unscored = table.leave_out_blank(human) if human is not None and human in table else []
-    said = [*table.notes, *of_unscored(unscored, human or ""), *of_known_texts(table), *of_a_program(table, human)]
+    unscored: list[str] = []
+    if human is not None and human in table:
+        unscored = of_unscored(table.leave_out_blank(human), [human])
+    elif human is None and columns:
+        rated = rater_columns(table, raters or [], None, None)
+        unscored = of_unscored(table.leave_out_blank(*rated), rated, "rating")
+    said = [*table.notes, *unscored, *of_known_texts(table), *of_a_program(table, human)]
     resamples = resamples_for(len(table), resamples)
     job = Job(table, resamples, seed, known, raters or [], notes=said)
     taken = {*columns, *(raters or []), *([human] if human is not None else [])}

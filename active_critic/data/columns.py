@@ -95,13 +95,13 @@ class Table:
     def __contains__(self, name: str) -> bool:
         return self._keys(name) is not None
 
-    def leave_out_blank(self, name: str) -> list[int]:
-        """Leave out the rows in which a column says nothing, unless all are; their places in the file.
+    def leave_out_blank(self, *names: str) -> list[int]:
+        """Leave out the rows in which none of these columns says anything, unless all are; their places in the file.
 
         Raises:
             DataError: There is no such column.
         """
-        blank = [is_missing(cell) for cell in self._cells(name)]
+        blank = [all(map(is_missing, cells)) for cells in zip(*map(self._cells, names), strict=True)]
         if all(blank):
             return []
         kept = [place for place, says_nothing in enumerate(blank) if not says_nothing]
@@ -119,6 +119,9 @@ class Table:
         """
         numbers = []
         cells = self._cells(name)
+        if cells and all(map(is_missing, cells)):
+            remedy = "name another column with --human"
+            raise DataError(f"no row holds a human score; {remedy}", path=self.path, column=name)
         check_thousands(name, zip(self.rows, cells, strict=True), self.path)
         for row, cell, number in zip(self.rows, cells, self._numbers(cells), strict=True):
             if number is None:

@@ -284,7 +284,7 @@ def test_a_csv_of_the_score_verb_and_other_formats(run, tmp_path) -> None:
         ({}, {"more": ["--group", "doc"]}, ["there is no column 'doc'; did you mean 'doc_id'?"]),
         ({}, {"more": ["--other", "poore"]}, ["did you mean 'poor'?"]),
         ({"overall": "fine"}, {}, ["row 1, column 'overall': 'fine' is not a finite number; every row needs one"]),
-        ({"overall": None}, {}, ["row 1, column 'overall': the human score is missing; every row needs one"]),
+        ({"overall": None}, {}, ["column 'overall': no row holds a human score; name another column with --human"]),
         ({"overall": 3}, {}, ["column 'overall': all 24 human scores are 3", "a column that varies with --human"]),
         (
             {"score": 3},
@@ -505,6 +505,33 @@ def test_rows_that_nobody_scored_are_left_out_and_said(run, tmp_path) -> None:
     assert not any("left out" in note for note in alone.document["notes"])
     wrong = go(run, write(tmp_path / "x.jsonl", [*scored, {**scored[0], "overall": "good"}]))
     assert (wrong.code, "row 25, column 'overall': 'good' is not a finite number" in wrong.err) == (3, True)
+
+
+def test_of_every_aspect_the_rows_that_have_it_count(run, tmp_path) -> None:
+    holes = [
+        {**row, "run": i // 12, "ann_1": row["overall"], "ann_2": 6 - row["overall"]} for i, row in enumerate(records())
+    ]
+    for row, blank in zip(holes[2:5], (None, "", "n/a"), strict=True):
+        row["ann_1"] = blank
+    holes[7]["ann_2"] = None
+    options = (*QUICK, "--level", "all", "--part", "run", "--json")
+    done = go(run, write(tmp_path / "h.jsonl", holes), *options, human="ann_*")
+    assert done.code == 0, done.err
+    document = done.document
+    assert document["left_out"] == []
+    assert "no human score in rows 3, 4 and 5 (column 'ann_1'): they are left out" in document["notes"]
+    assert "no human score in row 8 (column 'ann_2'): it is left out" in document["notes"]
+    for name in ("ann_1", "ann_2"):
+        alone = go(run, tmp_path / "h.jsonl", *options, human=name)
+        assert [one for one in document["results"] if one["human"] == name] == alone.document["results"]
+
+
+def test_an_aspect_that_no_row_has_is_left_out(run, tmp_path) -> None:
+    data = [{**row, "ann_1": row["overall"], "ann_2": None} for row in records()]
+    done = go(run, write(tmp_path / "h.jsonl", data), *QUICK, "--json", human="ann_*")
+    assert [one["human"] for one in done.document["results"]] == ["ann_1"]
+    [left] = done.document["left_out"]
+    assert (left["human"], "column 'ann_2': no row holds a human score" in left["reason"]) == ("ann_2", True)
 
 
 def test_splits_are_named_or_those_of_compare(run, tmp_path) -> None:

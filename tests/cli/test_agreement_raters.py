@@ -89,9 +89,8 @@ def test_without_human_scores_the_mean_of_the_raters_stands_for_them(run, tmp_pa
     judged = raters(run, path, *two, human=None, predicted="judge").document
     assert judged["results"][0] == {**told, "human": None}
     [note] = [note for note in judged["notes"] if "mean" in note]
-    assert (
-        note == "people's scores are the mean of 2 raters ('a', 'b'), or of those that a row has: 4 ratings are missing"
-    )
+    mean = "people's scores are the mean of 2 raters ('a', 'b')"
+    assert note == f"{mean}, or of those that a row has: 4 of 24 rows lack some"
     assert not any("mean of" in note for note in alone["notes"])
     shown = raters(run, path, *two[:-1], human=None, predicted="judge")
     assert "the mean of the raters, over all examples" in shown.out
@@ -102,7 +101,6 @@ def test_without_human_scores_the_mean_of_the_raters_stands_for_them(run, tmp_pa
     ("options", "said"),
     [
         (["--raters", "r.*", "--predicted", "r.0"], "column 'r.0': this is one of the raters with whose mean it would"),
-        (["--raters", "few.*", "--predicted", "x"], "row 3: no rater gave a number; every row needs one"),
         (["--raters", "r.*", "--scale", "1..4"], "row 5, column 'r.0': 5 lies outside the human scale 1..4"),
         (
             ["--raters", "r.0", "--human", "r.1"],
@@ -112,10 +110,23 @@ def test_without_human_scores_the_mean_of_the_raters_stands_for_them(run, tmp_pa
     ],
 )
 def test_what_goes_wrong_with_raters_says_what_to_do(run, tmp_path, options, said) -> None:
-    data = [{"x": i, "r": [i % 5 + 1, 4 - i % 4], "few": [None, None] if i == 2 else [1, i]} for i in range(12)]
+    data = [{"x": i, "r": [i % 5 + 1, 4 - i % 4], "few": [1, i]} for i in range(12)]
     done = raters(run, write(tmp_path / "d.jsonl", data), *options, *QUICK, human=None)
     assert done.code == 3
     assert said in done.err
+
+
+def test_rows_that_no_rater_rated_are_left_out_and_said(run, tmp_path) -> None:
+    data = [{"a": 1 + i % 5, "b": 1 + i * 3 % 5, "judge": 1 + i % 4} for i in range(24)]
+    holes = [{**row, **({"a": None, "b": "n/a"} if i in {3, 5} else {})} for i, row in enumerate(data)]
+    rest = [row for i, row in enumerate(data) if i not in {3, 5}]
+    options = ("--raters", "a", "--raters", "b", *QUICK, "--json")
+    done = raters(run, write(tmp_path / "h.jsonl", holes), *options, human=None, predicted="judge")
+    assert done.code == 0, done.err
+    whole = raters(run, write(tmp_path / "r.jsonl", rest), *options, human=None, predicted="judge").document
+    assert done.document["results"] == whole["results"]
+    assert "no rating in rows 4 and 6 (columns 'a', 'b'): they are left out" in done.document["notes"]
+    assert "people's scores are the mean of 2 raters ('a', 'b')" in whole["notes"]
 
 
 def test_people_must_have_said_something(run, tmp_path) -> None:
