@@ -133,8 +133,6 @@ def get(
     target = out or Path(f"{card.name}.jsonl")
     outputs.refuse_same(target, source)
     writer = RecordWriter(target, guarded=())  # an apostrophe would make a text another one for other readers
-    if target.is_dir():
-        raise OutputError(f"{target} is a folder; name a file in it with --out")
     if target.exists() and not force:
         raise OutputError(f"{target} is there already; name another file with --out, or write over it with --force")
     loaded = _load(card, source, cache, quiet=quiet)

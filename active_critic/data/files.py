@@ -91,7 +91,7 @@ class Records(Iterator[Row | BadRow]):
             some = how_many(count, "row has", "rows have")
             said.append(
                 f"{some if self._ended else 'some rows have'} fewer cells than the header, and what is missing counts "
-                f"as blank; the first is row {first}, of {cells}: was the file cut off?"
+                f"as blank; the first is row {first}, of {how_many(cells, 'cell')}: was the file cut off?"
             )
         return tuple(said)
 
@@ -161,9 +161,9 @@ def iter_records(path: str | Path) -> Records:
         raise DataError("standard input is not read; write it into a file, and name that", path=str(path))
     if not path.exists() and (meant := as_pasted(path)) is not None:
         raise DataError(f"there is no such file, but there is {meant}; name that", path=repr(str(path)))
-    kind, gzipped = file_kind(path, READABLE)
     if not path.exists():
         raise DataError("there is no such file", path=str(path))
+    kind, gzipped = file_kind(path, READABLE)
     return Records(path, kind, gzipped)
 
 

@@ -101,8 +101,8 @@ class RecordWriter:
         bom: Whether CSV and TSV begin with a byte order mark, by which Excel knows UTF-8.
 
     Raises:
-        OutputError: The suffix is not one of the above, the file cannot be written, another run is writing it, or a
-            record has a column that the header lacks.
+        OutputError: It is a folder, the suffix is not one of the above, the file cannot be written, another run is
+            writing it, or a record has a column that the header lacks.
     """
 
     def __init__(
@@ -119,6 +119,8 @@ class RecordWriter:
         self.heads = heads
         self.decimal_comma, self.bom = decimal_comma, bom
         self._end = behind_links(self.path)
+        if self._end.is_dir():
+            raise OutputError(f"{self.path} is a folder; name a file in it")
         self.partial = self._end.with_name(self._end.name + ".partial")
         try:
             self.kind, self._gzipped = file_kind(self.path, WRITABLE)

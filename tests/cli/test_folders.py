@@ -36,6 +36,10 @@ def test_a_folder_that_is_missing_is_made(run, tmp_path, option) -> None:
     done = run(*command, f"new/folder/x{ending}", opener=refuse)
     assert done.code == 0, done.err
     assert Path(f"new/folder/x{ending}").stat().st_size
+    if "--html" not in option and "--plot" not in option and "--csv" not in option:
+        failed = run(*command, tmp_path.anchor, opener=refuse)
+        assert failed.code == 5
+        assert f"{tmp_path.anchor} is a folder; name a file in it" in failed.err
     failed = run(*command, f"in.jsonl/folder/x{ending}", opener=refuse)
     assert failed.code == 5
     assert "in.jsonl is no folder; name another, or remove the file" in failed.err

@@ -231,15 +231,18 @@ def test_values_of_parquet_that_cannot_be_read_are_marked_where_they_stand(tmp_p
 
 @pytest.mark.parametrize("name", ["x", "x.txt", "x.gz", "x.parquet.gz"])
 def test_an_unknown_suffix_lists_the_known_ones(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
     with pytest.raises(DataError, match=r"\.csv, \.tsv, \.json, \.jsonl, \.ndjson, \.parquet"):
         iter_records(tmp_path / name)
 
 
 def test_a_spreadsheet_is_told_how_to_be_saved(tmp_path: Path) -> None:
     for name in ("x.xlsx", "x.XLS", "x.xlsm.gz", "x.ods", "x.numbers"):
+        (tmp_path / name).touch()
         with pytest.raises(DataError, match=r"a workbook .* is not read; export the sheet as CSV") as told:
             iter_records(tmp_path / name)
         assert str(told.value).endswith("(in Excel: Save As, CSV UTF-8), and name that file")
+    (tmp_path / "x.txt").touch()
     with pytest.raises(DataError) as other:
         iter_records(tmp_path / "x.txt")
     with pytest.raises(OutputError) as written:
@@ -248,8 +251,9 @@ def test_a_spreadsheet_is_told_how_to_be_saved(tmp_path: Path) -> None:
 
 
 def test_missing_files_and_folders_are_told_at_once(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"absent\.csv: there is no such file"):
-        iter_records(tmp_path / "absent.csv")
+    for name in ("absent.csv", "absent", "absent.txt"):
+        with pytest.raises(DataError, match=f"{name}: there is no such file"):
+            iter_records(tmp_path / name)
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(DataError, match=r"folder\.csv: this is a folder"):
         iter_records(tmp_path / "folder.csv")
@@ -577,8 +581,9 @@ def test_places_that_cannot_be_written_are_told_before_any_work(tmp_path: Path) 
         with pytest.raises(OutputError, match=r"cannot write .*x\.csv: .*/file is no folder"), RecordWriter(path):
             pass
     (tmp_path / "x.csv").mkdir()
-    with pytest.raises(OutputError, match="is a folder"), RecordWriter(tmp_path / "x.csv"):
-        pass
+    for folder in (tmp_path / "x.csv", tmp_path, Path(tmp_path.anchor), Path()):
+        with pytest.raises(OutputError, match="is a folder; name a file in it"):
+            RecordWriter(folder)
     with pytest.raises(OutputError, match=r"must end in \.csv, \.tsv, \.json, \.jsonl, \.ndjson \("):
         RecordWriter(tmp_path / "x.parquet")
 

@@ -416,7 +416,7 @@ def test_rows_with_fewer_cells_than_the_header_are_counted(tmp_path: Path) -> No
     assert [item.response for item in items if isinstance(item, Example)] == ["whole", "short", "cut off in the mid"]
     (said,) = [note for note in items.notes if "fewer cells" in note]
     assert said.startswith("2 rows have fewer cells than the header")
-    assert "the first is row 2, of 3: was the file cut off?" in said
+    assert "the first is row 2, of 3 cells: was the file cut off?" in said
     path.write_text("id,response\n1,whole\n2,whole\n")
     assert not any("fewer cells" in note for note in read_examples(path, scored=False).notes)
 
