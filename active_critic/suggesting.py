@@ -251,14 +251,14 @@ class Pool:
         """
         if there >= self.n:
             return
-        without = {"labelled already": self.labelled, "repeat the text of another row": self.repeated}
+        without = {"labelled already or fitted on": self.labelled, "repeat the text of another row": self.repeated}
         without |= {"not drawn": self.not_drawn, **{f"unscored ({why})": c for why, c in unscored.most_common(3)}}
         why = ", ".join(f"{count} {what}" for what, count in without.items() if count)
         if spent := first_spent(unscored):
             raise BudgetSpent(f"{self.n} texts are asked for, and {there} of {self.rows} could be scored: {spent}")
         raise DataError(
             f"{self.n} texts are asked for, and {there} of {self.rows} can be suggested{f': {why}' if why else ''}; "
-            "ask for fewer, or give a larger pool",
+            f"{'ask for fewer, or give a larger pool' if there or unscored else 'give other texts'}",
             path=self.path,
         )
 

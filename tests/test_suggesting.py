@@ -277,7 +277,9 @@ def test_what_cannot_be_is_said_before_anything_is_scored(surface: Surface) -> N
             suggest(surface, texts(3), n)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="there are no examples"):
         suggest(surface, [], 1)
-    with pytest.raises(DataError, match="4 texts are asked for, and 2 of 5 can be suggested: 3 labelled already"):
+    with pytest.raises(
+        DataError, match="4 texts are asked for, and 2 of 5 can be suggested: 3 labelled already or fitted"
+    ):
         suggest(surface, texts(5), 4, labelled=[Example(e.response, e.source, 1.0) for e in texts(3)])
     with pytest.raises(DataError, match="none of the labelled rows has a score"):
         suggest(surface, texts(5), 2, labelled=texts(3))

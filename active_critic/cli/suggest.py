@@ -92,10 +92,11 @@ def suggest(
     data = read_examples(pool, fields=columns_of_pool(columns), scored=False, as_before=before)
     known = read_examples(labelled, fields=labelled_columns, scored=False, as_before=before) if labelled else None
     unlike = common.source_note(protocol.provenance, data.fields)
-    common.show_notes([*data.notes, *unlike, *(known.notes if known is not None else ())], quiet=quiet)
+    of_labelled = [f"{labelled.name}: {note}" for note in known.notes] if labelled and known is not None else []
+    common.show_notes([*data.notes, *unlike, *of_labelled], quiet=quiet)
     texts = Pool.of(data, n, labelled=known or (), protocol=protocol, seed=seed)
 
-    from active_critic.cli._progress import Display
+    from active_critic.cli._progress import Display, part_of
 
     started = time.monotonic()
     with ExitStack() as stack:
@@ -114,7 +115,8 @@ def suggest(
             tell(model, rehearse, as_json=as_json, quiet=quiet, files={"--out": out})
             return
         critic = from_protocol(protocol, model, journal=None)
-        with Display(model, quiet=quiet) as progress:
+        part = part_of(critic.judge(), explain=False)
+        with Display(model, quiet=quiet, total=len(texts.drawn) + len(texts.known), part=part) as progress:
             found = texts.choose(critic, progress)
         rows = _rows(found)
         for row in rows if writer is not None else ():
@@ -172,7 +174,7 @@ def _summary(found: Suggestions) -> dict[str, Any]:
 def _words(found: Suggestions, *, labelled: bool) -> list[str]:
     """What was looked at and what was left out."""
     left_out = [
-        (found.labelled, "labelled already, or fitted on"),
+        (found.labelled, "labelled already or fitted on"),
         (found.repeated, "repeat the text of an earlier row"),
         (found.not_drawn, "not drawn: the pool is large"),
         *((count, f"unscored: {reason}") for reason, count in found.unscored.items()),

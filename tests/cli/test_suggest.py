@@ -53,6 +53,8 @@ def test_the_chosen_rows_keep_their_columns_and_say_why(run, program, pool, exam
         assert row["suggested_because"]
     assert len({row["doc_id"] for row in chosen}) == 4
     assert not {row["id"] for row in chosen} & {"e0", "e1"}
+    assert "note: columns used: response=response" in done.err
+    assert f"note: {examples.name}: columns used: response=response" in done.err
     assert "4 of 20 rows, at most 1 of one document; kept away from 12 labelled texts" in done.err
     assert "left out: 2 labelled already" in done.err
     assert "left out: 1 repeat the text of an earlier row" in done.err
@@ -154,7 +156,11 @@ def test_unscored_texts_are_7_and_everything_unscored_is_3(run, program, pool, e
 def test_what_cannot_be_is_told_before_a_model_is_opened(run, program, surface, pool, examples, tmp_path) -> None:
     more = run("suggest", program, pool, "-n", 18, "--labelled", examples, opener=refuse)
     assert more.code == 3
-    assert "18 texts are asked for, and 17 of 20 can be suggested: 2 labelled already, 1 repeat" in more.err
+    why = "2 labelled already or fitted on, 1 repeat the text of another row; ask for fewer, or give a larger pool"
+    assert f"18 texts are asked for, and 17 of 20 can be suggested: {why}" in more.err
+    none = run("suggest", program, examples, "-n", 2, opener=refuse)
+    why = "12 labelled already or fitted on; give other texts"
+    assert f"2 texts are asked for, and 0 of 12 can be suggested: {why}" in none.err
     empty = write(tmp_path / "empty.jsonl", [])
     assert run("suggest", program, empty, opener=refuse).code == 3
     unlabelled = run("suggest", program, pool, "-n", 2, "--labelled", pool, opener=refuse)
