@@ -313,9 +313,10 @@ def _page(found: Any, document: Mapping[str, Any], notes: Sequence[str]) -> str:
     """
     from rich.text import Text
 
-    from active_critic.report import duration, plain, usage_words
+    from active_critic.report import plain
     from active_critic.report.page import page
     from active_critic.report.tables import heading, list_under
+    from active_critic.report.texts import cost_words, model_words
 
     program, items = document["program"], document["items"]
     if document["probe"] == "attacks":
@@ -326,8 +327,8 @@ def _page(found: Any, document: Mapping[str, Any], notes: Sequence[str]) -> str:
         from active_critic.report.behaviour import behaviour_account
 
         title, account = f"What {program} notices when {items} is made worse", behaviour_account(found)
-    said = f"{found.signature}\nmodel: {document['model']}; {usage_words(document['usage'])}; "
-    said += f"{duration(document['seconds'])} in all"
+    model = document["model"]
+    said = f"{found.signature}\n{model_words(model)}; {cost_words(model, document['usage'], document['seconds'])}"
     of_texts = list_under("Notes on the texts", notes)
     return page(title, account, *of_texts, heading("What was asked"), Text(plain(said, lines=True)))
 

@@ -113,12 +113,14 @@ def _check_level(data: Examples, level: Level) -> None:
         raise DataError(f"all {len(data)} scores are {data[0].score:g}: nothing can agree with that", path=data.path)
     if level == "document" and len(documents) == len(data):
         message = "every example is a document of its own, and document level needs several examples of a document"
-        raise DataError(f"{message}; name the column (group=COLUMN), or compare at dataset level", path=data.path)
+        raise DataError(
+            f"{message}; name the column (--fields group=COLUMN), or compare at dataset level", path=data.path
+        )
     if level == "system":
         for place, example in enumerate(data, 1):
             if example.system is None:
-                message = "no system is named, and system level needs one in every row; name its column (system=COLUMN)"
-                raise DataError(message, path=data.path, row=example.row or place)
+                message = "no system is named, and system level needs one in every row; name its column"
+                raise DataError(f"{message} (--fields system=COLUMN)", path=data.path, row=example.row or place)
         systems = {example.system for example in data}
         if len(systems) < 2:
             message = f"the only system is {str(systems.pop())[:40]!r}, and system level needs at least two"

@@ -61,6 +61,20 @@ def usage_words(usage: Usage | Mapping[str, Any], *, short: bool = False) -> str
     return ", ".join(parts + ([cost] if cost else []))
 
 
+def model_words(model: str) -> str:
+    """Which model was asked, by the name that results give it."""
+    from active_critic.evaluators.origins import NO_MODEL
+
+    return "without a model" if model == NO_MODEL else f"model: {model}"
+
+
+def cost_words(model: str, usage: Usage | Mapping[str, Any], seconds: float) -> str:
+    """What work took: calls, tokens and cost, where a model was asked, and how long."""
+    from active_critic.evaluators.origins import NO_MODEL
+
+    return f"{'' if model == NO_MODEL else f'{usage_words(usage)}; '}{duration(seconds)} in all"
+
+
 def count(number: float) -> str:
     """A number of tokens for people: ``310k``."""
     if number < 10_000:

@@ -14,7 +14,7 @@ from rich.text import Text
 from active_critic.figures_in_words import figure_words, number_words
 from active_critic.report.fits import agreement_table
 from active_critic.report.tables import listed, table_of
-from active_critic.report.texts import SHORT, duration, plain, shorten, usage_words
+from active_critic.report.texts import SHORT, cost_words, model_words, plain, shorten
 
 if TYPE_CHECKING:
     from active_critic.records import Verdict
@@ -118,8 +118,8 @@ def score_summary(summary: Mapping[str, Any]) -> RenderableType:
         parts += [Text(plain(sentence)) for sentence in found["words"]]
         parts.append(Text(""))
     if summary.get("program"):
-        parts.append(Text(plain(f"scored by {PurePath(summary['program']).name}, model: {summary['model']}")))
-    parts.append(Text(f"{usage_words(summary['usage'])}; {duration(summary['seconds'])} in all"))
+        parts.append(Text(plain(f"scored by {PurePath(summary['program']).name}, {model_words(summary['model'])}")))
+    parts.append(Text(cost_words(summary["model"], summary["usage"], summary["seconds"])))
     if summary["output"]:
         parts.append(Text(f"written to {plain(summary['output'])}"))
     return Group(*parts)

@@ -218,8 +218,12 @@ def test_a_summary_shows_reasons_and_agreement() -> None:
     for word in ("1 × it was", "(first: row 11)", "Spearman"):
         assert word in shown
     assert "These are words." in shown
-    assert "3.3 minutes in all" in shown
+    assert "1 call, 100 tokens read (50% from the prefix cache), 5 written; 3.3 minutes in all" in shown
     assert "\x1b" not in shown
+    alone = text_of(score_summary(summary | {"model": "none", "usage": Usage().to_dict()}), 120)
+    assert "scored by judge.json, without a model" in alone
+    assert "3.3 minutes in all" in alone
+    assert "0 calls" not in alone
 
 
 def test_usage_in_words() -> None:
