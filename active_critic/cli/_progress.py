@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from datetime import timedelta
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
@@ -47,8 +46,8 @@ class Pace:
 
     Args:
         part: Only whole parts of so many items tell how fast it goes. In each, what takes long comes first (as where
-            all its texts are explained before another question is asked of any), so that what came of a piece of one
-            says nothing of the rest.
+            all its texts are explained before another question is asked of any), so that a piece of one says no more
+            than what its rest takes at most.
     """
 
     def __init__(self, part: int = 1) -> None:
@@ -62,12 +61,21 @@ class Pace:
         """Forget what was before: the work is another one."""
         self._marks.clear()
 
+    def words(self, done: int, total: int, now: float) -> str:
+        """How long the rest takes, or nothing where that cannot be said; to be called whenever more is done."""
+        from active_critic.report import duration
+
+        left = self.left(done, total, now)
+        if left is None:
+            return ""
+        return f"{'at most' if self._in_one(total) else 'about'} {duration(left)} left"
+
     def left(self, done: int, total: int, now: float) -> float | None:
-        """Seconds that the rest takes, or None where nothing says so; to be called whenever more is done."""
+        """The same in seconds, or None."""
         marks = self._marks
         if marks and done < marks[-1][0]:
             self.begin()
-        if not marks or self._is_mark(done, now):
+        if not marks or self._is_mark(done, now, 1 if self._in_one(total) else self._part):
             marks.append((done, now))
         last, until = marks[-1]
         while len(marks) > 2 and last - marks[1][0] >= FEWEST and until - marks[1][1] >= RECENT:
@@ -77,10 +85,14 @@ class Pace:
             return None
         return max(0.0, (until - since) / (last - first) * (total - last) - (now - until))
 
-    def _is_mark(self, done: int, now: float) -> bool:
+    def _in_one(self, total: int) -> bool:
+        """Whether there is only one part, of more than one item."""
+        return 1 < total <= self._part
+
+    def _is_mark(self, done: int, now: float, part: int) -> bool:
         """Whether a part ends here; of single items one a second is kept, however fast they come."""
         last, until = self._marks[-1]
-        return done > last and done % self._part == 0 and (self._part > 1 or now - until >= 1)
+        return done > last and done % part == 0 and (part > 1 or now - until >= 1)
 
 
 class Lines:
@@ -100,23 +112,20 @@ class Lines:
         self._lock = Lock()
 
     def __call__(self, what: str, done: int, total: int) -> None:
+        from active_critic.report import duration
+
         with self._lock:
             now = monotonic()
             if what != self._stage:
                 self._stage = what
                 self._pace.begin()
-            left = self._pace.left(done, total, now)
+            left = self._pace.words(done, total, now)
             if now - self._last < EVERY:
                 return
             self._last = now
-            say("; ".join(part for part in (self._how_far(what, done, total, now, left), self._spent()) if part))
-
-    def _how_far(self, what: str, done: int, total: int, now: float, left: float | None) -> str:
-        from active_critic.report import duration
-
-        amount = f": {done:,} of {total:,}" if total else ""
-        rest = "" if left is None else f", about {duration(left)} left"
-        return f"{what}{amount}, {duration(now - self._began)} so far{rest}"
+            amount = f": {done:,} of {total:,}" if total else ""
+            how_far = ", ".join(filter(None, (f"{what}{amount}", f"{duration(now - self._began)} so far", left)))
+            say("; ".join(filter(None, (how_far, self._spent()))))
 
 
 class Display:
@@ -179,14 +188,14 @@ class Display:
             self._task = self._bar.add_task(what, total=None, amount="", left="", spent="")
             self._doing = stage
             self._pace.begin()
-        left = self._pace.left(done, total, monotonic()) if total else None
+        left = self._pace.words(done, total, monotonic()) if total else ""
         self._bar.update(
             self._task,
             description=what,
             completed=done,
             total=total or None,
             amount=f"{done:,}/{total:,}" if total else "",
-            left="" if left is None else f"left {timedelta(seconds=int(left))}",
+            left=left,
             spent=self._words(usage_of(self._model), short=True),
         )
 

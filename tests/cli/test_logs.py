@@ -102,6 +102,19 @@ def test_where_each_part_of_the_work_begins_with_what_takes_long_whole_parts_tel
     assert said[19] == pytest.approx(310)  # as the latest part
 
 
+def test_within_one_part_it_is_told_how_long_the_rest_takes_at_most(capfd, monkeypatch) -> None:
+    pace = Pace(10)
+    now, said = 0.0, []
+    for done in range(1, 11):
+        now += 60.0 if done <= 5 else 2.0
+        said.append((pace.words(done, 10, now), pace.left(done, 10, now)))
+    assert said[0] == ("", None)
+    assert said[4][0] == "at most 5.0 minutes left"
+    taken = [now - 60.0 * done if done <= 5 else 2.0 * (10 - done) for done in range(1, 11)]
+    assert all(left >= rest for (_, left), rest in zip(said[1:9], taken[1:9], strict=True) if left is not None)
+    assert said[9] == ("", None)
+
+
 def test_a_second_round_begins_anew(capfd, monkeypatch) -> None:
     clock(monkeypatch, step=30)
     tell = Lines()
