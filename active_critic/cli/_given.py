@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,6 +52,7 @@ def read_criteria(given: str | None) -> tuple[Criterion, ...] | None:
 
     from active_critic.data.files import no_repeats
     from active_critic.errors import DataError
+    from active_critic.protocols import repeated_names
     from active_critic.records import Criterion
 
     if given.startswith("@"):
@@ -79,9 +79,7 @@ def read_criteria(given: str | None) -> tuple[Criterion, ...] | None:
         first = problem.errors()[0]
         field = ".".join(map(str, first["loc"])) or "entry"
         raise DataError(f"a criterion cannot be used: {field}: {first['msg']}; {form}", path=given) from None
-    times = Counter(criterion.name.casefold() for criterion in found)
-    repeated = sorted(name for name in times if times[name] > 1)
-    if repeated:
+    if repeated := repeated_names(found):
         raise DataError(f"criteria need different names; repeated: {', '.join(repeated)}", path=given)
     return found
 
