@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -90,6 +91,7 @@ def agreement(
     from active_critic.cli._agreement_job import Job
     from active_critic.cli._agreement_raters import rater_columns
     from active_critic.data import COLUMNS
+    from active_critic.data.cells import several
     from active_critic.data.columns import Table
     from active_critic.records import Scale
     from active_critic.stats.resampling import resamples_for
@@ -110,6 +112,9 @@ def agreement(
     usual = [name for kind in ("group", "system", "source") for name in COLUMNS[kind]]
     table = Table(scored, named, [*usual, NOTES, *SPLIT])
     unscored: list[str] = []
+    if human is not None and human not in table and (parts := several(human)) and set(parts) <= {*table.columns}:
+        written = " ".join(f"--raters {shlex.quote(name)}" for name in parts)
+        raise typer.BadParameter(f"for the mean of several columns leave out --human, and write {written}")
     if human is not None and human in table:
         unscored = of_unscored(table.leave_out_blank(human), [human])
     elif human is None and columns:

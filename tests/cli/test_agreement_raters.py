@@ -129,6 +129,18 @@ def test_rows_that_no_rater_rated_are_left_out_and_said(run, tmp_path) -> None:
     assert "people's scores are the mean of 2 raters ('a', 'b')" in whole["notes"]
 
 
+def test_the_mean_of_columns_is_asked_for_as_that_of_raters(run, tmp_path) -> None:
+    data = [{"a": 1 + i % 5, "b": 1 + i * 3 % 5, "judge": 1 + i % 4} for i in range(24)]
+    path = write(tmp_path / "d.jsonl", data)
+    done = raters(run, path, human="a+b", predicted="judge")
+    assert done.code == 2
+    assert "for the mean of several columns leave out --human, and write --raters a --raters b" in " ".join(
+        done.err.split()
+    )
+    write(path, [{**row, "a+b": 3 + i % 2} for i, row in enumerate(data)])
+    assert raters(run, path, *QUICK, human="a+b", predicted="judge").code == 0
+
+
 def test_people_must_have_said_something(run, tmp_path) -> None:
     done = raters(run, write(tmp_path / "d.jsonl", rated()), human=None, predicted="score")
     assert (done.code, "--human COLUMN, or single raters with --raters COLUMN" in done.err) == (2, True)
