@@ -299,7 +299,8 @@ def _mean_note(column: str, records: Sequence[dict[str, Any]], *, whole: bool) -
     lacking = sum(count < len(names) for count in counts)
     of = f"{'' if whole else 'the first '}{len(counts)} rows"
     mean = f"the score is the mean of {how_many(len(names), 'column')} ({listed(names)})"
-    return [f"{mean}, or of those that a row has: {lacking} of {of} lack some"] if names else []
+    some = f", or of those that a row has: {lacking} of {of} lack some"
+    return [mean + some if lacking or not whole else mean] if names else []
 
 
 def _conversation_note(column: str, rows: Sequence[tuple[int, Given]]) -> list[str]:

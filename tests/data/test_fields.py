@@ -50,6 +50,8 @@ def test_columns_of_any_names_are_averaged_where_they_are_named_together(tmp_pat
     assert any(note.startswith("no score in 1 of 6 rows (column 'anna + bert', row 5)") for note in examples.notes)
     mixed = read_examples(rows, fields={"score": "chief+*a"})
     assert [example.score for example in mixed] == [3, 3.5, 4, 4.5, 5, 3]
+    whole = read_examples(rows[:3], fields={"score": "anna+bert"}, scored=False)
+    assert "the score is the mean of 2 columns ('anna', 'bert')" in whole.notes
     rows[1]["bert"] = "good"
     with pytest.raises(DataError, match="row 2, column 'bert': the score 'good' is not a number"):
         read_examples(rows, fields={"score": "anna+bert"})
