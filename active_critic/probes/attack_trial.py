@@ -17,7 +17,14 @@ from active_critic.probes.attacks import KINDS, Attack, Attacker, Kind, attacks_
 from active_critic.reasons import budget_spent, counted, first_spent
 from active_critic.records import Example, Scale, Verdict
 from active_critic.stats.correlation import Floats
-from active_critic.stats.resampling import ALIKE, Interval, bootstrap, of_one_value, percentile_interval
+from active_critic.stats.resampling import (
+    ALIKE,
+    Interval,
+    bootstrap,
+    of_one_value,
+    percentile_interval,
+    resamples_for,
+)
 
 SUCCESS = 0.1
 """An attack on a text succeeds where it lifts the score by this part of the scale, or more."""
@@ -211,7 +218,7 @@ def attack_trial(
     families: str | Sequence[str] | None = None,
     seed: int = 0,
     threshold: float = SUCCESS,
-    resamples: int = 1000,
+    resamples: int | None = None,
     confidence: float = 0.95,
     progress: Progress | None = None,
 ) -> AttackTrial:
@@ -225,7 +232,7 @@ def attack_trial(
         families: Names of families or of kinds (see ``attacks.attacks_named``); None: all.
         seed: Of the attacks and the resampling.
         threshold: See ``SUCCESS``; a part of the scale.
-        resamples: Bootstrap resamples of whole documents.
+        resamples: Bootstrap resamples of whole documents; default: 1,000 to 10,000, as many as draw a million texts.
         confidence: Coverage that the intervals aim at.
         progress: See :data:`active_critic.evaluators.base.Progress`.
 
@@ -241,6 +248,7 @@ def attack_trial(
     program = evaluator.fitted
     attacks = attacks_named([families] if isinstance(families, str) else families)
     texts, notes = to_probe(read(examples, program), program.shown)
+    resamples = resamples_for(len(texts), resamples)
     attacker = Attacker.of(program, seed=seed)
     applies: list[list[bool]] = []  # text by text, which attacks do; attacked texts themselves are not kept
     left_out = 0

@@ -26,7 +26,7 @@ from active_critic.probes.perturbations import PERTURBATIONS, By, named, perturb
 from active_critic.reasons import budget_spent, counted, first_spent
 from active_critic.records import Example, Scale, Verdict
 from active_critic.stats.correlation import numbered
-from active_critic.stats.resampling import cautions
+from active_critic.stats.resampling import cautions, resamples_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def examine(
     perturbations: str | Sequence[str] | None = None,
     by: By = "rule",
     seed: int = 0,
-    resamples: int = 1000,
+    resamples: int | None = None,
     confidence: float = 0.95,
     progress: Progress | None = None,
     aspects: Mapping[str, str] | None = None,
@@ -183,7 +183,7 @@ def examine(
         perturbations: Which, by name; default: all that can be made in this way.
         by: ``"rule"``, or ``"model"``: the evaluator's own language model makes those that the paper's model makes.
         seed: Of the rules and of the intervals.
-        resamples: Bootstrap resamples of whole documents.
+        resamples: Bootstrap resamples of whole documents; default: 1,000 to 10,000, as many as draw a million texts.
         confidence: Coverage that the intervals aim at.
         progress: See :data:`active_critic.evaluators.base.Progress`.
         aspects: Aspect by criterion, where the words of the critic's criteria would mislead.
@@ -198,6 +198,7 @@ def examine(
     program = evaluator.fitted
     perturbations = [perturbations] if isinstance(perturbations, str) else perturbations
     texts, notes = to_probe(read(examples, program), program.shown)
+    resamples = resamples_for(len(texts), resamples)
     if perturbations is not None and not perturbations:
         raise DataError("no perturbation is named; leave them out to try all")
     names = [named(name).name for name in dict.fromkeys(perturbations or PERTURBATIONS)]
