@@ -40,7 +40,7 @@ def resamples_for(n: int, asked: int | None = None) -> int:
     """How many resamples of so many examples: those asked for, else as many as draw ``DRAWN`` examples.
 
     Intervals over few documents end far out (see :func:`percentile_interval`), where few of a thousand resamples lie:
-    such an end moves by up to .2 with the seed, and by up to .05 with ten thousand. Many examples need fewer.
+    such an end moves with the seed, three times as much as with ten thousand. Many examples need fewer.
     """
     if asked is not None:
         return asked

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from active_critic.stats import resampling
+from active_critic.stats import agreement, resampling
 from active_critic.stats.correlation import Floats
 
 
@@ -70,3 +70,21 @@ def test_one_value_in_all_documents_makes_no_interval_of_no_width() -> None:
     assert resampling.of_one_value(0.0, 8, 0.0, 1.0) == pytest.approx((0.0, others))
     low, high = resampling.of_one_value(4.0, 8, -1.0, 3.0)  # an evaluator that leaves its scale
     assert low < 4.0 == high
+
+
+def test_few_examples_are_resampled_more_often() -> None:
+    expected = {0: 10_000, 36: 10_000, 100: 10_000, 300: 3_333, 1_000: 1_000, 50_000: 1_000}
+    assert {n: resampling.resamples_for(n) for n in expected} == expected
+    assert [resampling.resamples_for(36, asked) for asked in (0, 50)] == [0, 50]
+
+
+def test_the_ends_of_an_interval_over_few_documents_hardly_move_with_the_seed() -> None:
+    rng = np.random.default_rng(1)
+    human = rng.normal(size=36)
+    pred, groups = 0.5 * human + rng.normal(size=36), [str(i // 6) for i in range(36)]
+
+    def moved(resamples: int | None) -> float:
+        found = [agreement(pred, human, groups, folded=True, resamples=resamples, seed=seed) for seed in range(20)]
+        return float(np.ptp([figures.mean_interval for figures in found], axis=0).max())
+
+    assert moved(None) < 0.6 * moved(1_000)
