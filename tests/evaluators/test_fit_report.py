@@ -16,7 +16,7 @@ from active_critic.data.examples import folds, group_of
 from active_critic.demo_search import DemoSearch, Search
 from active_critic.errors import FitError
 from active_critic.evaluators import ActiveCritic
-from active_critic.evaluators.fit_report import FOLDS, RESAMPLES, FitReport, held_out_predictions, make_report
+from active_critic.evaluators.fit_report import FOLDS, FitReport, held_out_predictions, make_report
 from active_critic.evaluators.surface import out_of_fold
 from active_critic.evaluators.zero_shot import zero_shot_protocol
 from active_critic.lm import Turn, scripted_lm
@@ -254,7 +254,7 @@ def test_the_floor_of_the_report_never_sees_the_fold_it_is_measured_on() -> None
     data = examples(24, 3)
     floor = out_of_fold(data, folds(data, FOLDS, 0), SCALE)
     human, groups = [e.score or 0.0 for e in data], [group_of(e) for e in data]
-    assert report.surface == stats.agreement(floor, human, groups, folded=True, resamples=RESAMPLES)
+    assert report.surface == stats.agreement(floor, human, groups, folded=True)
 
 
 def test_differences_of_the_report_are_as_uncertain_as_figures_over_folds_are() -> None:
@@ -279,8 +279,7 @@ def test_differences_of_the_report_are_as_uncertain_as_figures_over_folds_are() 
     human, groups = [example.score or 0.0 for example in data], [group_of(example) for example in data]
     for found, other in ((report.over_zero_shot, zero), (report.over_surface, floor)):
         folded, independent = (
-            stats.paired_difference(mine, other, human, groups, folded=folded, resamples=RESAMPLES)
-            for folded in (True, False)
+            stats.paired_difference(mine, other, human, groups, folded=folded) for folded in (True, False)
         )
         assert found == folded
         assert folded.p > independent.p
