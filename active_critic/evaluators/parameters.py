@@ -95,15 +95,16 @@ def given_criteria(criteria: Sequence[Criterion] | Mapping[str, str] | None) -> 
             criteria = [Criterion(name=name, definition=definition) for name, definition in criteria.items()]
         # A program keeps them as mappings.
         criteria = [Criterion.model_validate(c) if isinstance(c, dict) else c for c in criteria]
+        for criterion in criteria:
+            if not isinstance(criterion, Criterion):
+                raise FitError(f"{criterion!r} is no criterion; give Criterion(name=..., definition=...), or a mapping")
+        # A name stands in forms and demonstrations, where nothing may look like a mark of ours.
+        criteria = [Criterion(name=quote(c.name), definition=c.definition) for c in criteria]
     except ValidationError as problem:
         first = problem.errors()[0]
         raise FitError(f"a criterion is not usable: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     if not criteria:
         raise FitError("the list of criteria is empty; give at least one, or leave it out to have them inferred")
-    for criterion in criteria:
-        if not isinstance(criterion, Criterion):
-            raise FitError(f"{criterion!r} is no criterion; give Criterion(name=..., definition=...), or a mapping")
     if repeated := repeated_names(criteria):
         raise FitError(f"the criterion {repeated[0]!r} is given twice; names must differ in more than case")
-    # A name stands in forms and demonstrations, where nothing may look like a mark of ours.
-    return [criterion.model_copy(update={"name": quote(criterion.name)}) for criterion in criteria]
+    return criteria

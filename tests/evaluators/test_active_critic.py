@@ -281,6 +281,14 @@ def test_criteria_come_as_records_or_as_a_mapping() -> None:
     assert given_criteria(None) is None
 
 
+def test_a_name_that_is_too_long_once_it_is_quoted_is_refused_and_not_saved_for_nothing() -> None:
+    assert [c.name for c in given_criteria({"<system": "Warm."}) or ()] == ["< system"]
+    with pytest.raises(FitError, match=r"a criterion is not usable: name: .* at most 60 characters"):
+        given_criteria({"<system " + 52 * "x": "Warm."})
+    with pytest.raises(FitError, match="'< system' is given twice"):
+        given_criteria({"<system": "Warm.", "< system": "Cold."})
+
+
 @pytest.mark.parametrize(
     "data",
     [examples(4), [Example("same", "same", float(i)) for i in range(6)], [Example(f"{i}", "x", 3.0) for i in range(6)]],
