@@ -13,11 +13,11 @@ from typing import Any
 import dspy
 
 from active_critic import stats
-from active_critic.asking import listed
+from active_critic.asking import PER_ITEM, listed
 from active_critic.batches import BATCH_SIZE, DEFAULT_CONTEXT, Shortener
 from active_critic.data.examples import folds
 from active_critic.demo_search import DemoSearch, Search
-from active_critic.errors import BudgetSpent, FitError, UnreadableReply
+from active_critic.errors import BudgetSpent, FitError
 from active_critic.inference_forms import CriteriaSet
 from active_critic.lm import LanguageModel
 from active_critic.protocols import CriticProtocol
@@ -123,7 +123,7 @@ def _round(
         variants.append((f"without {', '.join(dropped)}", tuple(kept)))
     try:
         edited, shortened = _edited(before, shown, dropped, lm)
-    except UnreadableReply:
+    except PER_ITEM:
         notes.append(f"round {number}: {lm.name} could not edit the criteria")
     else:
         if shortened:

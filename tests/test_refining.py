@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from simulated import simulated_lm
 
 from active_critic.data.examples import folds
-from active_critic.errors import FitError
+from active_critic.errors import FitError, RequestRefused
 from active_critic.evaluators import ActiveCritic
 from active_critic.lm import Budget, LanguageModel, Turn, scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading
@@ -172,6 +172,18 @@ def test_a_criterion_that_goes_against_people_is_dropped_and_named() -> None:
     assert [c.name for c in found.criteria] == list(KEEN)
     assert found.notes[0].startswith("round 1: scripted could not edit the criteria")
     assert "without Volume: 1.00 instead of" in found.notes[1]
+
+
+def test_an_edit_that_the_provider_refuses_ends_no_fit() -> None:
+    class Refusing(Model):
+        def answer(self, turns: list[Turn]) -> str:
+            if "`refined`" in turns[0][1]:
+                raise RequestRefused("the content filter")
+            return super().answer(turns)
+
+    found = refine(program(), examples(), Refusing("").lm())
+    assert found.criteria == criteria(DULL)
+    assert found.notes == ("round 1: scripted could not edit the criteria",)
 
 
 def test_a_criterion_that_says_nothing_is_dropped_too() -> None:
