@@ -11,7 +11,7 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from dspy.teleprompt import Teleprompter
 
@@ -150,11 +150,13 @@ class DemoSearch(Teleprompter):  # type: ignore[misc]
             ``search.stopped`` says so.
 
         Raises:
-            FitError: More demonstrations are asked for than there are examples, none of the first twenty verdicts has
-                a score, or no candidate could score 90 % of its examples.
+            FitError: There is no such sampling, more demonstrations are asked for than there are examples, none of the
+                first twenty verdicts has a score, or no candidate could score 90 % of its examples.
             ModelError: The endpoint cannot be used.
         """
         del teacher
+        if self.sampling not in get_args(Sampling):
+            raise FitError(f"sampling must be {' or '.join(get_args(Sampling))}, not {self.sampling!r}")
         search = Search(student, trainset, valset if valset is not None else trainset, self)
         winner = search.best_so_far()
         compiled: Scorer = student.reset_copy()

@@ -132,6 +132,13 @@ def test_candidates_are_exactly_as_many_as_asked_for_with_exactly_as_many_demons
     assert len({frozenset(names) for names in sets}) == len(sets)
 
 
+def test_a_sampling_that_there_is_not_is_refused_and_not_taken_for_another() -> None:
+    data = examples(9)
+    scorer = student(Model(lambda item, shown: 50.0), data)
+    with pytest.raises(FitError, match="sampling must be uniform or stratified, not 'stratifed'"):
+        DemoSearch(sampling="stratifed").compile(scorer, trainset=data)  # type: ignore[arg-type]
+
+
 def test_eleven_candidates_by_default() -> None:
     assert len(drawn(examples(30))) == 11
 

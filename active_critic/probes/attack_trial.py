@@ -242,7 +242,7 @@ def attack_trial(
         ModelError: The endpoint cannot be used.
         ValueError: The threshold is not above 0.
     """
-    if threshold <= 0:
+    if not threshold > 0:  # nor NaN
         raise ValueError(f"the threshold is a part of the scale above 0, not {threshold:g}")
     check_whole("seed", seed, 0)
     program = evaluator.fitted

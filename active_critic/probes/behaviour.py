@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from active_critic.data.examples import group_of
 from active_critic.errors import BudgetSpent, DataError
@@ -189,12 +189,14 @@ def examine(
         aspects: Aspect by criterion, where the words of the critic's criteria would mislead.
 
     Raises:
-        DataError: No example is left, no or an unknown perturbation, an unknown aspect, or a perturbation that has no
-            rule.
+        DataError: No example is left, no or an unknown perturbation, an unknown aspect or way, or a perturbation that
+            has no rule.
         FitError: The evaluator is not fitted, or the seed is no whole number.
         ModelError: The language model cannot be used.
     """
     check_whole("seed", seed, 0)
+    if by not in get_args(By):
+        raise DataError(f"texts are perturbed by {' or by '.join(get_args(By))}, not by {by!r}")
     program = evaluator.fitted
     perturbations = [perturbations] if isinstance(perturbations, str) else perturbations
     texts, notes = to_probe(read(examples, program), program.shown)

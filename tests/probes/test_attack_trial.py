@@ -169,6 +169,8 @@ def test_a_success_is_a_gain_of_the_threshold_or_more() -> None:
         assert lift_of(found, "flattery").success == success
     with pytest.raises(ValueError, match="above 0"):
         attack_trial(half_a_level, texts(), threshold=0.0)
+    with pytest.raises(ValueError, match="above 0, not nan"):
+        attack_trial(half_a_level, texts(), threshold=float("nan"))
 
 
 def test_intervals_are_over_documents() -> None:

@@ -85,6 +85,11 @@ def spelling(response: str) -> float:
     return max(1.0, 4.0 - sum(word not in KNOWN for word in response.lower().replace(".", "").split()))
 
 
+def test_a_way_of_perturbing_that_there_is_not_is_refused_and_not_taken_for_the_rules() -> None:
+    with pytest.raises(DataError, match="perturbed by rule or by model, not by 'Model'"):
+        probe(lambda _: {"overall": 3.0}, by="Model")
+
+
 def outcome(found: Behaviour, name: str, perturbation: str, kind: str = "aspect") -> str | None:
     [cell] = [c for c in found.changes if (c.kind, c.name, c.perturbation) == (kind, name, perturbation)]
     return cell.outcome
