@@ -277,17 +277,13 @@ class Combiner:
             found = found.model_copy(update={"least_tokens": LEAST_LIKELY, "copied": copied, "weighed": WEIGHED})
         return found, floor
 
-    def predict(self, candidate: int, fitted_on: Sequence[int], indices: Sequence[int]) -> dict[int, float]:
-        """Combined scores of some examples, from a combination fitted on others.
-
-        All begin at the mean score of all examples. Beginning at that of the others, which is the lower the higher the
-        scores that are left out, predictions of different folds would go against people when they are pooled.
-        """
+    def predict(
+        self, candidate: int, fitted_on: Sequence[int], indices: Sequence[int]
+    ) -> tuple[dict[int, float], float]:
+        """Combined scores of some examples, from a combination fitted on others, and the mean score of those others."""
         calibration, floor = self.fit(candidate, fitted_on)
-        shift = math.fsum(self.search.human) / len(self.search.human) - calibration.intercept
-        return {
-            i: shift
-            + calibration.apply(
+        scores = {
+            i: calibration.apply(
                 readings_of(
                     calibration,
                     self.read(candidate, i),
@@ -298,6 +294,7 @@ class Combiner:
             ).score
             for i in self.usable(candidate, indices, calibration.shares)
         }
+        return scores, calibration.intercept
 
     def against_people(self, candidate: int) -> list[str]:
         """What is to be said where what the model says of texts goes against people's scores, beyond chance."""
@@ -420,5 +417,6 @@ def words(calibration: Calibration, tried: Sequence[str], asked: int, *, fine: b
     return said
 
 
-Predict = Callable[[int, Sequence[int], Sequence[int]], Mapping[int, float]]
-"""From a candidate, the examples to fit a combination on, and others, to the scores of these."""
+Predict = Callable[[int, Sequence[int], Sequence[int]], tuple[Mapping[int, float], float]]
+"""From a candidate, the examples to fit a combination on, and others, to the scores of these, and the mean score of the
+examples that the combination rests on."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
@@ -48,8 +49,7 @@ class FitReport:
         notes: Warnings about the data and the fit.
         candidates: Every candidate of the search, best first.
         seed: Seed of folds and resampling.
-        missed: Documents that were held out, with the distance of the score of each of their examples from people's;
-            not part of the JSON.
+        missed: See :class:`OutOfFold`; not part of the JSON.
     """
 
     critic: Agreement | None
@@ -145,17 +145,22 @@ class OutOfFold(NamedTuple):
     """Scores of examples by what was chosen without them.
 
     Attributes:
-        predictions: By example; None where unscored.
+        predictions: By example; None where unscored. All begin at the mean score of all examples. Beginning at that of
+            the others, which is the lower the higher the scores that are left out, predictions of different folds would
+            go against people when they are pooled.
         kept: The examples that the agreement is measured on: those that are no demonstration of their fold's winner,
             which people's scores had a part in writing.
         folds: The examples of each fold.
+        missed: The document of each example with a score, and how far people's score is from the one that a program
+            fitted without the fold gives, which begins at the mean score of the others.
         uncombined: How many of ``kept`` are unscored because readings could not be combined without their fold.
     """
 
     predictions: list[float | None]
     kept: list[int]
     folds: list[list[int]]
-    uncombined: int = 0
+    missed: list[tuple[str, float]]
+    uncombined: int
 
 
 def held_out_predictions(search: Search, settings: DemoSearch, combine: Predict | None = None) -> OutOfFold:
@@ -168,6 +173,8 @@ def held_out_predictions(search: Search, settings: DemoSearch, combine: Predict 
     parts = folds(search.examples, FOLDS, settings.seed)
     predictions: list[float | None] = [None] * len(search.examples)
     kept: list[int] = []
+    missed: list[tuple[str, float]] = []
+    mean = math.fsum(search.human) / len(search.human)
     uncombined = 0
     for part in parts:
         rest = [i for other in parts if other is not part for i in other]
@@ -178,18 +185,19 @@ def held_out_predictions(search: Search, settings: DemoSearch, combine: Predict 
             continue
         search.score(winner, part)
         own = search.own(winner)
-        scores = {i: search.verdicts[winner, i].score for i in part}
+        scores: Mapping[int, float] = {i: s for i in part if (s := search.verdicts[winner, i].score) is not None}
+        begin = mean
         if combine is not None:
             try:
-                combined = combine(winner, rest, part)
+                scores, begin = combine(winner, rest, part)
             except FitError:
-                combined = {}  # too few others to combine on: unscored, as above
+                scores = {}  # too few others to combine on: unscored, as above
                 uncombined += sum(i not in own for i in part)
-            scores = {i: combined.get(i) for i in part}
         for i, score in scores.items():
-            predictions[i] = score
+            predictions[i] = mean - begin + score
+            missed.append((search.groups[i], abs(score - search.human[i])))
         kept += [i for i in part if i not in own]
-    return OutOfFold(predictions, sorted(kept), parts, uncombined)
+    return OutOfFold(predictions, sorted(kept), parts, missed, uncombined)
 
 
 def make_report(
@@ -228,7 +236,7 @@ def make_report(
     missed: list[tuple[str, float]] = []
     if len(set(groups)) >= 2:
         held_out = held_out_predictions(search, settings, combine)
-        kept, uncombined = held_out.kept, held_out.uncombined
+        kept, missed, uncombined = held_out.kept, held_out.missed, held_out.uncombined
         plain = Search(
             Scorer(zero_shot_protocol(model, search.student.protocol.scale, search.student.protocol.reading), model),
             [],
@@ -242,8 +250,6 @@ def make_report(
         if max(map(len, held_out.folds)) <= len(examples) - 2:  # it takes two to fit on
             scale = search.student.protocol.scale
             floor = [*out_of_fold(examples, held_out.folds, scale, figures=figures_of_surface)]
-        scored = [(i, score) for i, score in enumerate(held_out.predictions) if score is not None]
-        missed = [(groups[i], abs(score - search.human[i])) for i, score in scored]
         human = [search.human[i] for i in kept]
         where = [groups[i] for i in kept]
 

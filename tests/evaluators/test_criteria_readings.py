@@ -56,7 +56,7 @@ def combiner(search: Search, use: Any = "auto") -> Combiner:
 def agreement(search: Search, use: Any, fitted_on: int) -> float:
     """Pearson with people of what is predicted for the examples that were not fitted on."""
     rest = range(fitted_on, len(search.examples))
-    predicted = combiner(search, use).predict(0, range(fitted_on), rest)
+    predicted, _ = combiner(search, use).predict(0, range(fitted_on), rest)
     return pearson([predicted[i] for i in rest], [search.human[i] for i in rest]) or 0.0
 
 

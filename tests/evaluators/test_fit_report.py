@@ -77,7 +77,7 @@ def fill(search: Search, scores: dict[tuple[int, int], float | None] | None = No
 def test_predictions_come_from_the_candidate_that_wins_without_their_fold(per_group: int) -> None:
     search, settings = searching(examples(24, per_group))
     fill(search)
-    predictions, kept, parts, _ = held_out_predictions(search, settings)
+    predictions, kept, parts, *_ = held_out_predictions(search, settings)
     assert parts == parts_of(search)
     winners = set()
     for part in parts:
@@ -378,10 +378,10 @@ def test_what_could_not_be_combined_is_told_from_what_could_not_be_scored() -> N
     part = parts_of(search)[0]
     fill(search, {(c, part[-1]): None for c in range(5)})
 
-    def combine(winner: int, rest: Sequence[int], fold: Sequence[int]) -> dict[int, float]:
+    def combine(winner: int, rest: Sequence[int], fold: Sequence[int]) -> tuple[dict[int, float], float]:
         if fold == parts_of(search)[1]:
             raise FitError("too few")
-        return {i: score for i in fold if (score := search.verdicts[winner, i].score) is not None}
+        return {i: score for i in fold if (score := search.verdicts[winner, i].score) is not None}, 3.0
 
     found = held_out_predictions(search, settings, combine)
     own = [i for i in parts_of(search)[1] if i in found.kept]

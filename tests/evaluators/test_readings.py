@@ -501,6 +501,21 @@ def test_held_out_figures_are_of_the_combined_score_fitted_without_the_fold() ->
     assert all(abs(moved[i]) > 1e-6 for i in range(n) if i not in part)
 
 
+def test_the_errors_that_intervals_are_widened_by_know_nothing_of_the_fold() -> None:
+    search, settings = searched()
+    combiner = Combiner(("rating",), search, SCALE)
+    parts = folds(search.examples, FOLDS, settings.seed)
+    expected = {}
+    for part in parts:
+        alone, _ = combiner.fit(0, [i for other in parts if other is not part for i in other])
+        for i in part:
+            rating = search.verdicts[0, i].score or 0.0
+            expected[search.groups[i]] = abs(alone.apply({"rating": rating}, SCALE).score - search.human[i])
+    missed = dict(held_out_predictions(search, settings, combiner.predict).missed)
+    assert len(missed) == len(search.examples)
+    assert missed == pytest.approx(expected)
+
+
 def test_what_lacks_a_reading_is_unscored_in_the_report_and_so_is_a_fold_without_enough_others() -> None:
     search, settings = searched()
     likelihoods: list[float | None] = [-float(i % 7) for i in range(len(search.examples))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from typing import Any
 
@@ -73,13 +72,14 @@ def test_what_was_measured_of_all_examples_gives_to_the_last_bit_what_measuring_
     again = calibrate(values, human, [group_of(example) for example in examples])
     assert found.parts == again.parts
     assert found.copied == (1 + max(map(copied_share, examples))) / 2
-    shift = math.fsum(search.human) / 40 - found.intercept
-    for i, score in combiner.predict(0, rest, part).items():
+    scores, begin = combiner.predict(0, rest, part)
+    assert begin == found.intercept
+    for i, score in scores.items():
         example = search.examples[i]
         readings = {"rating": search.verdicts[0, i].score or 0.0, "likelihood": -float(i % 7)}
         surface, copied = alone.predict([example])[0], is_copy(found, example)
         combined = found.apply(readings_of(found, readings, surface, copied=copied), SCALE)
-        assert score == shift + combined.score
+        assert score == combined.score
 
 
 def test_a_whole_fit_measures_every_example_once(monkeypatch: pytest.MonkeyPatch) -> None:
