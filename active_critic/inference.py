@@ -41,13 +41,11 @@ class Inferred:
     Attributes:
         task_description: What is judged and how a response relates to its source.
         criteria: 4 to 10 criteria (or those that were given).
-        shortened: Texts that were shortened because a batch of five would not have fitted.
         remarks: What the user should be told: texts shortened, steps that the model could not do when asked again.
     """
 
     task_description: str
     criteria: tuple[Criterion, ...]
-    shortened: int
     remarks: tuple[str, ...] = ()
 
 
@@ -83,10 +81,9 @@ def infer(
         task_description = reader.task()
     if criteria is None:
         criteria = reader.criteria(task_description)
-    remarks, shortened = reader.remarks, reader.texts.shortened
-    if shortened:
-        remarks.append(f"{shortened} texts were shortened for task inference {SHORTENED}")
-    return Inferred(task_description, tuple(criteria), shortened, tuple(remarks))
+    if reader.texts.shortened:
+        reader.remarks.append(f"{reader.texts.shortened} texts were shortened for task inference {SHORTENED}")
+    return Inferred(task_description, tuple(criteria), tuple(reader.remarks))
 
 
 class _Reader:

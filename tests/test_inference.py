@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from active_critic.batches import batches
 from active_critic.errors import AuthenticationFailed, ContextOverflow, EndpointDown, ModelError, UnreadableReply
-from active_critic.inference import infer
+from active_critic.inference import Inferred, infer
 from active_critic.lm import Capabilities, Turn, scripted_lm
 from active_critic.lm.lengths import CHARS_PER_TOKEN
 from active_critic.lm.reply import as_response
@@ -240,7 +240,7 @@ def test_nothing_is_asked_when_both_are_given() -> None:
     long = [Example("r" * 500, "s" * 500, float(i % 5 + 1)) for i in range(5)]
     found = infer(long, model.lm, scale=SCALE, task_description="Poems.", criteria=OWN)
     assert model.asked == []
-    assert (found.task_description, found.criteria, found.shortened) == ("Poems.", OWN, 0)
+    assert (found.task_description, found.criteria, found.remarks) == ("Poems.", OWN, ())
 
 
 # --- typed replies --------------------------------------------------------------------------------------------------
@@ -380,6 +380,12 @@ def test_a_schema_goes_only_where_it_is_understood(schema: bool) -> None:
             assert request.config.response_format is None
 
 
+def shortened(found: Inferred) -> int:
+    """How many texts are said to have been."""
+    said = [re.match(r"(\d+) texts were shortened for task inference \(the first", remark) for remark in found.remarks]
+    return sum(int(match[1]) for match in said if match)
+
+
 def test_long_texts_are_shortened_by_the_stated_rule_and_counted() -> None:
     context = 2000
     share = int(context * CHARS_PER_TOKEN / 2 / 5)
@@ -387,7 +393,7 @@ def test_long_texts_are_shortened_by_the_stated_rule_and_counted() -> None:
     mixed = [Example(response, source, 1.0), *(Example(f"r{i}", f"short {i}", float(i)) for i in range(2, 6))]
     model = Model(context=context)
     found = infer(mixed, model.lm, scale=SCALE)
-    assert found.shortened == 2
+    assert shortened(found) == 2
     observed = next(text for kind, text in model.asked if kind == "observe")
     longest = share // 2
     kept = f"{response[: longest * 2 // 3]} [...] {response[-(longest // 3) :]}"
@@ -405,7 +411,7 @@ def test_five_examples_take_at_most_half_of_the_context(context: int, source: in
     observed = next(text for kind, text in model.asked if kind == "observe")
     texts = re.findall(r"<(?:source|response)>\n(.*?)\n</(?:source|response)>", observed, re.DOTALL)
     assert sum(map(len, texts)) <= context * CHARS_PER_TOKEN / 2 + 5 * 16  # the marks of what was left out
-    assert found.shortened == 5 * sum("[...]" in text for text in texts[:2])
+    assert shortened(found) == 5 * sum("[...]" in text for text in texts[:2])
 
 
 @pytest.mark.parametrize("letter", ["ก", "क", "湖"])
@@ -419,7 +425,7 @@ def test_long_texts_in_scripts_of_many_tokens_fit_too(letter: str) -> None:
 
     model = Model(answer=answer, context=context)
     long = [Example(f"r{i} {letter * 3000}", f"s{i} {letter * 3000}", float(i % 5 + 1)) for i in range(60)]
-    assert infer(long, model.lm, scale=SCALE, criteria=OWN).shortened == 120
+    assert shortened(infer(long, model.lm, scale=SCALE, criteria=OWN)) == 120
     batch = model.asked[0][1]
     assert batch.count(letter) > 0.9 * context / 2
     assert "<response>\nr" in batch  # the beginning was kept
@@ -429,15 +435,15 @@ def test_accents_and_curly_quotes_shorten_nothing() -> None:
     share = int(2000 * CHARS_PER_TOKEN / 2 / 5)
     model = Model(context=2000)
     texts = ("“é”" * share)[: share // 2], ("— ü…" * share)[: share - share // 2]
-    assert infer([Example(*texts, float(i)) for i in range(1, 6)], model.lm, scale=SCALE, criteria=OWN).shortened == 0
+    data = [Example(*texts, float(i)) for i in range(1, 6)]
+    assert shortened(infer(data, model.lm, scale=SCALE, criteria=OWN)) == 0
 
 
 def test_only_what_was_read_counts_as_shortened() -> None:
     model = Model(complete=[True] * 5, context=1000)
     long = [Example("r" * 1000, f"short {i}", float(i % 5 + 1)) for i in range(60)]
     found = infer(long, model.lm, scale=SCALE, criteria=OWN)
-    assert found.shortened == 25
-    assert [said for said in found.remarks if said.startswith("25 texts were shortened for task inference (the first")]
+    assert shortened(found) == 25
 
 
 def test_what_the_model_wrote_cannot_leave_its_place_in_later_prompts() -> None:

@@ -52,7 +52,7 @@ class Plan:
     fixed: int = 0
     calls: int = 0
 
-    def within(self, budget: int | None, fixed: int, sizes: Sequence[int]) -> Plan:
+    def within(self, budget: int | None, sizes: Sequence[int]) -> Plan:
         """The plan for training sets of these sizes, one a question, scaled down to a budget.
 
         A candidate costs one call to write it and one for every training example, so that all questions together pay
@@ -63,7 +63,6 @@ class Plan:
 
         Args:
             budget: The most calls, or None.
-            fixed: Calls that the fit makes at most before.
             sizes: Training examples of each question.
 
         Raises:
@@ -74,17 +73,17 @@ class Plan:
         drafts = len(shots) * self.trials * self.samples
         refinements = min(self.keep, drafts) * per_parent
         cost = sum(1 + size for size in sizes)
-        if budget is not None and fixed + (drafts + refinements) * cost > budget:
-            units = (budget - fixed) // cost
+        if budget is not None and self.fixed + (drafts + refinements) * cost > budget:
+            units = (budget - self.fixed) // cost
             if units < 1:
                 raise FitError(
-                    f"budget={budget} is too small: the task description takes up to {fixed} calls, and one draft "
-                    f"with its ratings {cost}; raise it to at least {fixed + cost}, or leave it out"
+                    f"budget={budget} is too small: the task description takes up to {self.fixed} calls, and one "
+                    f"draft with its ratings {cost}; raise it to at least {self.fixed + cost}, or leave it out"
                 )
             drafts = max(1, units * drafts // (drafts + refinements))
             refinements = min(units - drafts, min(self.keep, drafts) * per_parent)
-        calls = fixed + (drafts + refinements) * cost
-        return replace(self, shots=shots, drafts=drafts, refinements=refinements, fixed=fixed, calls=calls)
+        calls = self.fixed + (drafts + refinements) * cost
+        return replace(self, shots=shots, drafts=drafts, refinements=refinements, calls=calls)
 
 
 @dataclass(slots=True)

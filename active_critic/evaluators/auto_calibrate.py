@@ -111,8 +111,8 @@ class AutoCalibrate(Evaluator):
             notes += [note for part in parts.values() for note in part.notes]
         asked = self._asked_for(data)
         sizes = [len(part) for part in parts.values()]
-        plan = asked.within(self.budget, asked.fixed, sizes)
-        notes += _scaled(asked.within(None, asked.fixed, sizes), plan, self.budget)
+        plan = asked.within(self.budget, sizes)
+        notes += _scaled(asked.within(None, sizes), plan, self.budget)
         largest = max(self.shots)
         if largest > max(plan.shots):
             notes.append(

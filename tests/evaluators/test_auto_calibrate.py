@@ -381,14 +381,14 @@ def test_no_plan_exceeds_its_budget(
     fixed: int,
     budget: int,
 ) -> None:
-    asked = Plan(tuple(shots), trials, samples, keep, tuple(refine_shots), refine_trials, 2)
-    full = asked.within(None, fixed, sizes)
+    asked = Plan(tuple(shots), trials, samples, keep, tuple(refine_shots), refine_trials, 2, fixed=fixed)
+    full = asked.within(None, sizes)
     cost = sum(1 + n for n in sizes)
     if budget < fixed + cost:
         with pytest.raises(FitError):
-            asked.within(budget, fixed, sizes)
+            asked.within(budget, sizes)
         return
-    plan = asked.within(budget, fixed, sizes)
+    plan = asked.within(budget, sizes)
     assert plan.calls <= min(budget, full.calls)
     assert plan.calls == fixed + (plan.drafts + plan.refinements) * cost
     assert 1 <= plan.drafts <= full.drafts
@@ -399,7 +399,7 @@ def test_no_plan_exceeds_its_budget(
 
 def test_table_9_is_the_default() -> None:
     made = AutoCalibrate(task_description=TASK)._asked_for(read_examples(examples()))
-    plan = made.within(None, 0, [50])
+    plan = made.within(None, [50])
     assert (plan.drafts, plan.refinements) == (5 * 4 * 3, 3 * 3 * 4 * 2)
 
 
