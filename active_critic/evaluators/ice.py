@@ -105,8 +105,9 @@ class ICEProtocol(Protocol):
 
     @property
     def rated(self) -> tuple[str, ...]:
-        """The aspects, without the overall."""
-        return tuple(aspect.name for aspect in self.aspects if aspect.name != OVERALL)
+        """The aspects; none where the overall is the only one."""
+        names = tuple(aspect.name for aspect in self.aspects)
+        return () if names == (OVERALL,) else names
 
     @property
     def traits(self) -> tuple[str, ...]:
@@ -181,13 +182,11 @@ class ICEJudge(Judge):
         protocol, scale = self.protocol, self.protocol.scale
         ratings = {name: answers[name].filled.ratings["rating"] for name in self.questions}
         percent = {name: protocol.reading.to_percent(rating.value) for name, rating in ratings.items()}
-        scores = {name: scale.at_percent(value) for name, value in percent.items()}
-        aspects = tuple(CriterionVerdict(name, scores[name]) for name in self.questions if name != OVERALL)
         mean = sum(percent.values()) / len(percent)
         notes = [note for name in self.questions for note in answers[name].notes]
         return Verdict(
             score=scale.at_percent(mean),
-            criteria=aspects,
+            criteria=tuple(CriterionVerdict(name, scale.at_percent(percent[name])) for name in protocol.rated),
             read_from=way_of(rating.read_from for rating in ratings.values()),
             notes=tuple(dict.fromkeys([*notes, *reading_notes(protocol.reading, ratings)])),
             usage=sum((answers[name].usage for name in self.questions), Usage()),

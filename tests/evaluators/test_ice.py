@@ -174,6 +174,15 @@ def test_a_shot_of_an_aspect_is_a_percentage_of_the_scale_of_that_aspect(scale: 
     assert all(shot.score == 100 * (given[shot.response] - 1) / (highest - 1) for shot in shots)
 
 
+def test_an_aspect_that_is_called_overall_is_one_of_those_that_are_scored() -> None:
+    data = [replace(e, aspects={**e.aspects, "overall": e.score or 0}) for e in examples()]
+    evaluator = fitted(data=data, aspects=["overall", "fluency"])
+    verdict = evaluator.score("one two three", "the source")
+    assert tuple(c.name for c in verdict.criteria) == evaluator.fitted.rated == ("overall", "fluency")
+    assert verdict.score == pytest.approx(sum(c.score for c in verdict.criteria) / 2, abs=1e-4)
+    assert fitted(data=data, aspects=["overall"]).score("one two three", "the source").criteria == ()
+
+
 def test_an_aspect_that_cannot_be_fitted_on_is_named() -> None:
     same = [replace(example, aspects={"fluency": 2}) for example in examples()]
     with pytest.raises(DataError, match="aspect 'fluency': all 24 scores are 2; there is nothing to learn"):
