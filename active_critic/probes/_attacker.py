@@ -53,7 +53,7 @@ class Attacker:
 
     def rng(self, *parts: str) -> random.Random:
         """What draws for one text: it depends on the seed and on these texts alone."""
-        return random.Random("\x1f".join((str(self.seed), *parts)))  # noqa: S311
+        return random.Random("\x1f".join((str(self.seed), *parts)).encode("utf-8", "surrogatepass"))  # noqa: S311
 
     @property
     def names(self) -> tuple[str, ...]:

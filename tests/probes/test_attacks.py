@@ -35,6 +35,11 @@ def test_the_page_names_every_family_and_kind() -> None:
     assert all(f"\n| {kind} | " in page for kind in KINDS)
 
 
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_half_a_character_in_a_text_stops_no_attack(attack) -> None:
+    assert attack("half \ud800 a character. And more.", "a source \udc00", Attacker())
+
+
 def test_there_are_enough_families_and_each_kind_has_some() -> None:
     assert len(ATTACKS) >= 24
     assert len(NAMED) == len(ATTACKS)
