@@ -96,8 +96,8 @@ def compare(
     """
     from active_critic.data import read_examples
     from active_critic.errors import FitError
-    from active_critic.meta_evaluation.methods import needs_model, resolve
-    from active_critic.meta_evaluation.splits import plan
+    from active_critic.meta_evaluation.methods import learners, needs_model, resolve
+    from active_critic.meta_evaluation.splits import check_training, plan
 
     outputs.refuse_clashes(outputs=(out, predictions, html), inputs=(labels,), journal=journal)
     if folds is not None and train is not None:
@@ -132,6 +132,7 @@ def compare(
         "level": level,
     }
     splits, notes = plan(data, **how)
+    notes += check_training(data, splits, methods, learners(methods))
     common.show_notes([*data.notes, *notes], quiet=quiet)
 
     from active_critic.cli._progress import Display

@@ -27,8 +27,8 @@ from active_critic.meta_evaluation.comparison import (
 )
 from active_critic.meta_evaluation.metering import limits_of
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES as EVALUATOR_NAMES
-from active_critic.meta_evaluation.methods import Factory, given_settings, resolve
-from active_critic.meta_evaluation.splits import plan
+from active_critic.meta_evaluation.methods import Factory, given_settings, learners, resolve
+from active_critic.meta_evaluation.splits import check_training, plan
 from active_critic.meta_evaluation.trials import HeldOut, Shared, prefixed, trial
 from active_critic.records import Scale
 from active_critic.stats import Level, holm, paired_difference
@@ -86,7 +86,7 @@ def compare(
         progress: See ``evaluators.base.Progress``.
 
     Raises:
-        DataError: The examples cannot be used, or not at this level.
+        DataError: The examples cannot be used, or not at this level, or are too few for every method.
         FitError: An evaluator, a setting or another argument that is not there or cannot be.
         ModelError: The model cannot be used at all, or no longer, so that every method would fail.
         JournalError: The journal cannot be read or written; what it holds is not asked again.
@@ -105,6 +105,7 @@ def compare(
     splits, notes = plan(
         data, folds=folds, train=train, repeats=repeats, seed=seed, level=level, test_documents=test_documents
     )
+    notes += check_training(data, splits, methods, learners(methods))
     notes = list(dict.fromkeys([*data.notes, *notes, *ids_note(data)]))
     resamples = resamples_for(sum(len(split.test) for split in splits), resamples)
     tests = HeldOut.of(data, splits, {"level": level, "resamples": resamples, "seed": seed})

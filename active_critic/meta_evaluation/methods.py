@@ -174,6 +174,15 @@ def needs_model(factory: Factory) -> bool:
     return bool(getattr(factory.func if isinstance(factory, partial) else factory, "needs_model", True))
 
 
+def learners(methods: Mapping[str, Factory]) -> list[str]:
+    """The evaluators of this package among them that learn from examples; of other factories this is not known."""
+    return [
+        name
+        for name, factory in methods.items()
+        if isinstance(factory, partial) and isinstance(factory.func, Known) and factory(None).learns_from_examples
+    ]
+
+
 def given_settings(factory: Factory) -> dict[str, Any]:
     """The parameters that this factory was told to use, as plain JSON values.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from active_critic.data.examples import MIN_EXAMPLES, Examples, group_of, only_one_document
+from active_critic.data.examples import MIN_EXAMPLES, Examples, check_examples, group_of, only_one_document
 from active_critic.data.examples import folds as cross_folds
 from active_critic.data.examples import split as two_parts
 from active_critic.errors import DataError, FitError
@@ -88,10 +89,39 @@ def plan(
         has = how_many(smallest, "example")
         remedy = "use fewer folds" if train is None else "fit on less, or test on more documents"
         notes.append(f"the smallest test part has {has}: coefficients in it say little; {remedy}")
-    fewest = min(len(split.train) for split in splits)
-    if fewest < MIN_EXAMPLES:
-        notes.append(f"the smallest part for training has {fewest} of the {MIN_EXAMPLES} examples that a fit needs")
     return splits, notes
+
+
+def check_training(
+    data: Examples, splits: Sequence[Split], methods: Collection[str], learners: Sequence[str]
+) -> list[str]:
+    """What should be said, before anything is paid for, of parts for training that are too small for some methods.
+
+    Args:
+        data: The examples.
+        splits: As :func:`plan` gives them.
+        methods: All methods that are compared.
+        learners: Those of them that are known to learn from examples.
+
+    Raises:
+        DataError: None of the methods could be fitted in any split.
+    """
+    small = [len(split.train) for split in splits if len(split.train) < MIN_EXAMPLES]
+    if not small or not learners:
+        return []
+    if len(small) < len(splits) or len(learners) < len(methods):
+        where = "the only split" if len(splits) == 1 else f"{len(small)} of {len(splits)} splits"
+        few = f"{min(small)} of the {MIN_EXAMPLES} examples that a fit needs"
+        return [f"the smallest part for training has {few}: in {where}, {', '.join(learners)} cannot be fitted"]
+    if len(data) < MIN_EXAMPLES:
+        check_examples(data)
+    remedies = ["label more"]
+    if splits[0].fold is None:
+        remedies.append("fit on a larger part")
+    elif len({split.fold for split in splits}) < len({group_of(example) for example in data}):
+        remedies.append("use more folds")
+    parts = f"of {len(data)} examples, {max(small)} at most are in a part for training"
+    raise DataError(f"{parts}, and a fit needs at least {MIN_EXAMPLES}; {', or '.join(remedies)}", path=data.path)
 
 
 def _some_documents(examples: Examples, most: int | None, seed: int) -> list[Example]:

@@ -242,3 +242,31 @@ def test_settings_may_be_json_or_text(run, labels) -> None:
 def test_what_is_fitted_and_tested_on_is_counted_not_what_was_asked_for(run, labels) -> None:
     said = " ".join(run("compare", labels, "--evaluators", "surface", "--train", 0.99, "--resamples", 0).out.split())
     assert "18 examples of 6 documents, fitted on 15 of them, tested on the other 3 (seed 0)" in said
+
+
+def test_too_few_examples_for_every_method_are_refused_before_anything_is_asked(run, tmp_path) -> None:
+    few = write(tmp_path / "few.jsonl", rows(6))
+    options = ("--evaluators", "ice,surface", "--scale", "1..5", "--out", "c.json")
+    done = run("compare", few, *options, "--train", 0.5, opener=refuse)
+    assert (done.code, done.out) == (3, "")
+    assert "few.jsonl: of 6 examples, " in done.err
+    assert "a fit needs at least 5; label more, or fit on a larger part" in done.err
+    assert not Path("c.json").exists()
+    fewer = write(tmp_path / "fewer.jsonl", rows(4))
+    compared, fitted = (
+        run(*verb, opener=refuse) for verb in (("compare", fewer, *options), ("fit", fewer, "--out", "p.json"))
+    )
+    assert (compared.code, compared.err) == (fitted.code, fitted.err)
+
+
+def test_methods_that_too_few_examples_leave_unfitted_are_named_before_the_others_are_tested(run, tmp_path) -> None:
+    few = write(tmp_path / "few.jsonl", rows(6))
+    done = run("compare", few, "--evaluators", "zero-shot,surface", "--scale", "1..5", "--folds", 2, "--json")
+    assert done.code == 7
+    said = [line for line in done.err.splitlines() if "surface cannot be fitted" in line]
+    assert len(said) == 1
+    assert done.err.index(said[0]) < done.err.index("comparing zero-shot, surface")
+    zero_shot, surface = done.document["methods"]
+    assert zero_shot["failures"] == []
+    assert [failure["stage"] for failure in surface["failures"]] == ["fit", "fit"]
+    assert said[0].removeprefix("note: ") in done.document["notes"]

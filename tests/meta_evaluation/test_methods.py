@@ -6,7 +6,7 @@ from simulated import simulated_lm
 from active_critic.errors import FitError
 from active_critic.evaluators import EVALUATORS, ActiveCritic, ZeroShot
 from active_critic.lm import scripted_lm
-from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, given_settings, needs_model, resolve
+from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, given_settings, learners, needs_model, resolve
 from active_critic.records import Criterion
 
 
@@ -90,3 +90,10 @@ def test_settings_are_kept_as_plain_values() -> None:
 def test_ones_own_settings_of_a_known_one_go_under_any_name() -> None:
     methods = resolve({"plain": EVALUATOR_NAMES["active-critic-fine"]}, {"plain": {"demos": 0}})
     assert methods["plain"](simulated_lm()).demos == 0
+
+
+def test_which_learn_from_examples_depends_on_settings_and_is_not_known_of_ones_own() -> None:
+    given = {"g-eval": {"task_description": "Judge.", "criteria": [{"name": "Tone", "definition": "It is kind."}]}}
+    assert learners(resolve(["zero-shot", "g-eval", "ice"])) == ["g-eval", "ice"]
+    assert learners(resolve(["zero-shot", "g-eval", "ice"], given)) == ["ice"]
+    assert learners(resolve({"mine": lambda lm: ZeroShot(lm), "plain": EVALUATOR_NAMES["ice"]})) == ["plain"]

@@ -7,7 +7,7 @@ import pytest
 from active_critic.data import read_examples
 from active_critic.data.examples import group_of
 from active_critic.errors import DataError, FitError
-from active_critic.meta_evaluation.splits import plan
+from active_critic.meta_evaluation.splits import check_training, plan
 
 
 def data(count=24, documents=8, **more):
@@ -98,10 +98,35 @@ def test_a_small_test_part_is_said_with_what_helps(arguments, said) -> None:
     assert re.search(said, notes[-1]), notes
 
 
-def test_a_training_part_too_small_for_a_fit_is_said_beforehand() -> None:
-    _, notes = plan(data(count=6, documents=6), folds=3)
-    assert notes[-1] == "the smallest part for training has 4 of the 5 examples that a fit needs"
-    assert not any("training" in note for note in plan(data(count=8, documents=8), folds=4)[1])
+def test_methods_that_too_small_a_training_part_leaves_unfitted_are_named_beforehand() -> None:
+    few = data(count=7, documents=4)  # of 2, 2, 2 and 1
+    splits, _ = plan(few, folds=3)
+    assert sorted(len(split.train) for split in splits)[0] == 4
+    (said,) = check_training(few, splits, ["zero-shot", "ice", "surface"], ["ice", "surface"])
+    assert said.startswith("the smallest part for training has 4 of the 5 examples that a fit needs: in ")
+    assert said.endswith(" of 3 splits, ice, surface cannot be fitted")
+    assert check_training(few, splits, ["zero-shot"], []) == []
+    enough = data(count=8, documents=8)
+    assert check_training(enough, plan(enough, folds=4)[0], ["ice"], ["ice"]) == []
+
+
+@pytest.mark.parametrize(
+    ("count", "arguments", "said"),
+    [
+        (4, {}, "a fit needs at least 5 scored examples, not 4"),
+        (6, {"train": 0.5}, "3 at most .*needs at least 5; label more, or fit on a larger part$"),
+        (6, {"folds": 2}, "of 6 examples, 3 at most .*needs at least 5; label more, or use more folds$"),
+        (5, {"folds": 5}, "4 at most .*needs at least 5; label more$"),
+    ],
+)
+def test_where_no_method_could_be_fitted_in_any_split_nothing_is_begun(count, arguments, said) -> None:
+    few = data(count=count, documents=count)
+    splits, _ = plan(few, **arguments)
+    with pytest.raises(DataError, match=said):
+        check_training(few, splits, ["ice"], ["ice"])
+    where = "the only split" if len(splits) == 1 else f"{len(splits)} of {len(splits)} splits"
+    (note,) = check_training(few, splits, ["ice", "zero-shot"], ["ice"])
+    assert note.endswith(f": in {where}, ice cannot be fitted")
 
 
 def test_some_of_the_other_documents_are_drawn_by_the_seed() -> None:
