@@ -72,6 +72,15 @@ def _said(problem: BaseException) -> str:
 def _interrupted(session: Session | None) -> str:
     if session is None or not session.opened:
         return "interrupted"
+    return f"interrupted; {_next(session, 'everything paid for')}"
+
+
+def stopped(session: Session) -> str:
+    """What to say where a second Ctrl-C ends a run at once, whatever is in flight."""
+    return f"stopped; the calls in flight are not kept, {_next(session, 'everything answered before')}"
+
+
+def _next(session: Session, kept: str) -> str:
     if session.journal is None:
-        return "interrupted; no journal was kept, so the same command begins anew"
-    return "interrupted; everything paid for is in the journal, run the same command again to go on"
+        return "no journal was kept, so the same command begins anew"
+    return f"{kept} is in the journal, run the same command again to go on"

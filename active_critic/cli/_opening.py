@@ -182,7 +182,7 @@ def opened(
         if session.opener is None:
             check_name(name, *map(options.get, ("api_base", "api_key_env", "workers")))
             _fetch_weights(name, options.get("api_base"), quiet=quiet)
-        with _patient():
+        with _patient(session):
             model = (session.opener or open_lm)(name, **options)
             with model, model.remembering(memory):
                 model.budget = allowed
@@ -217,12 +217,13 @@ def _fetch_weights(name: str, api_base: str | None, *, quiet: bool) -> None:
 
 
 @contextmanager
-def _patient() -> Iterator[None]:
-    """The first Ctrl-C says what is waited for, the second ends the process at once."""
+def _patient(session: Session) -> Iterator[None]:
+    """The first Ctrl-C says what is waited for, the second ends the process at once and says how to go on."""
     import os
     import signal
     import threading
 
+    from active_critic.cli._failures import stopped
     from active_critic.lm.stopping import stop_all
 
     before = signal.getsignal(signal.SIGINT)
@@ -241,7 +242,8 @@ def _patient() -> Iterator[None]:
             before()
         if sys.stderr.isatty():
             sys.stderr.write("\x1b[?25h")  # the progress bar had hidden the cursor
-        sys.stderr.write("stopped\n")
+        # Written as it is: another thread may hold the terminal.
+        sys.stderr.write(f"{stopped(session)}\n")
         sys.stderr.flush()
         os._exit(INTERRUPTED)
 
