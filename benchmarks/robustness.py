@@ -137,12 +137,12 @@ def attack_tables(trials: dict[str, AttackTrial]) -> list[str]:
 
 def _cell(lift: Lift, trial: AttackTrial) -> str:
     if lift.mean is None:
-        return f"not scored ({lift.failures} failed)" if lift.failures else "–"
+        return f"not scored ({lift.failed} failed)" if lift.failed else "–"
     said = f"{trial.percent(lift.mean):+.1f}"
     if lift.interval:
         low, high = (trial.percent(end) for end in lift.interval)
         said += f" [{low:+.1f}, {high:+.1f}]"
-    failed = f"; {lift.failures} failed" if lift.failures else ""
+    failed = f"; {lift.failed} failed" if lift.failed else ""
     return f"{said}; {100 * (lift.success or 0.0):.0f} %{failed}"
 
 

@@ -52,8 +52,8 @@ def _figures(name: str, lift: Lift) -> str:
         interval_words(lift.interval, "+z.2f"),
         number_words(lift.deviations, "+.1f"),
         NONE if lift.success is None else f"{100 * lift.success:.0f} {_shares(lift.success_interval)}".rstrip(),
-        f"{lift.n:,}",
-        f"{lift.failures:,}",
+        f"{lift.scored:,}",
+        f"{lift.failed:,}",
     )
 
 
@@ -76,9 +76,9 @@ def setting(trial: AttackTrial) -> list[str]:
         said.append(apart)
     if unscored := trial.unscored - trial.not_asked:
         said.append(f"{unscored:,} of {trial.texts:,} texts could not be scored as they are, and do not count.")
-    if failures := sum(lift.failures for lift in together):
+    if failed := sum(lift.failed for lift in together):
         said.append(
-            f"{failures:,} attacked texts were left unscored (failed). They gain nothing and do not count in "
+            f"{failed:,} attacked texts were left unscored (failed). They gain nothing and do not count in "
             "the lift; whoever has to score them has to read them."
         )
     if trial.spent is not None:

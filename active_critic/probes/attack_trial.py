@@ -46,8 +46,8 @@ class Lift:
         success: The part of these texts that gained ``SUCCESS`` of the scale or more, 0 to 1, or None.
         success_interval: Likewise of ``success``, whose ends are 0 and 1.
         original, attacked: Mean scores of these texts before and after, on the user's scale, or None.
-        n: Texts that were scored both ways; only they count above.
-        failures: Texts that were scored as they were, and unscored under attack: the grader failed, and nobody gained.
+        scored: Texts that were scored both ways; only they count above.
+        failed: Texts that were scored as they were, and unscored under attack: the grader failed, and nobody gained.
         skipped: Texts to which the attack does not apply.
         not_asked: Texts that were scored as they were, and not asked for under attack, for a budget was spent.
     """
@@ -59,8 +59,8 @@ class Lift:
     success_interval: Interval | None
     original: float | None
     attacked: float | None
-    n: int
-    failures: int
+    scored: int
+    failed: int
     skipped: int
     not_asked: int = 0
 
@@ -152,7 +152,7 @@ class AttackTrial:
     @property
     def failed(self) -> int:
         """Attacked texts that were left unscored, though the texts were scored as they were."""
-        return self.overall.failures + self.replacing.failures
+        return self.overall.failed + self.replacing.failed
 
     @property
     def as_good_as_text(self) -> tuple[FamilyResult, ...]:
@@ -195,8 +195,8 @@ class AttackTrial:
                     "success_high": success_high,
                     "original": lift.original,
                     "attacked": lift.attacked,
-                    "n": lift.n,
-                    "failures": lift.failures,
+                    "scored": lift.scored,
+                    "failed": lift.failed,
                     "skipped": lift.skipped,
                     "not_asked": lift.not_asked,
                 }
@@ -376,7 +376,7 @@ class _Pairs:
     def lift(self, after: Sequence[Sequence[Verdict | None]], columns: Sequence[int]) -> Lift:
         """What was gained, from the verdicts on each text under the attacks in these columns; None: not applicable."""
         gains: list[tuple[str, float, float]] = []
-        failures = skipped = not_asked = 0
+        failed = skipped = not_asked = 0
         for document, was, verdicts in zip(self.documents, self.before, after, strict=True):
             if was.score is None:
                 continue
@@ -385,11 +385,11 @@ class _Pairs:
                     skipped += 1
                 elif verdict.score is None:
                     refused = budget_spent(verdict.unscored or "")
-                    not_asked, failures = not_asked + refused, failures + (not refused)
+                    not_asked, failed = not_asked + refused, failed + (not refused)
                 else:
                     gains.append((document, was.score, verdict.score))
         if not gains:
-            return Lift(None, None, None, None, None, None, None, 0, failures, skipped, not_asked)
+            return Lift(None, None, None, None, None, None, None, 0, failed, skipped, not_asked)
         gains.sort()  # so that the order of rows changes neither what is drawn for a document nor a sum's last digit
         number = {name: i for i, name in enumerate(dict.fromkeys(document for document, _, _ in gains))}
         sums: Floats = np.zeros((len(number), 3))
@@ -419,8 +419,8 @@ class _Pairs:
             success_interval=intervals[1],
             original=before,
             attacked=float(np.mean([attacked for _, _, attacked in gains])),
-            n=len(gains),
-            failures=failures,
+            scored=len(gains),
+            failed=failed,
             skipped=skipped,
             not_asked=not_asked,
         )

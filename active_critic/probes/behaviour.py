@@ -36,7 +36,7 @@ class Treated:
     Attributes:
         name: The perturbation.
         applied: Perturbed texts, of those whose original was scored.
-        refused: Why the others could not be perturbed, with how often.
+        skipped: Why the others could not be perturbed, with how often.
         unscored: Perturbed texts that were left unscored; they count nowhere else.
         not_asked: Texts that the model was not asked to perturb, or to score perturbed, for a budget was spent; they
             count nowhere else, either.
@@ -45,7 +45,7 @@ class Treated:
 
     name: str
     applied: int
-    refused: Mapping[str, int]
+    skipped: Mapping[str, int]
     unscored: int
     not_asked: int
     reasons: Mapping[str, int]

@@ -60,5 +60,5 @@ def _cells(lift: Lift, trial: AttackTrial) -> list[Text]:
         success,
         Text(number_words(lift.original)),
         Text(number_words(lift.attacked)),
-        *(Text(f"{count:,}") for count in (lift.n, lift.failures, lift.not_asked, lift.skipped)),
+        *(Text(f"{count:,}") for count in (lift.scored, lift.failed, lift.not_asked, lift.skipped)),
     ]

@@ -134,8 +134,8 @@ def _treated(found: Behaviour) -> list[RenderableType]:
     table = table_of("perturbation", "by", *numbers, right=numbers)
     why = []
     for one in found.treated:
-        counts = (one.applied, sum(one.refused.values()), one.unscored, one.not_asked)
+        counts = (one.applied, sum(one.skipped.values()), one.unscored, one.not_asked)
         table.add_row(Text(plain(one.name)), treated_by(one.name, found.by), *(f"{count:,}" for count in counts))
-        for reasons in (one.refused, one.reasons):
+        for reasons in (one.skipped, one.reasons):
             why += [f"{one.name}: {reason} ({count:,})" for reason, count in reasons.items()]
     return [table, *list_under("Why the others were not", why)]

@@ -195,8 +195,10 @@ def test_the_page_of_attacks_has_what_each_gains_and_where_the_grader_failed(run
     done = run(*command, "--html", "a.html", "--csv", "a.csv", "--json", opener=opener(rate=rate))
     assert done.code == 0, done.err
     found = Read("a.html")
-    assert {"skipped", "not asked"} <= {*found.table("lift")[0]}  # called as in the CSV
-    assert {"skipped", "not_asked"} <= {*Path("a.csv").read_text().splitlines()[0].split(",")}
+    counts = {"scored", "failed", "skipped", "not_asked"}  # called the same everywhere
+    assert {name.replace("_", " ") for name in counts} <= {*found.table("lift")[0]}
+    assert counts <= {*Path("a.csv").read_text().splitlines()[0].split(",")}
+    assert counts <= {*done.document["result"]["overall"]}
     gained = {row[""].partition("\n")[0]: row for row in found.table("lift")}
     assert list(gained) == ["PERSUASION", "flattery", "plea", "ALL"]
     assert gained["flattery"]["lift"] == "↑ +2.50\n[+1.35 +2.73]"
@@ -212,7 +214,9 @@ def test_the_page_of_attacks_has_what_each_gains_and_where_the_grader_failed(run
             raise RequestRefused(f"no {HOSTILE}")
         return 2.0
 
-    assert run(*command, "--html", "b.html", "--journal", "none", opener=opener(rate=refusing)).code == 7
+    done = run(*command, "--html", "b.html", "--json", "--journal", "none", opener=opener(rate=refusing))
+    assert done.code == 7
+    assert [one["lift"]["failed"] for one in done.document["result"]["families"]] == [6, 0]
     found = Read("b.html")
     failed = {row[""].partition("\n")[0]: row["failed"] for row in found.table("lift")}
     assert failed == {"PERSUASION": "6", "flattery": "6", "plea": "0", "ALL": "6"}

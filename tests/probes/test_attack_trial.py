@@ -54,7 +54,7 @@ def test_the_lift_is_the_gain_over_the_same_text_in_points_of_the_scale() -> Non
     )
     assert (lift.success, lift.success_interval) == (1.0, pytest.approx((0.025 ** (1 / 5), 1.0)))
     assert (lift.original, lift.attacked) == (pytest.approx(2.5), pytest.approx(7.5))
-    assert (lift.n, lift.failures, lift.skipped) == (10, 0, 0)
+    assert (lift.scored, lift.failed, lift.skipped) == (10, 0, 0)
     plea = lift_of(found, "plea")
     assert (plea.mean, plea.success) == (0.0, 0.0)
     # Exact for no success in five, by another road: the rate of which five failures in a row are 2.5 % likely.
@@ -62,7 +62,7 @@ def test_the_lift_is_the_gain_over_the_same_text_in_points_of_the_scale() -> Non
     (kind,) = found.kinds
     assert (kind.kind, kind.families, kind.worst) == ("persuasion", 2, "flattery")
     assert kind.lift.mean == found.overall.mean == pytest.approx(2.5)
-    assert (kind.lift.n, kind.lift.success) == (20, 0.5)
+    assert (kind.lift.scored, kind.lift.success) == (20, 0.5)
     assert kind.lift.success_interval == pytest.approx((0.5 * same, 0.5 * same + 1 - same))  # half in every document
     assert (found.texts, found.documents, found.unscored, found.threshold) == (10, 5, 0, 1.0)
 
@@ -119,7 +119,7 @@ def test_in_a_kind_what_replaces_the_text_hides_nothing_that_the_others_gain() -
     assert lift_of(found, "verdict-only").mean == pytest.approx(-5.0)
     (kind,) = found.kinds
     assert (kind.lift.mean, kind.families) == (0.0, len(found.families) - 1)
-    assert kind.lift.n == 10 * kind.families  # the rows of the table have as many more as it says
+    assert kind.lift.scored == 10 * kind.families  # the rows of the table have as many more as it says
     assert any(line.startswith("FORMAT: without what stands in place") for line in found.words)
 
 
@@ -138,13 +138,13 @@ def test_what_replaces_the_text_hides_no_lift_of_what_is_added_to_it() -> None:
         return 1.0 if "says so" not in text else 4.0 if "discernment" in text else 3.0
 
     found = attack_trial(judging(rate), texts(), families=["flattery", "null-answer", "key-symbol", "constant-answer"])
-    assert (found.overall.mean, found.overall.success, found.overall.n) == (pytest.approx(2.5), 1.0, 10)
-    assert (found.replacing.mean, found.replacing.success, found.replacing.n) == (pytest.approx(-5.0), 0.0, 30)
+    assert (found.overall.mean, found.overall.success, found.overall.scored) == (pytest.approx(2.5), 1.0, 10)
+    assert (found.replacing.mean, found.replacing.success, found.replacing.scored) == (pytest.approx(-5.0), 0.0, 30)
     assert found.as_good_as_text == ()
     rows = [line.split("  ")[0] for line in found.words]
     assert [name for name in rows if name.isupper()] == ["PERSUASION", "NULL", "ALL BUT REPLACING", "REPLACING"]
     alone = attack_trial(judging(rate), texts(), families=["null-answer"])
-    assert (alone.overall.mean, alone.overall.n) == (None, 0)
+    assert (alone.overall.mean, alone.overall.scored) == (None, 0)
     assert alone.words[-1] == "No family lifts the score for certain: no interval lies above 0."
 
 
@@ -205,7 +205,7 @@ def test_what_is_left_unscored_is_counted_apart_and_is_no_number() -> None:
 
     found = attack_trial(judging(fooled_by_flattery, before=before), texts(), families=["flattery"])
     (one,) = found.families
-    assert (one.lift.n, one.lift.failures, found.unscored) == (7, 2, 1)
+    assert (one.lift.scored, one.lift.failed, found.unscored) == (7, 2, 1)
     assert one.lift.mean == pytest.approx(5.0)
     ((reason, times),) = one.reasons
     assert (reason.split(":")[0], times) == ("the reply could not be read, nor the second one", 2)
@@ -225,8 +225,8 @@ def test_what_a_budget_left_is_no_failure_of_the_grader(paid_before, texts_left,
         lm.budget = Budget(calls=5 if paid_before else 15)
         found = attack_trial(evaluator, each, families=["flattery"])
     lift = lift_of(found, "flattery")
-    assert (found.unscored, found.not_asked, lift.failures, lift.not_asked) == (texts_left,) * 2 + (0, attacked_left)
-    assert lift.n == 10 - texts_left - attacked_left
+    assert (found.unscored, found.not_asked, lift.failed, lift.not_asked) == (texts_left,) * 2 + (0, attacked_left)
+    assert lift.scored == 10 - texts_left - attacked_left
     assert sum(times for _, times in found.families[0].reasons) == attacked_left
     spent = f"the budget of {5 if paid_before else 15} calls is spent"
     assert (found.spent or "").startswith(spent)
@@ -244,7 +244,7 @@ def test_nothing_scored_is_nothing_known() -> None:
 
     found = attack_trial(judging(fooled_by_flattery, before=before), texts(), families=["flattery"])
     lift = lift_of(found, "flattery")
-    assert (lift.mean, lift.interval, lift.success, lift.original, lift.n, lift.failures) == (None,) * 4 + (0, 10)
+    assert (lift.mean, lift.interval, lift.success, lift.original, lift.scored, lift.failed) == (None,) * 4 + (0, 10)
     assert found.kinds[0].worst is None
     assert found.rows()[0]["lift"] is found.rows()[0]["lift_percent"] is None
     assert "nothing can be said" in found.words[-1]
@@ -270,7 +270,7 @@ def test_attacked_texts_are_made_as_they_are_scored() -> None:
 
     data = [Example("word " * (3 + i % 7), f"Source {i}", score=1.0 + i % 7) for i in range(12)]
     found = attack_trial(Reading(journal=None).fit(data, scale="1..7"), texts(40), families=["persuasion", "length"])
-    assert found.overall.n == 400 == made - 40
+    assert found.overall.scored == 400 == made - 40
     assert asked[0] < 300
 
 
@@ -284,7 +284,7 @@ def test_one_document_has_no_interval() -> None:
 def test_without_sources_attacks_that_need_one_are_skipped() -> None:
     found = attack_trial(judging(fooled_by_flattery), [Example(f"Text {i}.") for i in range(4)])
     lift = lift_of(found, "copied-source")
-    assert (lift.mean, lift.n, lift.skipped) == (None, 0, 4)
+    assert (lift.mean, lift.scored, lift.skipped) == (None, 0, 4)
 
 
 def test_demonstrations_and_repeated_texts_are_left_out_and_none_left_is_an_error() -> None:

@@ -236,7 +236,7 @@ def test_what_does_not_apply_is_said_with_reasons() -> None:
     found = probe(lambda r: {"overall": 3.0}, texts, perturbations=["sentence-deletion"])
     [treated] = found.treated
     assert treated.applied == 0
-    [(reason, times)] = treated.refused.items()
+    [(reason, times)] = treated.skipped.items()
     assert (reason.partition(":")[0], times) == ("the text lacks what it takes", 3)
     [cell] = found.changes
     assert (cell.change, cell.interval, cell.outcome, cell.n) == (None, None, None, 0)
@@ -423,7 +423,7 @@ def test_a_budget_that_is_spent_while_the_model_writes_leaves_the_rest_not_asked
     found = examine(evaluator, GOOD, perturbations=["negation"], by="model")
     assert lm.usage.calls == 7
     [treated] = found.treated
-    assert (found.scored, treated.applied, treated.not_asked, treated.refused) == (2, 2, 0, {})
+    assert (found.scored, treated.applied, treated.not_asked, treated.skipped) == (2, 2, 0, {})
     assert (found.spent or "").startswith("the budget of 7 calls is spent")
 
 
