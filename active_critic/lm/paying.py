@@ -89,6 +89,6 @@ class Payer:
             if attempts:
                 error.usage = replace(lost, calls=attempts)
             raise
-        usage = replace(usage, calls=attempts, seconds=time.monotonic() - started)
-        self.count(replace(usage, calls=0))  # attempts were counted as they were made
-        return came, usage
+        usage = replace(usage, seconds=time.monotonic() - started)
+        self.count(replace(usage, calls=0))  # attempts, and what failed ones cost, were counted as they were made
+        return came, replace(usage + lost, calls=attempts)

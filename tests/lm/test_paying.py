@@ -89,6 +89,17 @@ def test_what_was_answered_to_no_use_is_summed_over_attempts_and_counts_once(
     assert (lm._account.spent.calls, lm._account.spent.prompt_tokens) == (4, read)
 
 
+def test_what_came_says_what_attempts_before_it_cost(lm: LanguageModel, loopback: Loopback) -> None:
+    def garbled_at_first(body: dict[str, Any]) -> Any:
+        answer: Any = echoing(lambda _: -1.0)(body)
+        return {**answer, "choices": [None]} if loopback.calls == 1 else answer
+
+    loopback.complete = garbled_at_first
+    weighed = lm.likelihood([("user", "?")], "a lake")
+    assert weighed.usage == lm.usage
+    assert (weighed.usage.calls, weighed.usage.completion_tokens) == (2, 2)
+
+
 def test_a_budget_that_ends_among_attempts_says_what_they_cost(lm: LanguageModel, loopback: Loopback) -> None:
     loopback.answer = lambda _: Fault(500)
     lm.budget = Budget(calls=2)
