@@ -175,9 +175,7 @@ class LanguageModel:
 
     @budget.setter
     def budget(self, budget: Budget | None) -> None:
-        self._account = None
-        if budget is not None:
-            self._account = self._account_of(budget)
+        self._account = None if budget is None else self._account_of(budget)
 
     @contextmanager
     def limited(self, budget: Budget) -> Iterator[None]:

@@ -194,6 +194,16 @@ def test_money_needs_a_price() -> None:
         model(price=lambda _: None).budget = Budget(cost=1.0)
 
 
+def test_a_budget_that_cannot_be_obeyed_leaves_the_one_before_it_as_it_was() -> None:
+    lm = model()
+    lm.budget = Budget(calls=2)
+    assert ask_all(lm, 1) == ["ok"]
+    with pytest.raises(ModelError, match="its price is not known"):
+        lm.budget = Budget(cost=1.0)
+    assert lm.budget == Budget(calls=2)
+    assert ask_all(lm, 3).count("ok") == 1
+
+
 def test_no_call_begins_when_the_time_is_over() -> None:
     now = iter(itertools.chain([0.0, 1.0, 59.0], itertools.repeat(60.0)))
     account = Account(Budget(seconds=60), "m", lambda _: None, clock=lambda: next(now))
