@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import tenacity
 
-from active_critic.errors import ModelError, RateLimited, RequestRefused
+from active_critic.errors import ModelError, RateLimited, RequestRefused, UnknownModel
 
 RETRIES = 3
 """Retries after a failed attempt: a request is sent at most 1 + RETRIES times."""
@@ -54,7 +54,7 @@ def again(
 
     def pause(state: tenacity.RetryCallState) -> float:
         problem = failure(state)
-        if isinstance(problem, RequestRefused):
+        if isinstance(problem, RequestRefused | UnknownModel):
             return 0.0
         asked = (problem.retry_after if isinstance(problem, ModelError) else None) or 0.0
         seconds = max(asked, float(2 ** (state.attempt_number - 1)))

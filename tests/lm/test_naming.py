@@ -59,7 +59,10 @@ def test_a_model_that_has_its_whole_name_on_the_wire_is_found(loopback: Loopback
 )
 def test_that_a_model_is_missing_is_said_in_many_words(loopback: Loopback, refusal: Fault) -> None:
     loopback.answer = lambda body: Say("ok") if body["model"] == "openai/x" else refusal
-    assert ask(opened("openai/x", loopback)) == "ok"
+    lm, waits = opened("openai/x", loopback), []
+    lm._wait = waits.append
+    assert ask(lm) == "ok"
+    assert waits == [0.0]
 
 
 def test_a_model_that_is_there_by_neither_name_is_said_with_both(loopback: Loopback) -> None:
