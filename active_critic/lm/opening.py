@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from active_critic.data.cells import plain_value
@@ -12,6 +11,9 @@ from active_critic.lm.embedded import LOCAL_TIMEOUT, open_embedded
 from active_critic.lm.model_names import check_name, is_embedded
 from active_critic.lm.remote import REMOTE_TIMEOUT, REMOTE_WORKERS, open_dspy, open_remote
 from active_critic.lm.spending import Amounts, as_budget
+
+LONGEST_TIMEOUT = 2**22
+"""Seconds: seven weeks, beyond which some systems cannot wait."""
 
 
 def open_lm(
@@ -57,8 +59,9 @@ def open_lm(
     """
     allowed = None if budget is None else as_budget(budget)
     timeout = plain_value(timeout)
-    if timeout is not None and (type(timeout) not in {int, float} or not 0 < timeout < math.inf):
-        raise ModelError(f"timeout is {timeout!r}; give the seconds that one reply may take, more than 0")
+    if timeout is not None and (type(timeout) not in {int, float} or not 0 < timeout < LONGEST_TIMEOUT):
+        most = f"more than 0 and less than {LONGEST_TIMEOUT:,}"
+        raise ModelError(f"timeout is {timeout!r}; give the seconds that one reply may take, {most}")
     context, workers = _whole("context", context, "tokens"), _whole("workers", workers, "calls in flight at once")
     for option, given in (("api_base", api_base), ("api_key_env", api_key_env)):
         if given is not None and not isinstance(given, str):

@@ -384,6 +384,7 @@ def test_workers_and_context(loopback: Loopback) -> None:
         ("timeout", "4", "timeout is '4'; give the seconds that one reply may take, more than 0"),
         ("timeout", 0, "timeout is 0; give the seconds"),
         ("timeout", float("nan"), "timeout is nan; give the seconds"),
+        ("timeout", 1e10, "timeout is 10000000000.0; give the seconds that one reply may take, more than 0 and less"),
         ("api_base", 5, "api_base is a text, not 5; write for example http://127.0.0.1:8080/v1"),
         ("api_key_env", 5, "api_key_env is a text, not 5; write for example OPENAI_API_KEY"),
     ],
