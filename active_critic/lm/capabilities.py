@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from active_critic.errors import ModelError
+from active_critic.errors import BudgetSpent, ModelError
+from active_critic.locks import OneAtATime
 
 if TYPE_CHECKING:
     from dspy.lm15 import Request
@@ -58,7 +58,7 @@ class Probing:
     """Lets one thread at a time find something out; those that waited for one that failed fail with it."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._one_finds_out = OneAtATime()
         self._failed = 0
         self._failure: ModelError | None = None
 
@@ -70,7 +70,7 @@ class Probing:
             ModelError: Whoever had the turn while this one waited for it failed, with this.
         """
         before = self._failed
-        with self._lock:
+        with self._one_finds_out("it"):
             if self._failure is not None and self._failed > before:
                 same = copy(self._failure)
                 same.usage = None  # whoever asked has paid
@@ -78,6 +78,8 @@ class Probing:
             try:
                 yield
                 self._failure = None
+            except BudgetSpent:  # those that wait may have another budget
+                raise
             except ModelError as failure:
                 self._failed, self._failure = self._failed + 1, failure
                 raise

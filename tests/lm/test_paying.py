@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 from loopback import Fault, Loopback, Say, echoing, refused
+from test_forks import forked
 
 from active_critic import ZeroShot, errors
 from active_critic.lm import Budget, Capabilities, LanguageModel, open_lm
@@ -109,22 +111,49 @@ def test_a_budget_that_ends_among_attempts_says_what_they_cost(lm: LanguageModel
     assert caught.value.usage.calls == loopback.calls == 2
 
 
-def test_those_that_waited_for_a_question_have_not_paid_for_it() -> None:
+def found_out_by_two(first: Exception, second: Exception) -> list[BaseException | None]:
+    """What two threads are told that find out something at once, which fails like this where each has its turn."""
     probing, begun, over = Probing(), threading.Event(), threading.Event()
-    failure = errors.AuthenticationFailed("no such key")
-    failure.usage = Usage(calls=1)
 
-    def find_out() -> None:
+    def find_out(failure: Exception) -> None:
         with probing():
             begun.set()
             over.wait(20)
             raise failure
 
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(find_out)
+        one = pool.submit(find_out, first)
         assert begun.wait(20)
-        second = pool.submit(find_out)
+        other = pool.submit(find_out, second)
         threading.Timer(0.3, over.set).start()
-        told = first.exception(20), second.exception(20)
+        return [one.exception(20), other.exception(20)]
+
+
+def test_those_that_waited_for_a_question_have_not_paid_for_it() -> None:
+    failure = errors.AuthenticationFailed("no such key")
+    failure.usage = Usage(calls=1)
+    told = found_out_by_two(failure, KeyError())
     assert [str(error) for error in told] == ["no such key"] * 2
     assert [getattr(error, "usage", None) for error in told] == [Usage(calls=1), None]
+
+
+def test_those_that_waited_for_a_question_have_not_spent_the_budget_of_who_asked_it() -> None:
+    spent, other = errors.BudgetSpent("all are made"), errors.EndpointDown("broken")
+    assert found_out_by_two(spent, other) == [spent, other]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no such processes")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_a_forked_process_does_not_wait_for_what_its_parent_finds_out() -> None:
+    probing, found = Probing(), threading.Event()
+
+    def find_out() -> None:
+        with probing():
+            found.set()
+
+    def in_time() -> None:
+        threading.Thread(target=find_out, daemon=True).start()
+        assert found.wait(5)
+
+    with probing():
+        assert forked(in_time)()
