@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 from active_critic import errors
 
+_PLACE = re.compile(r"(failed to connect|timed out connecting) to (\S+:\d+)")
+"""What DSPy's client says of a connection that does not come about. Reasons in verdicts, which are passed on, name no
+address: it is in a note."""
 _NO_CONNECTION = {"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror"}
 """What errors are called in the clients in use, and in Python, where a connection does not come about."""
 LONGER = "A model that takes longer may be given more time: --timeout SECONDS, in Python open_lm(timeout=...)."
@@ -89,7 +92,10 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
     # What DSPy's client says of a reply that it stumbles over: a NaN in what should be JSON, a count that is no number.
     garbled = garbled or isinstance(failure, theirs.LMUnexpectedError)
     if garbled or isinstance(failure, (theirs.LMTransportError, theirs.LMTimeoutError, theirs.LMServerError)):
-        down = errors.EndpointDown(f"{name}: the endpoint does not answer ({said})", retry_after=wait)
+        bare = _PLACE.sub(r"\1", said)
+        down = errors.EndpointDown(f"{name}: the endpoint does not answer ({bare})", retry_after=wait)
+        if tried := _PLACE.search(said):
+            down.add_note(f"It {tried[0]}.")
         down.may_be_billed = failure.status in {None, 200} and not _never_reached(failure)
         return down
     if isinstance(failure, theirs.LMConfigurationError):

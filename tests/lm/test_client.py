@@ -428,6 +428,19 @@ def test_what_is_no_failure_of_a_provider_is_left_alone() -> None:
     assert translate(ours, "openai/x") is ours
 
 
+@pytest.mark.parametrize(
+    ("said", "reason", "note"),
+    [
+        ("failed to connect to 10.0.0.7:80: refused", "failed to connect: refused", "failed to connect to 10.0.0.7:80"),
+        ("timed out connecting to [::1]:80", "timed out connecting", "timed out connecting to [::1]:80"),
+    ],
+)
+def test_the_address_of_an_endpoint_is_told_beside_the_reason(said: str, reason: str, note: str) -> None:
+    translated = translate(theirs().LMTransportError(said), "openai/x")
+    assert str(translated) == f"openai/x: the endpoint does not answer ({reason})"
+    assert translated.__notes__ == [f"It {note}."]
+
+
 def test_a_message_keeps_what_was_said_and_drops_the_advice_of_a_library() -> None:
     message = "first line\n\nsecond paragraph\n\n  To fix:\n    - pass RouterConfig(...)"
     said = str(translate(theirs().LMInvalidRequestError(message, model="other/name"), "openai/x"))
