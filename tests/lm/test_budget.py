@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from conftest_lm import EVERYTHING
 from dspy.lm15 import Message, Response
 from dspy.lm15 import Usage as DspyUsage
 from hypothesis import given
@@ -22,13 +23,11 @@ from active_critic.errors import (
     UnreadableReply,
 )
 from active_critic.journal import Journal
-from active_critic.lm import Budget, Capabilities, LanguageModel, open_lm, scripted_lm
+from active_critic.lm import Budget, LanguageModel, open_lm, scripted_lm
 from active_critic.lm.budget import Account, at_most, paying
 from active_critic.lm.engine import own_errors
 from active_critic.lm.likelihood import Likelihood
 from active_critic.records import Usage
-
-EVERYTHING = Capabilities(json_schema=True, probabilities=True)
 
 
 def model(read=10, written=3, *, workers=8, price=None, before=lambda: None, weigh=None) -> LanguageModel:

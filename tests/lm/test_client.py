@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from conftest_lm import EVERYTHING, KEY
 from loopback import LLAMA_OVERFLOW, OPENAI_OVERFLOW, Asked, Fault, Loopback, Say, refused, too_many
 
 from active_critic import errors
 from active_critic.errors import ModelError
-from active_critic.lm import Capabilities, LanguageModel, Reply, Token, open_lm, scripted_lm
+from active_critic.lm import LanguageModel, Reply, Token, open_lm, scripted_lm
 from active_critic.lm.failures import translate
 from active_critic.lm.reply import as_response
 from active_critic.lm.retrying import LONGEST_WAIT, RETRIES
@@ -18,23 +19,7 @@ from active_critic.protocols import Reading
 from active_critic.reading import read_form, read_rating
 from active_critic.records import Usage
 
-KEY = "sk-very-secret-value-42"
 ASK = [("system", "Judge."), ("user", "How good?")]
-EVERYTHING = Capabilities(json_schema=True, probabilities=True)
-
-
-@pytest.fixture
-def waits() -> list[float]:
-    return []
-
-
-@pytest.fixture
-def lm(loopback: Loopback, waits: list[float], monkeypatch: pytest.MonkeyPatch) -> LanguageModel:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    opened = open_lm("openai/x", api_base=loopback.api_base)
-    opened._wait = waits.append
-    opened._capabilities = EVERYTHING
-    return opened
 
 
 # --- what goes over the wire ----------------------------------------------------------------------------------------

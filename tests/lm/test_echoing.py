@@ -11,28 +11,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest_lm import KEY
 from loopback import Fault, Loopback, _Handler, echoing, serving, too_many
 
 from active_critic import errors
 from active_critic.journal import Journal
-from active_critic.lm import LanguageModel, open_lm
+from active_critic.lm import LanguageModel
 from active_critic.lm.body import bounded_client
 from active_critic.lm.echoing import Echoing, seconds_in
 from active_critic.lm.retrying import RETRIES, WHERE_LIMITED
 from active_critic.records import Usage
 
-KEY = "sk-very-secret-value-42"
 ASK = [("system", "Write well."), ("user", "A lake.")]
 GOOD = echoing(lambda _: -1.5)
 
 
 @pytest.fixture
-def lm(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> LanguageModel:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+def lm(lm: LanguageModel, loopback: Loopback) -> LanguageModel:
     loopback.complete = GOOD
-    opened = open_lm("openai/x", api_base=loopback.api_base)
-    opened._wait = lambda _: None
-    return opened
+    return lm
 
 
 def changed(change: Callable[[Any], object]) -> Callable[[dict[str, Any]], Any]:

@@ -6,27 +6,13 @@ from typing import Any
 import dspy
 import pytest
 from loopback import Fault, Loopback, Say
-from test_client import EVERYTHING, FINAL, KEY, RETRYABLE
+from test_client import FINAL, RETRYABLE
 
 from active_critic import errors
 from active_critic.errors import ModelError
 from active_critic.journal import Journal
-from active_critic.lm import Capabilities, LanguageModel, open_lm
+from active_critic.lm import Capabilities, LanguageModel
 from active_critic.lm.engine import own_errors
-
-
-@pytest.fixture
-def waits() -> list[float]:
-    return []
-
-
-@pytest.fixture
-def lm(loopback: Loopback, waits: list[float], monkeypatch: pytest.MonkeyPatch) -> LanguageModel:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    opened = open_lm("openai/x", api_base=loopback.api_base)
-    opened._wait = waits.append
-    opened._capabilities = EVERYTHING
-    return opened
 
 
 def fenced(**fields: Any) -> Say:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest_lm import KEY
 from hypothesis import given
 from hypothesis import strategies as st
 from loopback import Fault, Loopback, echoing, not_echoing, too_many
@@ -26,19 +27,15 @@ from active_critic.lm.memory import key_of
 from active_critic.lm.retrying import RETRIES, WHERE_LIMITED
 from active_critic.records import Usage
 
-KEY = "sk-very-secret-value-42"
 ASK = [("system", "Write well."), ("user", "A lake.")]
 PROMPT = "System: Write well.\n\nUser: A lake.\n\nAssistant:\n"
 ODD = 'He said: "it\'s \\n" — 漢字 🙂\n\n\tand left\u2028 [[ ## score ## ]]'
 
 
 @pytest.fixture
-def lm(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> LanguageModel:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+def lm(lm: LanguageModel, loopback: Loopback) -> LanguageModel:
     loopback.complete = echoing(lambda piece: -float(len(piece.strip())))
-    opened = open_lm("openai/x", api_base=loopback.api_base)
-    opened._wait = lambda _: None
-    return opened
+    return lm
 
 
 def words(turns: list[Any], text: str) -> list[float]:
@@ -106,6 +103,7 @@ def test_a_model_without_it_says_what_to_do() -> None:
 
 
 def test_nothing_is_asked_about_it_before_it_is_wanted(lm: LanguageModel, loopback: Loopback) -> None:
+    lm._capabilities = None
     lm.ask(ASK, max_tokens=1)
     assert not lm.capabilities.json_schema
     assert {asked.path for asked in loopback.asked} == {"/v1/chat/completions"}

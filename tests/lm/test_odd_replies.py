@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from conftest_lm import EVERYTHING
 from dspy.lm15 import Message, Response
 from dspy.lm15 import Usage as DspyUsage
 from loopback import Loopback, Say, completion, refused
@@ -14,13 +15,12 @@ from active_critic.asking import ask, rating_sheet
 from active_critic.errors import BudgetSpent, ContextOverflow, EndpointDown, UnreadableReply
 from active_critic.evaluators import ZeroShot
 from active_critic.journal import Journal
-from active_critic.lm import Budget, Capabilities, LanguageModel, open_lm, scripted_lm
+from active_critic.lm import Budget, LanguageModel, open_lm, scripted_lm
 from active_critic.lm.reply import Reply, Token, usage_of
 from active_critic.protocols import Reading
 from active_critic.records import Example, Usage
 
 LEVELS = Reading()
-EVERYTHING = Capabilities(json_schema=True, probabilities=True)
 FOUR = Say("4", tokens=[("4", -0.1, {"4": -0.1, "5": -2.3})])
 
 

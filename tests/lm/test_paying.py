@@ -9,24 +9,16 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from conftest_lm import KEY
 from loopback import Fault, Loopback, Say, echoing, refused
 from test_forks import forked
 
 from active_critic import ZeroShot, errors
-from active_critic.lm import Budget, Capabilities, LanguageModel, open_lm
+from active_critic.lm import Budget, LanguageModel
 from active_critic.lm.capabilities import Probing
 from active_critic.records import Usage
 
-KEY = "sk-canary-key-4711"
 GOOD = Say('{"overall": 3, "justification": "a", "advice": "b"}')
-
-
-@pytest.fixture
-def lm(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> LanguageModel:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    opened = open_lm("openai/x", api_base=loopback.api_base)
-    opened._wait = lambda _: None
-    return opened
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -63,7 +55,6 @@ def test_who_pays_shows_no_key(lm: LanguageModel) -> None:
 def test_an_unscored_text_says_what_was_sent_for_it(
     lm: LanguageModel, loopback: Loopback, bad: Fault | Say, calls: int
 ) -> None:
-    lm._capabilities = Capabilities(json_schema=True, probabilities=True)
     loopback.answer = lambda body: bad if "TRIGGER" in str(body) else GOOD
     judge = ZeroShot(lm, journal=None).fit(
         [{"response": f"text {n}", "score": 1 + n % 5} for n in range(6)], scale=(1, 5)
