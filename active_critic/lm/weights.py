@@ -56,14 +56,14 @@ def is_pulled(model: Model) -> bool:
     return _remembered(path, _note_of(path)) == model.sha256
 
 
-def pull(model: Model, *, progress: Progress | None = None, hub: str | None = None) -> Path:
+def pull(model: Model, *, progress: Progress | None = None) -> Path:
     """Bring the weights of a model here, unless they already are; an interrupted pull goes on where it stopped.
+
+    ``HF_ENDPOINT`` in the environment names another hub than the public one; a token in ``HF_TOKEN`` is sent to it.
 
     Args:
         model: The model, from :func:`active_critic.lm.catalogue.find`.
         progress: Called with the bytes present and the total, also once at the end.
-        hub: Address of the hub. Default: the environment variable ``HF_ENDPOINT``, else the public one. A token in
-            ``HF_TOKEN`` is sent to it.
 
     Returns:
         The path of the verified GGUF file.
@@ -80,22 +80,18 @@ def pull(model: Model, *, progress: Progress | None = None, hub: str | None = No
             with _exclusive(target.with_name(f"{target.name}.lock")):
                 # Another process may have brought it while this one waited.
                 if not is_pulled(model) and not _adopt(model, target):
-                    _fetch(model, target, report, hub or os.environ.get("HF_ENDPOINT") or DEFAULT_HUB)
+                    _fetch(model, target, report, os.environ.get("HF_ENDPOINT") or DEFAULT_HUB)
     except OSError as failure:
         raise _disk_trouble(model, target.parent, failure) from None
     report(model.bytes)
     return target
 
 
-def open_weights(
-    name_or_path: str | Path, *, progress: Progress | None = None, download: bool = True
-) -> tuple[Path, str, Model | None]:
-    """The weights behind a name of the catalogue or behind a path to a GGUF file.
+def open_weights(name_or_path: str | Path) -> tuple[Path, str, Model | None]:
+    """The weights behind a name of the catalogue, which are pulled if need be, or behind a path to a GGUF file.
 
     Args:
         name_or_path: A name or alias (``"local"``), or the path of a ``.gguf`` file.
-        progress: As for :func:`pull`.
-        download: Whether a model of the catalogue that is not here yet is pulled.
 
     Returns:
         The path, the SHA-256 of the file, and the catalogue's entry (None for a file of the user's). The hash of a
@@ -103,15 +99,13 @@ def open_weights(
 
     Raises:
         UnknownModel: Not a known name, and not a path.
-        DownloadFailed: The weights are not here, and could not or should not be fetched.
+        DownloadFailed: The weights are not here, and could not be fetched.
         ModelError: The file does not exist or is not a GGUF file.
     """
     text = str(name_or_path)
     if isinstance(name_or_path, str) and not means_path(text):
         model = find(text)
-        if not download and not is_pulled(model):
-            raise DownloadFailed(f"{model.name} is not here; run: active-critic lm pull {model.name}")
-        return pull(model, progress=progress), model.sha256, model
+        return pull(model), model.sha256, model
     path = at_home(text).absolute()
     check_gguf(path)
     note = cache_root() / "hashes" / f"{hashlib.sha256(str(path).encode()).hexdigest()[:32]}.json"
