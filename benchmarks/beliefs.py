@@ -1,10 +1,10 @@
-"""What the combination would reach if it began with another belief about the rating.
+"""What the combination would reach if it began with another belief about its readings.
 
     python benchmarks/beliefs.py sfres=path/to/sfres.jsonl --documents 44
 
 The readings, the splits and the simulated strong rating are those of ``readings.py``, through the same journal. Every
-belief is a correlation of the rating and of the approval with people's scores and of the two with each other; the
-product's comes first.
+belief is a correlation of each reading with people's scores, and of rating and approval with each other; the product's
+comes first.
 """
 
 from __future__ import annotations
@@ -23,13 +23,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 import combining
 import readings
 
+NAMES = ("rating", "approval", "likelihood", "surface")
 BELIEFS = (
-    (calibration.EXPECTED["rating"], calibration.EXPECTED["approval"], calibration.SAME_VOICE),
-    (0.25, 0.3, 0.8),
-    (0.3, 0.3, 0.8),
-    (0.3, 0.3, 0.6),
-    (0.2, 0.3, 0.5),
+    (*(calibration.EXPECTED[name] for name in NAMES), calibration.SAME_VOICE),
+    (0.25, 0.3, 0.2, 0.2, 0.8),
+    (0.3, 0.3, 0.2, 0.2, 0.8),
+    (0.3, 0.3, 0.2, 0.2, 0.6),
+    (0.2, 0.3, 0.2, 0.2, 0.5),
+    (0.25, 0.25, 0.2, 0.2, 0.8),
+    (0.25, 0.25, 0.25, 0.25, 0.8),
 )
+"""Of the readings by ``NAMES``, and of rating and approval with each other."""
 SITUATIONS = {"as it is": False, f"a simulated rating that correlates {combining.STRONG:g} with people": True}
 
 
@@ -49,16 +53,16 @@ def over_splits(known: combining.Readings, args: Any, *, strong: bool) -> list[d
     for belief in BELIEFS:
         reached: dict[str, list[float]] = {str(size): [] for size in args.sizes}
         idle: dict[str, list[bool]] = {str(size): [] for size in args.sizes}
-        with combining.believing(rating=belief[0], approval=belief[1], together=belief[2]):
+        expected = dict(zip(NAMES, belief, strict=False))
+        with combining.believing(**expected, together=belief[-1]):
             for size, trial in trials:
                 fitted = combining.fitted(trial)
                 reached[str(size)].append(q(combining.applied(fitted, trial).tolist(), trial.truth.tolist()) / 3)
                 idle[str(size)].append(fitted.shares["rating"] < WORTH)
         rows.append(
             {
-                "rating": belief[0],
-                "approval": belief[1],
-                "together": belief[2],
+                **expected,
+                "together": belief[-1],
                 "mean": {size: float(np.mean(values)) for size, values in reached.items()},
                 "rating without weight": {size: float(np.mean(values)) for size, values in idle.items()},
             }
@@ -69,9 +73,12 @@ def over_splits(known: combining.Readings, args: Any, *, strong: bool) -> list[d
 def page(sets: list[dict[str, Any]]) -> str:
     """The Markdown of all sets."""
     basis = (__doc__ or "").partition("--documents 44")[2].strip()
-    lines = ["# Beliefs about the rating", "", "`python benchmarks/beliefs.py`", "", basis, ""]
+    lines = ["# Beliefs about readings", "", "`python benchmarks/beliefs.py`", "", basis, ""]
     lines += ["Mean of three coefficients on the held-out part; in brackets how often the rating had less than 5 % of"]
-    lines += ["the weights. The rows are beliefs: of the rating, of the approval, of the two together.", ""]
+    lines += [
+        "the weights. The rows are beliefs: of rating, approval, likelihood, surface; of the first two together.",
+        "",
+    ]
     for one in sets:
         for situation, rows in one["reached"].items():
             sizes = list(rows[0]["mean"])
@@ -83,9 +90,28 @@ def page(sets: list[dict[str, Any]]) -> str:
             ]
             for row in rows:
                 cells = [f"{row['mean'][size]:.3f} ({row['rating without weight'][size]:.0%})" for size in sizes]
-                lines.append(f"| {row['rating']:g}, {row['approval']:g}, {row['together']:g} | {' | '.join(cells)} |")
+                lines.append(f"| {_named(row)} | {' | '.join(cells)} |")
             lines.append("")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_means(sets)])
+
+
+def _named(row: dict[str, Any]) -> str:
+    return f"{', '.join(f'{row[name]:g}' for name in NAMES)}; {row['together']:g}"
+
+
+def _means(sets: list[dict[str, Any]]) -> list[str]:
+    """The means over all sets."""
+    lines = []
+    for situation in SITUATIONS:
+        tables = [one["reached"][situation] for one in sets]
+        sizes = list(tables[0][0]["mean"])
+        lines += [f"## Mean of the {len(sets)} sets: {situation}", "", f"| labels | {' | '.join(sizes)} |"]
+        lines += ["| --- |" + " --- |" * len(sizes)]
+        for rows in zip(*tables, strict=True):
+            means = [np.mean([row["mean"][size] for row in rows]) for size in sizes]
+            lines.append(f"| {_named(rows[0])} | {' | '.join(f'{mean:.3f}' for mean in means)} |")
+        lines.append("")
+    return lines
 
 
 if __name__ == "__main__":
