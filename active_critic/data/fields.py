@@ -249,10 +249,13 @@ def _check_several(name: str, column: str, columns: Sequence[str], path: str | N
 
 
 def _meant(name: str, column: str, columns: Sequence[str]) -> str:
-    """How to name several columns, where they were named with commas."""
+    """How to name several columns, where they were named with commas; or what, behind a comma, is no field."""
     parts = [part.strip() for part in column.split(",")]
-    together = name == "score" and len(parts) > 1 and set(parts) <= set(columns)
-    return f"; write score={'+'.join(parts)} for the mean of these" if together else ""
+    if name == "score" and len(parts) > 1 and set(parts) <= set(columns):
+        return f"; write score={'+'.join(parts)} for the mean of these"
+    unknown = [field.strip() for field, equals, _ in (part.partition("=") for part in parts[1:]) if equals]
+    behind = f"; {listed(unknown)} behind the comma is no field: fields are {listed(COLUMNS)}"
+    return behind if any(unknown) else ""
 
 
 def not_there(asked: Mapping[str, str], records: Sequence[dict[str, Any]]) -> dict[str, str]:

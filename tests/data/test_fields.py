@@ -68,6 +68,10 @@ def test_a_column_that_is_named_like_several_comes_first() -> None:
     ("fields", "said"),
     [
         ({"score": "rater_a+ratr_b"}, "there is no column 'ratr_b' to take the score from; .*did you mean 'rater_b'"),
+        (
+            {"score": "rater_a,foo=bar"},
+            "no column 'rater_a,foo=bar' .*; 'foo' behind the comma is no field: fields are 'r",
+        ),
         ({"score": "rater_a+"}, r"there is no column 'rater_a\+' to take the score from"),
         ({"score": "rater_a, rater_b"}, r"; write score=rater_a\+rater_b for the mean of these"),
         ({"score": ["rater_a", "rater_b"]}, r"named by a text, not by .*; write 'rater_a\+rater_b'"),
