@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,13 +36,22 @@ class Session:
         opener: What opens the language model; None: ``active_critic.lm.open_lm``, after the weights were fetched.
         opened: Whether the journal was opened, so that calls may have been paid for.
         journal: The journal's path, or None without one.
+        model: The language model, once it is opened.
         interrupts: Whether Ctrl-C was pressed.
     """
 
     opener: Callable[..., Any] | None = None
     opened: bool = False
     journal: Path | None = None
+    model: LanguageModel | None = None
     interrupts: Interrupts = field(default_factory=Interrupts)
+
+    @property
+    def answered(self) -> bool:
+        """Whether the model, or the journal in its place, has answered anything; a request that failed did not."""
+        from active_critic.records import Usage
+
+        return replace(usage_of(self.model), calls=0) != Usage()
 
 
 def usage_of(model: LanguageModel | None) -> Usage:

@@ -57,7 +57,7 @@ def explain(problem: BaseException, session: Session | None) -> int:
     for note in getattr(problem, "__notes__", ()):
         say(note)
     passing = isinstance(problem, _PASSING) and code != INTERRUPTED
-    if passing and session is not None and session.opened and session.journal is not None:
+    if passing and session is not None and session.journal is not None and session.answered:
         say("everything paid for is in the journal; run the same command again to go on")
     return code
 

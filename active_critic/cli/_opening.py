@@ -183,7 +183,7 @@ def opened(
             check_name(name, *map(options.get, ("api_base", "api_key_env", "workers")))
             _fetch_weights(name, options.get("api_base"), quiet=quiet)
         with _patient(session):
-            model = (session.opener or open_lm)(name, **options)
+            session.model = model = (session.opener or open_lm)(name, **options)
             with model, model.remembering(memory):
                 model.budget = allowed
                 yield model

@@ -25,7 +25,7 @@ from active_critic.cli._failures import CODES, explain
 from active_critic.cli._interrupts import Interrupts
 from active_critic.cli._options import parse_fields
 from active_critic.evaluators import load
-from active_critic.lm import Capabilities, open_lm
+from active_critic.lm import Capabilities, open_lm, scripted_lm
 
 
 def test_help_names_every_verb_and_documents_the_exit_codes(run) -> None:
@@ -489,3 +489,23 @@ def test_what_is_said_beside_the_results_costs_no_run_where_it_cannot_be_written
     assert fitted.code == 0, fitted.err
     done = in_a_shell(tmp_path, f"ac {command}")
     assert (done.returncode, "Traceback" in done.stderr, done.stdout.count("\n")) == (code, False, lines)
+
+
+def test_what_failed_before_anything_was_answered_does_not_go_on(run: Any, program: Path, examples: Path) -> None:
+    def refused(turns: Any) -> str:
+        raise errors.AuthenticationFailed("wrong key")
+
+    def wrong_key(name: str, **_: Any) -> Any:
+        return scripted_lm(refused, name=name)
+
+    def no_key(name: str, **_: Any) -> Any:
+        raise errors.AuthenticationFailed("no key in the variable KEY")
+
+    going_on = "run the same command again to go on"
+    asked = ("score", program, examples, "-o", "s.jsonl")
+    for fails in (wrong_key, no_key):
+        done = run(*asked, "--journal", "new.sqlite", opener=fails)
+        assert (done.code, going_on in done.err) == (4, False), done.err
+    assert run(*asked, "--journal", "new.sqlite", "--limit", 1).code == 0
+    replayed = run(*asked, "--journal", "new.sqlite", opener=wrong_key)
+    assert (replayed.code, going_on in replayed.err) == (4, True), replayed.err
