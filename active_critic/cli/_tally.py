@@ -79,6 +79,11 @@ class Tally:
         """The column of people's score."""
         return self._fields.get("score", "score")
 
+    @property
+    def documents(self) -> int:
+        """How many documents have a score; of very many, as many as are told apart."""
+        return self._mean.documents
+
     def add(self, entry: Example | BadRow, verdict: Verdict) -> None:
         """Count one more."""
         self.items += 1

@@ -149,6 +149,8 @@ def score(
             "seconds": round(time.monotonic() - started, 3),
             "notes": [*notes, *later],
         }
+        gate, doubt = _gate(fail_under, summary, tally.documents)
+        summary |= {"gate": gate, "notes": [*summary["notes"], *doubt]}
         if shown is not None and kept is not None:
             shown.append(_page(items, summary, kept))
     common.show_notes(later, quiet=quiet)
@@ -164,18 +166,46 @@ def score(
             common.say(line)
     if summary["unscored"]:
         raise typer.Exit(common.UNSCORED)
-    if fail_under is None:
+    if gate is None:
         return
-    from active_critic.figures_in_words import interval_words
-
-    mean, interval = summary["mean_score"], summary["mean_interval"]
-    if interval is not None and interval[0] <= fail_under <= interval[1]:
-        said = f"note: --fail-under {fail_under:g} lies within the interval of the mean, {interval_words(interval)}"
-        common.say(f"{said}: other documents like these might end on the other side", quiet=quiet)
-    if mean is None or mean < fail_under - 1e-9:  # a sum of scores may be off in its last digit
-        low = "nothing was scored" if mean is None else f"the mean is {mean:.10g}"
-        common.say(f"{low}, and --fail-under asks for {fail_under:g}")
+    common.show_notes(doubt, quiet=quiet)
+    if not gate["passed"]:
+        common.say(_gate_words(gate))
         raise typer.Exit(common.BELOW)
+
+
+def _gate(bound: float | None, summary: Mapping[str, Any], documents: int) -> tuple[dict[str, Any] | None, list[str]]:
+    """What ``--fail-under`` came to, and a note where chance may have decided it; None and no note without it.
+
+    Args:
+        bound: What it asks for.
+        summary: Of the run.
+        documents: How many documents have a score.
+    """
+    from active_critic.figures_in_words import how_many, interval_words
+    from active_critic.stats.resampling import FEWEST
+
+    if bound is None:
+        return None, []
+    mean, interval = summary["mean_score"], summary["mean_interval"]
+    # A sum of scores may be off in its last digit.
+    passed = mean is not None and not summary["unscored"] and mean >= bound - 1e-9
+    gate = {"threshold": bound, "mean": mean, "passed": passed}
+    if mean is None or (interval is not None and not interval[0] <= bound <= interval[1]):
+        return gate, []
+    if interval is not None:
+        said = f"lies within the interval of the mean, {interval_words(interval)}"
+        return gate, [f"--fail-under {bound:g} {said}: other documents like these might end on the other side"]
+    why = "all documents have the same mean"
+    if documents < FEWEST:
+        why = f"the texts are of {how_many(documents, 'document')}, fewer than {FEWEST}"
+    return gate, [f"--fail-under {bound:g}: the mean has no interval ({why}), so chance cannot be told apart"]
+
+
+def _gate_words(gate: Mapping[str, Any]) -> str:
+    """What ``--fail-under`` came to, in a line."""
+    mean = "nothing was scored" if gate["mean"] is None else f"the mean is {gate['mean']:.10g}"
+    return f"{mean}, and --fail-under asks for {gate['threshold']:g}"
 
 
 def _score_all(
@@ -409,6 +439,9 @@ def _page(items: Path, summary: dict[str, Any], kept: _Kept) -> str:
     from active_critic.report.page import page
 
     said = [*summary["notes"], *(summary["repeats"] or {}).get("words", ())]
+    if gate := summary["gate"]:
+        unscored = "; not all items have a score" if summary["unscored"] else ""
+        said.insert(0, f"{'Passed' if gate['passed'] else 'Not passed'}: {_gate_words(gate)}{unscored}.")
     if kept.more:
         where = "in the file of --out" if summary["output"] else "left out; --out FILE writes all"
         said.append(f"These are the first {kept.most:,}; {kept.more:,} more are {where}.")

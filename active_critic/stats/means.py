@@ -43,6 +43,11 @@ class DocumentMean:
         self._sums[key] = before + total, already + count
 
     @property
+    def documents(self) -> int:
+        """How many documents are told apart."""
+        return len(self._sums)
+
+    @property
     def mean(self) -> float | None:
         """The mean of all values, each counting the same; None without any."""
         return math.fsum(total for total, _ in self._sums.values()) / self.count if self.count else None
@@ -52,7 +57,7 @@ class DocumentMean:
 
         None with fewer than five documents, or where all have the same mean: that says nothing of others.
         """
-        documents = len(self._sums)
+        documents = self.documents
         if self.mean is None or documents < FEWEST:
             return None
         from scipy.special import stdtrit

@@ -363,9 +363,37 @@ def test_a_bound_that_other_documents_might_fall_on_either_side_of_is_said(run, 
         assert ("lies within the interval of the mean" in done.err) == within, bound
 
 
+def test_a_bound_and_a_mean_of_few_documents_may_meet_by_chance(run, program, tmp_path) -> None:
+    few = [{"response": f"text {i} " + "word " * i, "source": f"question {i}"} for i in range(4)]
+    alike = [{"response": f"text {'abcdef'[i]}", "source": f"question {i}"} for i in range(6)]
+    for items, why in (
+        (few, "the texts are of 4 documents, fewer than 5"),
+        (alike, "all documents have the same mean"),
+    ):
+        path = write(tmp_path / "i.jsonl", items)
+        done = run("score", program, path, "-o", "s.jsonl", "--fail-under", 1, "--json")
+        said = f"--fail-under 1: the mean has no interval ({why}), so chance cannot be told apart"
+        assert done.document["mean_interval"] is None
+        assert done.err.count(f"note: {said}") == 1
+        assert said in done.document["notes"]
+        assert "chance" not in run("score", program, path, "-o", "s.jsonl").err
+
+
+def test_the_gate_is_in_the_summary_and_on_the_page(run, program, tmp_path, examples) -> None:
+    asked = ("score", program, examples, "-o", "s.jsonl", "--json", "--html", "s.html")
+    for bound, passed, said in ((1, True, "Passed: the mean is"), (5, False, "Not passed: the mean is")):
+        found = run(*asked, "--fail-under", bound).document
+        assert found["gate"] == {"threshold": bound, "mean": found["mean_score"], "passed": passed}
+        assert said in (tmp_path / "s.html").read_text()
+    assert run(*asked).document["gate"] is None
+    assert "assed: the mean is" not in (tmp_path / "s.html").read_text()
+
+
 def test_unscored_items_are_said_before_a_low_mean(run, program, tmp_path) -> None:
     items = write(tmp_path / "i.jsonl", [*rows(3), {"response": ""}])
-    assert run("score", program, items, "-o", "s.jsonl", "--fail-under", 5).code == 7
+    for bound in (1, 5):
+        done = run("score", program, items, "-o", "s.jsonl", "--fail-under", bound, "--json")
+        assert (done.code, done.document["gate"]["passed"]) == (7, False)
 
 
 def test_a_bound_off_the_scale_is_refused(run, program, examples) -> None:
