@@ -94,7 +94,7 @@ class Provenance(Record):
         model: Name of the language model it was fitted with (never an address or a key).
         own_address: Whether that was at an address of the user's own, which a program does not keep.
         weights: sha256 of the weights file for an embedded model, or None.
-        seed: Seed of splits, sampling and search.
+        seed: Seed of sampling and search; where the evaluator has none, that by which its examples were drawn.
         data_sha256: Hash over the training examples' texts and scores.
         n_train: Training examples used.
         fields: The column that each of their fields was read from; empty for what was not read from columns.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -175,7 +175,8 @@ def fit(
     data = read_examples(examples, fields=opts.parse_fields(fields), scale=scale)
     notes = list(data.notes)
     data, held_back = _held_back(data, train, seed, notes)
-    notes += [*check_examples(data), *pinned_from(criteria, held_back)]
+    # Of the part that is fitted on, the same is noted of fewer rows.
+    notes += [*(note for note in check_examples(data) if note not in data.notes), *pinned_from(criteria, held_back)]
     common.show_notes(notes, quiet=quiet)
 
     from active_critic.cli._progress import Display
@@ -229,7 +230,8 @@ def fit(
             critic.fit(data, progress=progress)
         critic.save(out)
         asked = (lm, api_base, api_key_env) if model else (None, None, None)
-        done = _Done(critic, evaluator, out, rest, notes, asked, common.usage_of(model) if model else None)
+        said = [*notes, *data.notes]
+        done = _Done(critic, evaluator, out, rest, notes, said, asked, common.usage_of(model) if model else None)
         if shown is not None:
             shown.append(done.page(examples, time.monotonic() - started))
     if replaced:
@@ -322,6 +324,7 @@ class _Done:
         out: Where its program is.
         rest: Where the rows are that were held back, or None.
         notes: What was noted of the examples, and shown.
+        said: That, and what is noted of the part of them that was fitted on: the same, of fewer rows.
         asked: The model, its address and the variable with its key, as they were given; None where none was asked.
         usage: What it cost; None where no model was asked.
     """
@@ -331,6 +334,7 @@ class _Done:
     out: Path
     rest: Path | None
     notes: Sequence[str]
+    said: Sequence[str]
     asked: tuple[str | None, str | None, str | None]
     usage: Usage | None
 
@@ -346,6 +350,7 @@ class _Done:
 
         program = self.critic.fitted
         report = program.provenance.report
+        more = [note for note in (*program.provenance.notes, *report.get("notes", ())) if note not in self.said]
         return {
             "program": str(self.out),
             "signature": self.critic.signature,
@@ -356,7 +361,7 @@ class _Done:
             "rest": str(self.rest) if self.rest else None,
             "report": dict(report) or None,
             "usage": (self.usage or Usage()).to_dict(),
-            "notes": list(dict.fromkeys([*self.notes, *program.provenance.notes, *report.get("notes", ())])),
+            "notes": list(dict.fromkeys([*self.notes, *more])),
         }
 
     def show(self) -> None:
@@ -374,7 +379,7 @@ class _Done:
                 *((Text(""), criteria_table(program)) if program.criteria else ()),
                 Text(""),
                 fit_report(program.provenance.report),
-                *fit_notes(program.provenance, self.notes),
+                *fit_notes(program.provenance, self.said),
             ]
         common.console(stderr=False).print(Group(*account))
         common.print_whole(f"\n{self.last()}")
@@ -404,18 +409,20 @@ def _held_back(data: Examples, train: float | None, seed: int, notes: list[str])
         return data, None
     from active_critic.data import group_of, split
     from active_critic.data.examples import MIN_EXAMPLES
+    from active_critic.data.notes import Drawn
     from active_critic.errors import DataError
+    from active_critic.figures_in_words import how_many
 
     chosen, held_back = split(data, train, seed)
     if len(chosen) < MIN_EXAMPLES <= len(data):
         left = f"--train {train:g} leaves {len(chosen)} of {len(data)} examples to fit on"
         raise DataError(f"{left}, and a fit needs at least {MIN_EXAMPLES}; give a larger part", path=data.path)
-    documents = len({group_of(example) for example in chosen})
-    notes.append(
-        f"{len(chosen)} of {len(data)} examples ({documents} documents) are fitted on, {len(held_back)} are held back "
-        f"(seed {seed})"
-    )
-    return chosen, held_back
+    documents = how_many(len({group_of(example) for example in chosen}), "document")
+    part = f"fitted on {len(chosen)} of {len(data)} examples ({documents}), {len(held_back)} are held back"
+    drawn = Drawn(f"{part}: --train {train:g}, documents drawn with seed {seed}")
+    drawn.seed = seed
+    notes.append(drawn)
+    return replace(chosen, notes=(*chosen.notes, drawn)), held_back
 
 
 def _write_rest(path: Path, held_back: Examples) -> None:

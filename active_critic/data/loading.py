@@ -18,7 +18,7 @@ from active_critic.data.examples import (
     repeated_rows,
 )
 from active_critic.data.fields import COLUMNS, Given, checked, folded, holds_no_name, not_there, resolve
-from active_critic.data.notes import Guess, Unscored
+from active_critic.data.notes import Drawn, ScaleGuess, Unscored
 from active_critic.data.row_reader import EMPTY, RowReader
 from active_critic.data.rows import BadRow
 from active_critic.data.scales import Rated, infer_scale, own_scale, unused_scale
@@ -83,8 +83,9 @@ def read_examples(
     if scored:
         _check_thousands(rows, column, path)
         rows, said = scored_rows(rows, column, {*chosen.values()}, decimal_comma=stream.decimal_comma, path=path)
-        before = source.notes if isinstance(source, Examples) else ()
-        notes += [*said, *(note for note in before if isinstance(note, Unscored))]
+        notes += said
+    if isinstance(source, Examples):
+        notes += _still_true(source, scored=scored, scale=given)
     out_of = (
         scores_out_of((given for _, given in rows if isinstance(given, dict)), column) if "score" in chosen else None
     )
@@ -118,7 +119,8 @@ def read_examples(
     inferred = scored and known is None
     if inferred:
         known, said = infer_scale(ratings, path, column, out_of)
-        notes += [Guess(f"scale {known} inferred from the scores; pass --scale LOW..HIGH if that is wrong"), *said]
+        guess = f"scale {known} inferred from the scores; pass --scale LOW..HIGH if that is wrong"
+        notes += [ScaleGuess(guess), *said]
     elif scored and known is not None and not isinstance(source, Examples):
         notes.extend(unused_scale(ratings, known))
     if scored and known is not None:
@@ -139,6 +141,18 @@ def read_examples(
     told = given is not None or (isinstance(source, Examples) and source.scale_given)
     columns = source.fields if isinstance(source, Examples) else chosen
     return Examples(tuple(examples), known, inferred, tuple(notes), columns, path, comma, told, bom)
+
+
+def _still_true(before: Examples, *, scored: bool, scale: Scale | None) -> list[str]:
+    """The notes of an earlier reading that a program is to tell, too: what was left out, and how the scale was found.
+
+    Args:
+        before: What was read.
+        scored: Whether the scores are what matters.
+        scale: The scale that is given now, if one is.
+    """
+    kinds = (Drawn, *([Unscored] * scored), *([ScaleGuess] * (scale is None)))
+    return [note for note in before.notes if isinstance(note, kinds)]
 
 
 class Items(Iterator["Example | BadRow"]):
@@ -317,7 +331,8 @@ def for_aspect(examples: Examples, aspect: str) -> Examples:
     given = _given_scale(examples, ratings)
     scale, said = infer_scale(ratings, examples.path, column) if given is None else (given, [])
     why = "" if given is None else ", which was given: all its scores lie in it"
-    notes = [f"the scale of the aspect {column!r} is taken to be {scale}{why}", *said]
+    kind = ScaleGuess if given is None else str
+    notes = [kind(f"the scale of the aspect {column!r} is taken to be {scale}{why}"), *said]
     if len(scored) < len(examples):
         notes.append(f"{len(examples) - len(scored)} examples have no score for the aspect {column!r} and do not count")
     return replace(
@@ -325,7 +340,7 @@ def for_aspect(examples: Examples, aspect: str) -> Examples:
         items=tuple(scored),
         scale=scale,
         scale_inferred=given is None,
-        notes=(*examples.notes, *notes),
+        notes=(*(note for note in examples.notes if not isinstance(note, ScaleGuess)), *notes),
     )
 
 

@@ -9,6 +9,12 @@ class Guess(str):
     __slots__ = ()
 
 
+class ScaleGuess(Guess):
+    """Says which scale was inferred from the scores; true of whatever is made of them."""
+
+    __slots__ = ()
+
+
 class TextGuess(Guess):
     """A guess at where the texts of an item stand, which matters where items are scored, too."""
 
@@ -19,6 +25,16 @@ class Unscored(Guess):
     """Says which rows were left out because they have no score; true of whatever is made of the others."""
 
     __slots__ = ()
+
+
+class Drawn(str):
+    """Says which part of all examples these are, and how it was drawn.
+
+    Attributes:
+        seed: The seed of the draw.
+    """
+
+    seed: int = 0
 
 
 class Repeated(str):

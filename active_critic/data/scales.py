@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from active_critic.data.notes import Guess
+from active_critic.data.notes import ScaleGuess
 from active_critic.errors import DataError
 from active_critic.records import Example, Scale
 
@@ -104,7 +104,7 @@ def infer_scale(
             f"no usual scale holds scores from {low:g} to {high:g}{which}{f' ({slip})' if slip else ''}; pass --scale"
         )
         raise DataError(reason, path=path, column=column)
-    return scale, [Guess(f"{slip}: correct it if it is a slip")] if slip else []
+    return scale, [ScaleGuess(f"{slip}: correct it if it is a slip")] if slip else []
 
 
 def usual_scale(scores: Sequence[Rated], out_of: float | None = None) -> tuple[Scale | None, str]:

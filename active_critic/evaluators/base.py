@@ -16,6 +16,7 @@ import orjson
 from active_critic import store
 from active_critic.data.cells import plain_value
 from active_critic.data.examples import Examples, by_content, check_examples, data_sha256, document_keys, text_key
+from active_critic.data.notes import Drawn
 from active_critic.data.rows import BadRow
 from active_critic.errors import DataError, FitError, ProtocolError
 from active_critic.evaluators.given import examples_of, items_of
@@ -113,11 +114,12 @@ class Evaluator(ABC):
             notes: What the user should be told.
             model: Whether a language model is involved.
         """
+        drawn = next((note.seed for note in data.notes if isinstance(note, Drawn)), 0)
         return Provenance(
             model=self.model.name if model else NO_MODEL,
             own_address=model and self.model.own_address,
             weights=self.model.weights if model else None,
-            seed=getattr(self, "seed", 0),
+            seed=getattr(self, "seed", drawn),
             data_sha256=data_sha256(data),
             n_train=len(data),
             fields=dict(data.fields),

@@ -125,10 +125,28 @@ def test_train_holds_back_whole_documents_and_rest_keeps_every_column(run, examp
     assert len(rest) == 6
     assert len({row["doc_id"] for row in rest}) == 2
     assert done.document["report"]["examples"] == 6
-    assert "6 are held back (seed 0)" in done.err
+    drawn = "fitted on 6 of 12 examples (2 documents), 6 are held back: --train 0.5, documents drawn with seed 0"
+    assert drawn in done.err
+    assert done.document["notes"].count(drawn) == 1
+    assert drawn in load("p.json").fitted.provenance.notes
     scored = run("score", "p.json", "rest.jsonl", "-o", "s.csv", "--json")
     assert scored.code == 0
     assert scored.document["scored"] == 6
+
+
+def test_repeated_rows_are_said_once_and_as_they_are_in_all_the_data(run, tmp_path) -> None:
+    twice = [row for row in rows() for _ in range(2)]
+    path = write(tmp_path / "twice.jsonl", twice)
+    quick = ("--scale", "1..5", "--train", 0.5, *FIT)
+    done = run("fit", path, "-o", "p.json", "--json", *quick)
+    assert done.code == 0, done.err
+    said = "the same source and response occur more than once: rows 1 and 2; "
+    assert [note.startswith(said) for note in done.document["notes"] if "occur more than once" in note] == [True]
+    assert done.err.count("occur more than once") == 1
+    told = run("fit", path, "-o", "p.json", *quick)
+    assert (told.err + told.out).count("occur more than once") == 1
+    (known,) = (note for note in load("p.json").fitted.provenance.notes if "occur more than once" in note)
+    assert known not in done.document["notes"]  # of the part that was fitted on
 
 
 def test_criteria_of_another_program_are_pinned(run, examples, program) -> None:

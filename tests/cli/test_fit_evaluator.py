@@ -153,3 +153,19 @@ def test_columns_that_the_fit_read_are_read_again_unless_others_are_named(run, t
     assert scored("g.jsonl") == again  # the column is not there, and another is recognised
     for name, column in (("response", "draft"), ("score", "mark")):
         assert json.loads(Path("p.json").read_text())["provenance"]["fields"][name] == column
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_program_tells_how_its_examples_were_drawn_and_how_the_scale_was_found(run, examples, name) -> None:
+    how = {"opener": refuse if name == "surface" else filling}
+    part = ("--train", 0.5, "--seed", 3, "--rest", "rest.jsonl")
+    done = run("fit", examples, "-o", "p.json", "-q", "--evaluator", name, *part, *QUICK[name], **how)
+    assert done.code == 0, done.err
+    made = load("p.json").fitted.provenance
+    scale = "scale 1..5 inferred from the scores; pass --scale LOW..HIGH if that is wrong"
+    drawn = "fitted on 6 of 12 examples (2 documents), 6 are held back: --train 0.5, documents drawn with seed 3"
+    assert [made.notes.count(note) for note in (scale, drawn)] == [1, 1]
+    assert made.seed == 3
+    shown = " ".join(run("show", "p.json", **how).out.split())
+    assert scale in shown
+    assert drawn in shown

@@ -12,7 +12,7 @@ import dspy
 import pytest
 
 import active_critic
-from active_critic.data import read_examples
+from active_critic.data import for_aspect, read_examples
 from active_critic.errors import ActiveCriticWarning, DataError
 from active_critic.evaluators import ICE, Surface, ZeroShot
 from active_critic.evaluators.given import examples_of, items_of
@@ -288,3 +288,19 @@ def test_what_may_be_taken_for_something_else_is_a_warning(what: str) -> None:
         warnings.simplefilter("always")
         assert any(note.startswith(said) for note in items_of(rows, fields).notes)  # type: ignore[attr-defined]
     assert [str(warning.message).startswith(said) for warning in heard] == [True] * of_items
+
+
+def test_a_scale_that_was_inferred_is_in_the_program_whoever_read_the_labels() -> None:
+    read = read_examples(GUESSED)
+    once, again = Surface(journal=None).fit(read), Surface(journal=None).fit(read_examples(read))
+    for surface in (once, again):
+        assert surface.fitted.provenance.notes.count(SCALE) == 1
+    assert SCALE not in Surface(journal=None).fit(read, scale="1..10").fitted.provenance.notes
+
+
+def test_the_inferred_scale_of_the_whole_is_none_of_an_aspect() -> None:
+    rows = [{**row, "scores": {"tone": row["rating"] * 10}} for row in ROWS]
+    tone = for_aspect(read_examples(rows), "tone")
+    surface = Surface(journal=None).fit(tone)
+    scales = [note for note in surface.fitted.provenance.notes if note.startswith(("scale", "the scale"))]
+    assert scales == ["the scale of the aspect 'tone' is taken to be 0..100"]
