@@ -22,7 +22,7 @@ from active_critic.evaluators.surface import SurfaceFloor, copied_share, figures
 from active_critic.lm import LanguageModel
 from active_critic.lm.lengths import beginning_of, length_of
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood, refusal
-from active_critic.records import Criterion, Example, Scale, Verdict
+from active_critic.records import LEAST_SPREAD, Criterion, Example, Scale, Verdict
 from active_critic.stats.correlation import Floats, pearson
 
 READINGS = ("rating", "approval", "likelihood", "surface")
@@ -304,11 +304,45 @@ class Combiner:
             r = pearson(values, [self.search.human[i] for i in kept])
             if r is not None and r < 0 and _chance(r, len(kept)) < SURELY_AGAINST:
                 said = (
-                    f"the {name} goes against people's scores (Pearson {r:.2f}): if the lowest score is the best on "
-                    "your scale, turn it round, for a critic takes the highest for the best"
+                    f"the {name} goes against people's scores (Pearson {r:.2f}): where lower is better on your scale "
+                    "(school grades), turn the scores round first and fit again, for a critic takes the highest for "
+                    "the best"
                 )
                 return [said]
         return []
+
+    def unweighed(self, calibration: Calibration, *, fine: bool) -> list[str]:
+        """What is to be said where the rating, by which demonstrations are chosen, has no part in the score.
+
+        Args:
+            calibration: What :meth:`fit` found.
+            fine: Whether criteria are rated, too: then every text is, whatever the rating counts for.
+        """
+        rating = next((part for part in calibration.parts if part.name == "rating"), None)
+        if rating is not None and rating.weight:
+            return []
+        of_criteria = any(part.weight for part in calibration.parts if part.name.startswith(CRITERION))
+        besides = {"approval", "likelihood"} & calibration.shares.keys()
+        saved = "; texts are not rated where no explanation is wanted" if besides and not fine else ""
+        searched = len(self.search.sets) > 1
+        if rating is not None and not rating.spread:
+            whole = "overall rating" if self.search.student.protocol.overall_scoring else "mean rating of the criteria"
+            chosen = "demonstrations could not be chosen by it, and " if searched and self._all_flat() else ""
+            return [f"the model gave every text the same {whole}: {chosen}it has no part in the score{saved}"]
+        if of_criteria:
+            chosen = ", though demonstrations were chosen by it" if searched else ""
+            return [f"the overall rating has no part in the score{chosen}; ratings of single criteria have"]
+        if len(calibration.parts) > 1:
+            return [f"the rating, and with it the demonstrations, has no part in the score{saved}"]
+        return []
+
+    def _all_flat(self) -> bool:
+        """Whether no candidate of the search rates any two texts differently."""
+        rated: dict[int, list[float]] = {}
+        for (candidate, _), verdict in self.search.verdicts.items():
+            if verdict.score is not None:
+                rated.setdefault(candidate, []).append(verdict.score)
+        return all(max(scores) - min(scores) <= LEAST_SPREAD for scores in rated.values())
 
 
 def ratings_in(verdict: Verdict) -> dict[str, float]:
@@ -366,14 +400,13 @@ def readings_of(
     return values
 
 
-def words(calibration: Calibration, tried: Sequence[str], asked: int, *, fine: bool) -> list[str]:
-    """What the user should know of a combination.
+def words(calibration: Calibration, tried: Sequence[str], asked: int) -> list[str]:
+    """What the user should know of a combination, beside :meth:`Combiner.against_people` and the like.
 
     Args:
         calibration: The combination.
         tried: The readings that it could have been made from.
         asked: How many examples it could have rested on.
-        fine: Whether criteria are rated, too: then every text is, whatever the rating counts for.
     """
     said = []
     if not (told := any(part.weight for part in calibration.parts)):
@@ -393,11 +426,6 @@ def words(calibration: Calibration, tried: Sequence[str], asked: int, *, fine: b
     if told and len(calibration.parts) > 1:
         shares = ", ".join(f"{name} {share:.0%}" for name, share in calibration.shares.items())
         said.append(f"the score is combined from {shares} (shares of the weights, fitted on {calibration.n} examples)")
-    rated = any(part.weight for part in calibration.parts if part.name == "rating" or part.name.startswith(CRITERION))
-    if len(calibration.parts) > 1 and not rated:
-        besides = {"approval", "likelihood"} & calibration.shares.keys()
-        saved = "; texts are not rated where no explanation is wanted" if besides and not fine else ""
-        said.append(f"the rating, and with it the demonstrations, has no part in the score{saved}")
     if percent(SHOWN) not in calibration.half_widths:
         said.append(f"verdicts have no interval: one at {percent(SHOWN)} % takes examples of nine documents or more")
     if calibration.n < asked:

@@ -208,8 +208,9 @@ class ActiveCritic(Evaluator):
                     calibration, floor = combiner.fit(chosen, range(len(data)))
             notes.append(TOO_FEW_RATED if calibration is not None else NOTHING_COMBINED)
         if calibration is not None:
-            notes += words(calibration, combiner.names, len(data), fine=self.mode == "fine")
-            notes += combiner.against_people(chosen)
+            # What may make the whole fit worthless stands first.
+            notes[:0] = combiner.against_people(chosen) + combiner.unweighed(calibration, fine=self.mode == "fine")
+            notes += words(calibration, combiner.names, len(data))
         report = None
         if self.report and stopped is not None:
             notes.append("the agreement on held-out folds was not measured, for the budget was spent before")

@@ -75,7 +75,7 @@ def test_criteria_that_add_nothing_are_left_out_and_named_and_always_keeps_them(
     search = rated(200)
     found, _ = combiner(search).fit(0, range(200))
     assert max(found.shares, key=lambda name: found.shares[name]) == "criterion Tone"
-    said = words(found, combiner(search).names, 200, fine=True)
+    said = words(found, combiner(search).names, 200)
     dropped = [name for name in ("Accuracy", "Clarity") if f"criterion {name}" not in found.shares]
     assert dropped
     assert f"criteria whose own ratings add nothing to the score, and have no part in it: {', '.join(dropped)}" in said
@@ -103,17 +103,21 @@ def test_many_criteria_of_small_weights_stay_for_they_cost_nothing() -> None:
     assert auto == pytest.approx(always, abs=0.01)
 
 
-def test_demonstrations_count_where_a_criterion_does() -> None:
-    """The note that demonstrations have no part is wrong where single ratings, which they shape, have one."""
+def test_a_rating_without_weight_is_told_of_and_that_demonstrations_count_where_a_criterion_does() -> None:
+    """That demonstrations have no part is wrong where single ratings, which they shape, have one."""
+    made = combiner(rated(40))
+    made.search.sets = [(), ()]
 
-    def said(weight: float) -> list[str]:
-        parts = [("rating", 0.0), ("criterion Tone", weight), ("surface", 1.0)]
-        made = tuple(Part(name=name, mean=1, spread=1, weight=given) for name, given in parts)
-        return words(Calibration(parts=made, intercept=2, n=40), [name for name, _ in parts], 40, fine=True)
+    def said(rating: float, tone: float) -> list[str]:
+        parts = [("rating", rating), ("criterion Tone", tone), ("surface", 1.0)]
+        found = tuple(Part(name=name, mean=1, spread=1, weight=given) for name, given in parts)
+        return made.unweighed(Calibration(parts=found, intercept=2, n=40), fine=True)
 
-    note = "the rating, and with it the demonstrations, has no part in the score"
-    assert any(line.startswith(note) for line in said(0.0))
-    assert not any(line.startswith(note) for line in said(0.5))
+    assert said(0.0, 0.0) == ["the rating, and with it the demonstrations, has no part in the score"]
+    (note,) = said(0.0, 0.5)
+    assert note.startswith("the overall rating has no part in the score, though demonstrations were chosen by it; ")
+    assert note.endswith("ratings of single criteria have")
+    assert said(0.5, 0.0) == said(0.5, 0.5) == []
 
 
 # --- a whole fit --------------------------------------------------------------------------------------------------

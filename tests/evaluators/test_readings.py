@@ -401,7 +401,7 @@ def test_the_notes_say_the_shares_and_warn_of_a_critic_that_leans_on_one_that_ca
             Part(name="surface", mean=0, spread=1, weight=surface),
         )
         found = Calibration(parts=parts, intercept=3, n=30, half_widths={"90": 1.0})
-        return words(found, ("rating", "surface"), 30, fine=False)
+        return words(found, ("rating", "surface"), 30)
 
     assert combined(0.61, 0.39) == [
         "the score is combined from rating 61%, surface 39% (shares of the weights, fitted on 30 examples)"
@@ -411,7 +411,7 @@ def test_the_notes_say_the_shares_and_warn_of_a_critic_that_leans_on_one_that_ca
     assert "use_surface='never'" in warning
     parts = (Part(name="rating", mean=0, spread=1, weight=6), Part(name="likelihood", mean=0, spread=1, weight=4))
     found = Calibration(parts=parts, intercept=3, n=30, half_widths={"90": 1.0})
-    _, warning = words(found, ("rating", "likelihood"), 30, fine=False)
+    _, warning = words(found, ("rating", "likelihood"), 30)
     assert "use_likelihood='never'" in warning
     noted = fitted().fitted.provenance.notes
     assert any(note.startswith("the score is combined from rating ") for note in noted)
@@ -422,7 +422,9 @@ def test_a_rating_without_weight_is_asked_for_its_words_alone(mode: str) -> None
     lm = weighing_lm(rate=lambda response, turns: 3)
     critic = fitted(lm, mode=mode)
     assert next(part.weight for part in critic.fitted.calibration.parts if part.name == "rating") == 0
-    (note,) = [one for one in critic.fitted.provenance.notes if "the rating, and with it the demonstrations" in one]
+    note = critic.fitted.provenance.notes[0]
+    same = "the model gave every text the same overall rating: demonstrations could not be chosen by it, and it has no "
+    assert note.startswith(f"{same}part in the score")
     assert ("texts are not rated where no explanation is wanted" in note) == (mode == "coarse")
     told = list(critic.score_many(items()))
     before = lm.usage.calls
@@ -451,8 +453,19 @@ def test_ratings_that_go_against_people_are_told_of_and_the_same_scores_turned_r
     for data, expected in ((turned, 1), (examples(), 0)):
         notes = fitted(data=data).fitted.provenance.notes
         said = [note for note in notes if note.startswith("the rating goes against people's scores (Pearson -0.")]
-        assert len(said) == expected
-        assert all("if the lowest score is the best on your scale, turn it round" in note for note in said)
+        assert said == list(notes[:expected])
+        assert all(
+            "where lower is better on your scale (school grades), turn the scores round first" in n for n in said
+        )
+
+
+def test_where_only_the_chosen_candidate_rates_every_text_alike_demonstrations_were_chosen_by_the_rating() -> None:
+    def worse_with_demonstrations(response: str, turns: list[Turn]) -> float:
+        return 3 if len(turns) == 2 else 5 - min(4.0, response.split().count("fine"))
+
+    critic = fitted(weighing_lm(rate=worse_with_demonstrations), mode="coarse")
+    note = critic.fitted.provenance.notes[0]
+    assert note.startswith("the model gave every text the same overall rating: it has no part in the score")
 
 
 # --- the report -------------------------------------------------------------------------------------------------------
