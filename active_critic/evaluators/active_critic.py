@@ -419,7 +419,7 @@ class _Bill:
 def _honest(calibration: Calibration, report: FitReport | None, candidates: int, notes: list[str]) -> Calibration:
     """The same with intervals that count with the choice among candidates, as far as the report can tell."""
     if report is None:
-        if calibration.half_widths and candidates > 1:
+        if percent(SHOWN) in calibration.half_widths and candidates > 1:
             notes.append(NOT_WIDENED)
         return calibration
     widened = calibration.widened(report.missed)

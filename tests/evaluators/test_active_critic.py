@@ -128,6 +128,13 @@ def test_the_errors_on_the_folds_of_the_report_widen_the_intervals() -> None:
     assert not any("do not count" in note for note in what(wide).provenance.notes)
 
 
+@pytest.mark.parametrize(("documents", "intervals"), [(8, False), (9, True)])
+def test_what_intervals_do_not_count_with_is_said_only_where_there_are_some(documents: int, intervals: bool) -> None:
+    notes = what(fitted(data=examples(documents), report=False)).provenance.notes
+    assert any("do not count with the choice of demonstrations" in note for note in notes) == intervals
+    assert any("verdicts have no interval" in note for note in notes) != intervals
+
+
 def test_folds_that_say_too_little_of_the_intervals_leave_none_and_that_is_said() -> None:
     data = examples(20)
     times = Counter(example.response for example in data)
