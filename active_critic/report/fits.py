@@ -65,10 +65,11 @@ def fit_report(report: Mapping[str, Any]) -> RenderableType:
             "Agreement on held-out folds was not measured, so how well this critic agrees with people is not known."
         )
     table = agreement_table({shown: report.get(name) for name, shown in _RIVALS.items()})
-    where = f"Out of fold: {report['held_out']:,} of the {report['examples']:,} training examples count; one that is a "
-    where += "demonstration of its fold's winner does not."
+    where = f"Out of fold: {report['held_out']:,} of the {report['examples']:,} training examples count"
+    if 0 < report["held_out"] < report["examples"]:  # none: the words say why
+        where += "; one that is a demonstration of its fold's winner does not"
     words = [Text(plain(sentence)) for sentence in report["words"]]
-    return Group(Account(words, [table, Text(where, style="dim")]), Text(""), _usage_table(report["usage"]))
+    return Group(Account(words, [table, Text(f"{where}.", style="dim")]), Text(""), _usage_table(report["usage"]))
 
 
 def candidates_table(candidates: Sequence[Mapping[str, Any]]) -> RenderableType:

@@ -95,6 +95,13 @@ def test_the_fit_report_shows_every_figure_on_one_line(width) -> None:
     assert "unknown" in shown
 
 
+@pytest.mark.parametrize(("held_out", "told"), [(0, False), (12, True), (14, False)])
+def test_which_examples_do_not_count_is_said_only_where_some_do_not(held_out: int, told: bool) -> None:
+    shown = " ".join(text_of(fit_report(replace(report(), held_out=held_out).to_dict())).split())
+    assert f"Out of fold: {held_out} of the 14 training examples count{'; one that' if told else '.'}" in shown
+    assert ("demonstration of its fold's winner does not." in shown) == told
+
+
 def test_without_a_report_nothing_is_claimed() -> None:
     assert "is not known" in text_of(fit_report({}), 120)
     assert "could not be measured" in text_of(agreement_table({"this critic": None}))
