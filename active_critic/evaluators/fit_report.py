@@ -103,8 +103,10 @@ class FitReport:
                 said.append(f"It beats {name} ({figures}).")
             else:
                 said.append(f"It is ahead of {name} ({figures}), but not by more than chance could explain.")
+        ps = sum(p is not None for p in corrected)
+        if ps > 1:
+            said.append("Both p-values are corrected for their number (Holm).")
         said += self._unscored()
-        ps = sum(one is not None and one.p is not None for one in rivals.values())
         said += map(sentence, cautions(self.critic.groups, ps, self.critic.resamples))
         return tuple(said)
 
