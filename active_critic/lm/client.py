@@ -426,8 +426,7 @@ class LanguageModel:
 
     def _send_and_read(self, request: Request) -> Reply:
         response, usage = self._pay(request)
-        self._check_whole(request, usage)
-        return reply_from(response, usage)
+        return reply_from(response, self._check_whole(request, usage))
 
     def _pay(self, request: Request) -> tuple[Response, Usage]:
         from dspy.utils.exceptions import LMError, LMProviderError
@@ -449,10 +448,9 @@ class LanguageModel:
 
         return self._payer.pay(send, lambda came: usage_of(came, self._price), most)
 
-    def _check_whole(self, request: Request, used: Usage) -> None:
+    def _check_whole(self, request: Request, used: Usage) -> Usage:
         """Make sure that the endpoint read all of a prompt; an embedded server refuses one that is too long."""
-        if self.weights is None:
-            self._cut.check(request, used)
+        return self._cut.check(request, used) if self.weights is None else used
 
     @property
     def _payer(self) -> Payer:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -49,24 +48,27 @@ class CutPrompts:
         self._cuts = False
         self._whole = 0  # of the prompts that were found to be read as a whole, the longest, by its fewest tokens
 
-    def check(self, request: Request, used: Usage) -> None:
+    def check(self, request: Request, used: Usage) -> Usage:
         """Make sure that a prompt was read as a whole.
 
         Args:
             request: What was asked.
-            used: The tokens of the reply.
+            used: What the reply cost.
+
+        Returns:
+            The same, with what it cost to find out.
 
         Raises:
             ContextOverflow: It was cut, so that the reply is to something else.
             ModelError: The further call that finds out fails.
         """
         if used.prompt_tokens < SMALLEST_WINDOW:
-            return
+            return used
         fewest = fewest_tokens(request)
         if fewest <= self._whole or not _short(used, fewest):
-            return
+            return used
         try:
-            cuts = self._found_to_cut(request, fewest)
+            cuts, cost = self._found_to_cut(request, fewest)
         except ModelError as problem:  # the reply, which may be one to something else, was paid for too
             problem.usage = used + problem.usage if isinstance(problem.usage, Usage) else used
             raise
@@ -76,20 +78,26 @@ class CutPrompts:
                 "cuts what does not fit its context window, and does not say so. Give it a larger window (Ollama: "
                 "OLLAMA_CONTEXT_LENGTH where it is started, or num_ctx in a Modelfile)"
             )
-            cut.sent, cut.usage = True, used
+            cut.sent, cut.usage = True, used + cost
             raise cut
+        return used + cost
 
-    def _found_to_cut(self, request: Request, fewest: int) -> bool:
+    def _found_to_cut(self, request: Request, fewest: int) -> tuple[bool, Usage]:
+        """Whether it cuts prompts, and what it cost to find out."""
+        cost = Usage()
         with self._one_finds_out(self._name):
             if not self._cuts and fewest > self._whole:
                 # Nothing that begins with this was read before, so that all that is read is counted.
                 new = f"{secrets.token_hex(8)}\n{request.system or ''}"
                 config = replace(request.config, max_tokens=min(WRITTEN, request.config.max_tokens or WRITTEN))
-                with suppress(RequestRefused):  # as the first one was not: it cannot be told
-                    self._cuts = _short(self._pay(replace(request, system=new, config=config)), fewest)
+                try:
+                    cost = self._pay(replace(request, system=new, config=config))
+                    self._cuts = _short(cost, fewest)
+                except RequestRefused as refused:  # as the first one was not: it cannot be told
+                    cost = refused.usage if isinstance(refused.usage, Usage) else cost
                 if not self._cuts:
                     self._whole = fewest
-            return self._cuts
+            return self._cuts, cost
 
 
 def _short(used: Usage, fewest: int) -> bool:

@@ -44,8 +44,9 @@ def test_a_reply_to_a_prompt_that_was_cut_is_none_and_is_not_kept(loopback: Loop
         with pytest.raises(errors.ContextOverflow, match=said) as caught:
             lm.ask(LONG_PROMPT, max_tokens=4)
         assert caught.value.sent
-        assert caught.value.usage.prompt_tokens == WINDOW
         assert loopback.calls == 2  # the second one made sure
+        assert caught.value.usage == lm.usage
+        assert (lm.usage.calls, lm.usage.prompt_tokens) == (2, 2 * WINDOW)
         with pytest.raises(errors.ContextOverflow):
             lm.ask(LONG_PROMPT, max_tokens=4)
         assert loopback.calls == 3  # asked again, as nothing was kept, and no more made sure of
@@ -65,10 +66,13 @@ def test_counts_without_what_was_read_before_are_told_apart(loopback: Loopback) 
         before.append(text)
         return Say("5", prompt_tokens=600 if known else words(body))
 
-    lm = opened(loopback, counting_what_is_new)
+    lm, paid = opened(loopback, counting_what_is_new), []
     for last, calls in (("a", 1), ("b", 3), ("c", 4)):  # the second one is made sure of, once and for all
-        assert lm.ask([*LONG_PROMPT, ("assistant", "5"), ("user", last)], max_tokens=4).text == "5"
-        assert loopback.calls == calls
+        reply = lm.ask([*LONG_PROMPT, ("assistant", "5"), ("user", last)], max_tokens=4)
+        assert reply.text == "5"
+        assert reply.usage.calls == calls - sum(paid)
+        paid.append(reply.usage.calls)
+        assert loopback.calls == lm.usage.calls == calls
 
 
 def test_a_shorter_prompt_that_was_read_whole_says_nothing_of_a_longer_one(loopback: Loopback) -> None:
@@ -113,7 +117,9 @@ def test_counts_that_say_nothing_of_a_cut_are_left_alone(loopback: Loopback, sai
 def test_where_it_cannot_be_made_sure_of_the_reply_is_taken(loopback: Loopback) -> None:
     replies = iter([Say("5", prompt_tokens=WINDOW), refused("no"), Say("4", prompt_tokens=WINDOW)])
     lm = opened(loopback, lambda body: next(replies))
-    assert [lm.ask(LONG_PROMPT, max_tokens=4).text for _ in range(2)] == ["5", "4"]
+    first, second = (lm.ask(LONG_PROMPT, max_tokens=4) for _ in range(2))
+    assert [first.text, second.text] == ["5", "4"]
+    assert [first.usage.calls, second.usage.calls] == [2, 1]
 
 
 def test_tokens_from_the_cache_count_as_read(loopback: Loopback) -> None:
