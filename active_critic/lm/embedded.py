@@ -16,7 +16,8 @@ LOCAL_TIMEOUT = 900.0
 
 def open_embedded(name: str, context: int, strict: bool, timeout: float) -> LanguageModel:
     """Open an embedded model; arguments and errors: see ``opening.open_lm``."""
-    from active_critic.lm.server import LocalServer, open_weights
+    from active_critic.lm.server import LocalServer
+    from active_critic.lm.weights import open_weights
 
     path, sha256, model = open_weights(name)
     label = model.name if model else Path(path).stem

@@ -28,7 +28,7 @@ from active_critic.lm.likelihood import Likelihood
 from active_critic.lm.made_up import Filler, letters, one_word, turns_of
 from active_critic.lm.marks import RESPONSE, YES_OR_NO
 from active_critic.lm.memory import Memory
-from active_critic.lm.reply import as_response
+from active_critic.lm.reply import as_response, usage_of
 from active_critic.lm.speed import Speed, speed_of
 from active_critic.records import Usage
 
@@ -67,7 +67,7 @@ def _stand_in(lm: LanguageModel, understudy: _Understudy, can: Capabilities | No
         workers=1,  # in one order, so that what shares a prefix is seen to
         extensions=lm.extensions,
         capabilities=lm.known_capabilities or can,
-        price=lambda response: lm.price_of(understudy.tokens(response)),
+        price=lambda response: lm.price_of(usage_of(response)),
         weigh=understudy.weigh if lm.may_weigh else None,
     )
 
@@ -268,15 +268,6 @@ class _Understudy:
         self.caches = lm.weights is not None and lm.extensions.get("cache_prompt") is True
         self.last = ""
         self.shown = False  # whether any prompt held demonstrations
-
-    @staticmethod
-    def tokens(response: Response) -> Usage:
-        used = response.usage
-        return Usage(
-            prompt_tokens=used.input_tokens or 0,
-            cached_tokens=used.cache_read_tokens or 0,
-            completion_tokens=used.output_tokens or 0,
-        )
 
     def _read(self, turns: Sequence[Turn]) -> tuple[str, Usage]:
         if self.lm.render is not None:  # some templates add a system message of their own

@@ -24,9 +24,7 @@ from types import TracebackType
 from typing import IO, Any, NoReturn, Self
 
 from active_critic.errors import EndpointDown, MissingExtra, ModelError, RequestRefused
-from active_critic.lm.weights import cache_root, check_gguf, open_weights
-
-__all__ = ["LocalServer", "open_weights"]
+from active_critic.lm.weights import cache_root, check_gguf
 
 HOST = "127.0.0.1"
 START_TIMEOUT = 180.0
