@@ -22,6 +22,11 @@ from active_critic.lm.speed import MEASURED, Speed, fitted, speed_of
 from active_critic.records import Example, Usage
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("active_critic.lm.rehearsal.PATIENCE", 1e9)  # on a busy machine there were fewer rehearsals
+
+
 def examples(count: int = 24) -> list[Example]:
     texts = [f"Reply {i}: " + "word " * (3 * (i % 7)) for i in range(count)]
     return [Example(text, f"question {i // 3}", 1.0 + i % 5, group=f"d{i // 3}") for i, text in enumerate(texts)]
