@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -34,6 +35,8 @@ TABLE_ROWS = 200
 """Verdicts shown in the terminal at most; a file has no such limit."""
 PAGE_ROWS = 1000
 """Verdicts on a page of ``--html`` at most."""
+PEOPLES = "input_score"
+"""Where people's score stands in a file with verdicts, and is read from when that file is read again."""
 
 
 def score(
@@ -139,8 +142,8 @@ def score(
         fill = dict.fromkeys(header if sink.needs_header else ())
         sinks = [sink, kept] if kept else [sink]
         critic = from_protocol(protocol, model, journal=None)
-        _score_all(critic, model, stream, sinks, tally, fill, again, total=total, quiet=quiet)
-        later = [note for note in found.notes if note not in notes]  # such as empty rows, counted when all are read
+        later = _score_all(critic, model, stream, sinks, tally, fill, again, total=total, quiet=quiet)
+        later += [note for note in found.notes if note not in notes]  # such as empty rows, counted when all are read
         summary = tally.summary() | {
             "program": str(program),
             "output": str(out) if out else None,
@@ -219,10 +222,12 @@ def _score_all(
     *,
     total: int,
     quiet: bool,
-) -> None:
+) -> list[str]:
+    """Score all items into the sinks; what is to be said of their columns."""
     from active_critic.cli._progress import Display, part_of
     from active_critic.data import BadRow, merge_record
 
+    notes: list[str] = []
     pending: deque[Example | BadRow] = deque()  # what was read ahead; at most a window of it
 
     def fed() -> Iterator[Example | BadRow]:
@@ -240,10 +245,30 @@ def _score_all(
             if again.times > 1:
                 columns["repeat_sd"] = tally.repeated(entry, [verdict, *others])
             own = entry.record if sinks[0].needs_header else _comma_read(entry, tally.score_column)
-            record = merge_record({**fill, **own}, columns)
+            given = {**fill, **own}
+            if (apart := _apart(given, tally.score_column)) is not given and not notes:
+                said = f"the column {PEOPLES!r} is called 'input_{PEOPLES}' beside the verdicts"
+                notes.append(f"{said}, where {PEOPLES!r} is what people gave; --fields score={PEOPLES} if it is that")
+            record = merge_record(apart, columns)
             for sink in sinks:
                 sink.put(entry, verdict, record)
             tally.add(entry, verdict)
+    return notes
+
+
+def _apart(record: Mapping[str, Any], people: str) -> Mapping[str, Any]:
+    """A record in which nothing of the user's own has the name that people's score will have beside verdicts.
+
+    Args:
+        record: As it was read.
+        people: The column of people's score.
+    """
+    from active_critic.records import VERDICT_COLUMNS
+
+    if PEOPLES not in record or people == PEOPLES or record.keys() >= VERDICT_COLUMNS:
+        return record
+    taken = re.compile("(?:input_)+score")
+    return {f"input_{name}" if taken.fullmatch(name) else name: value for name, value in record.items()}
 
 
 def _comma_read(entry: Example | BadRow, column: str) -> Mapping[str, Any]:

@@ -118,6 +118,41 @@ def test_a_human_score_that_verdicts_displaced_is_found_again(run: Any, surface:
         assert again["agreement"]["column"] == "input_score"
 
 
+@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
+@pytest.mark.parametrize("scored", [True, False])
+def test_a_column_of_ones_own_is_never_read_as_the_score_that_verdicts_displaced(
+    run: Any, surface: Path, tmp_path: Path, suffix: str, scored: bool
+) -> None:
+    made = [
+        {**row, "score": row["rating"], "input_score": 900 + i, "input_input_score": 800 + i}
+        for i, row in enumerate(rows(12))
+    ]
+    made = [
+        {name: value for name, value in row.items() if name != "rating" and (scored or name != "score")} for row in made
+    ]
+    items = write(tmp_path / "i.jsonl", made)
+    first = run("score", surface, items, "-o", f"1.{suffix}", "--json")
+    (note,) = [note for note in first.document["notes"] if "input_input_score" in note]
+    assert f"note: {note}" in first.err
+    for before, out in (("1", "2"), ("2", "3")):
+        again = run("score", surface, f"{before}.{suffix}", "-o", f"{out}.{suffix}", "--json").document
+        assert (again["agreement"] or {}).get("column") == ("input_score" if scored else None)
+        assert not [note for note in again["notes"] if "input_input_score" in note]
+        read = read_examples(f"{out}.{suffix}", scored=False)
+        assert [example.score for example in read] == [row.get("score") for row in made]
+        for kept, own in (("input_input_score", 900), ("input_input_input_score", 800)):
+            assert [float(example.record[kept]) for example in read] == [own + i for i in range(12)]
+
+
+def test_people_s_score_may_be_called_as_verdicts_call_it(run: Any, surface: Path, tmp_path: Path) -> None:
+    made = [{"input_score": row.pop("rating"), **row} for row in rows(12)]
+    items = write(tmp_path / "i.jsonl", made)
+    for before, more in ((items, ("--fields", "score=input_score")), ("1.jsonl", ())):
+        done = run("score", surface, before, "-o", "1.jsonl" if more else "2.jsonl", "--json", *more).document
+        assert done["agreement"]["column"] == "input_score"
+        assert not [note for note in done["notes"] if "is called" in note]
+
+
 @pytest.mark.parametrize("suffix", ["jsonl", "json", "csv"])
 def test_scored_twice_only_what_people_scored_counts_as_theirs(
     run: Any, surface: Path, tmp_path: Path, suffix: str
