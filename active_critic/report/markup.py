@@ -20,6 +20,8 @@ SHORT, NARROW = 24, 10
 """Characters of a line in a cell, and of a heading over cells, that is never broken."""
 LONG, MANY = 1500, 20
 """Characters (those of Chinese and the like count twice) and lines of a text in a cell; a longer one scrolls."""
+SORTED = "<th data-sort"
+"""What the heading of a column begins with by which a table can be sorted."""
 _FROM_RIGHT = frozenset({"R", "AL"})
 """The classes of letters, in Unicode, that are written from right to left."""
 
@@ -41,6 +43,8 @@ def text_html(text: Text) -> str:
 def table_html(table: Table, name: str) -> str:
     """A table; one with columns of texts is made to be read, any other one scrolls where it is too wide.
 
+    Rows of the first sort can be sorted by columns of numbers, where the page has ``sorting.SCRIPT``.
+
     Args:
         table: Its cells are texts.
         name: What it shows, for who does not see what it stands under.
@@ -51,6 +55,8 @@ def table_html(table: Table, name: str) -> str:
     label = f'aria-label="{html.escape(plain(name))}"'
     columns = [_Column(column, first=not place) for place, column in enumerate(table.columns)]
     heads = table.show_header and any(column.name for column in columns)
+    rows = zip(zip(*(column.cells for column in columns), strict=True), table.rows, strict=True)
+    shown = [(row, look) for row, look in rows if any(row)]  # those that only make room have nothing
     prose = any(column.prose for column in columns)
     cards = prose and len(columns) > 2
     if prose:
@@ -61,13 +67,14 @@ def table_html(table: Table, name: str) -> str:
         lines = [f'<div class="wide" role="group" tabindex="0" {label}><table>']
         end = "</tbody></table></div>\n"
     if heads:
-        lines.append(f"<thead><tr>{''.join(column.head() for column in columns)}</tr></thead>")
+        lines.append(
+            f"<thead><tr>{''.join(column.head(sorts=cards and len(shown) > 1) for column in columns)}</tr></thead>"
+        )
     lines.append("<tbody>")
-    for row, look in zip(zip(*(column.cells for column in columns), strict=True), table.rows, strict=True):
-        if any(row):  # rows that only make room have none
-            bold = ' class="bold"' if look.style == "bold" else ""
-            cells = (column.cell(cell, named=heads and cards) for column, cell in zip(columns, row, strict=True))
-            lines.append(f"<tr{bold}>{''.join(cells)}</tr>")
+    for row, look in shown:
+        bold = ' class="bold"' if look.style == "bold" else ""
+        cells = (column.cell(cell, named=heads and cards) for column, cell in zip(columns, row, strict=True))
+        lines.append(f"<tr{bold}>{''.join(cells)}</tr>")
     return "\n".join([*lines, end])
 
 
@@ -91,11 +98,12 @@ class _Column:
         """Its width among these: columns of texts have the same, the others what they need."""
         return f'<col style="width:{100 // sum(one.prose for one in columns)}%">' if self.prose else "<col>"
 
-    def head(self) -> str:
+    def head(self, *, sorts: bool) -> str:
         if not self.name:
             return "<td></td>"
+        begin = SORTED if sorts and self._right else "<th"
         narrow = cell_len(self.name.plain) <= NARROW
-        return f'<th scope="col"{self._classes(short=narrow)}>{text_html(self.name)}</th>'
+        return f'{begin} scope="col"{self._classes(short=narrow)}>{text_html(self.name)}</th>'
 
     def cell(self, cell: Text, *, named: bool) -> str:
         """One cell; in the first column it says what its row is about, unless it is a number.

@@ -11,16 +11,18 @@ from rich.text import Text
 
 from active_critic import __version__
 from active_critic.report.accounts import Account
-from active_critic.report.markup import table_html, text_html
+from active_critic.report.markup import SORTED, table_html, text_html
+from active_critic.report.sorting import SCRIPT, SOURCE
 from active_critic.report.style import CSS
 from active_critic.report.tables import Columns, Listed
 from active_critic.report.texts import plain
 
 
 def page(title: str, *parts: RenderableType, picture: str = "") -> str:
-    """One HTML file with no script and nothing to be fetched; what comes from data or a model cannot become markup.
+    """One HTML file with nothing to be fetched; what comes from data or a model cannot become markup.
 
-    It ends with the version that made it, and when.
+    It runs no script but that which sorts tables of texts by their numbers, where there are some. It ends with the
+    version that made it, and when.
 
     Args:
         title: The heading.
@@ -28,18 +30,21 @@ def page(title: str, *parts: RenderableType, picture: str = "") -> str:
         picture: SVG of our own, shown after the heading.
     """
     named = html.escape(plain(title))
-    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     by = f"active-critic {__version__}"
     shown = f'<figure class="wide" tabindex="0">{picture}</figure>\n' if picture else ""
-    body = _Body(title)
+    body = "".join(map(_Body(title).block, parts))
+    sorts = SORTED in body
+    script = f"<script>{SCRIPT}</script>" if sorts else ""
+    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    policy += f"; script-src {SOURCE}" if sorts else ""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{named}</title>\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="format-detection" content="telephone=no">\n'  # else some phones make links of figures
         f'<meta name="generator" content="{by}"><style>{CSS}</style></head>\n'
-        f"<body><main><h1>{named}</h1>\n{shown}{''.join(map(body.block, parts))}</main>\n"
-        f"<footer>Made by {by}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC.</footer></body></html>\n"
+        f"<body><main><h1>{named}</h1>\n{shown}{body}</main>\n"
+        f"<footer>Made by {by}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC.</footer>{script}</body></html>\n"
     )
 
 

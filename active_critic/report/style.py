@@ -20,6 +20,9 @@ tr div { min-width: 9rem; } tr .short { min-width: 0; white-space: pre; }
 .right { text-align: right; } .bold { font-weight: 600; }
 .dim { color: var(--dim); } .red { color: var(--red); }
 .green { color: var(--green); } .yellow { color: var(--yellow); }
+th button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; white-space: pre; }
+th button::after { content: " ↕"; } [aria-sort=ascending] button::after { content: " ↑"; }
+[aria-sort=descending] button::after { content: " ↓"; }
 footer { margin: 2.5rem 0 1rem; color: var(--dim); } figure { margin: 0; }
 svg { display: block; min-width: 40rem; max-width: 100%; height: auto; background: #fff; }
 /* What is wider or longer than its place scrolls by itself, with a shade where there is more. */
@@ -45,11 +48,16 @@ svg { display: block; min-width: 40rem; max-width: 100%; height: auto; backgroun
   .cards [data-head]::before { content: attr(data-head); color: var(--dim); font: .85rem/1.3 system-ui, sans-serif; }
   .wide tr > :first-child div:not(.short) { min-width: 0; }
 }
+@media screen and (max-width: 48rem) { /* of the headings, those to sort by stay */
+  .sorts thead, .sorts thead tr { display: flex; gap: 1.5rem; border: 0; }
+  .sorts thead :is(th, td):not([aria-sort]) { display: none; }
+}
 @media print, (min-width: 34rem) and (max-width: 48rem) {
   .cards .prose { flex-basis: 18rem; } /* two texts side by side, on a line of their own */
   .cards tr > :not(.prose):has(+ .prose) { flex: 1 1 60%; } .cards tr > :first-child:has(+ .prose) { flex: 1 1 100%; }
 }
 @media print {
+  th button::after { content: none; }
   :root { color-scheme: light; font: 9pt/1.35 system-ui, sans-serif; } body { max-width: none; margin: 0; padding: 0; }
   .wide { overflow-x: visible; background: none; } .long { max-height: none; background: none; } svg { min-width: 0; }
   h1, h2 { break-after: avoid; } tr, li, figure { break-inside: avoid; } tr:has(.long) { break-inside: auto; }

@@ -14,6 +14,7 @@ from active_critic import __version__
 from active_critic.records import CriterionVerdict, Verdict
 from active_critic.report import WHOLE, Judged, agreement_table, verdict_table
 from active_critic.report.page import page
+from active_critic.report.sorting import SCRIPT
 from active_critic.report.style import CSS
 from active_critic.report.tables import heading, list_under, table_of
 
@@ -29,14 +30,19 @@ class Tags(HTMLParser):
         self.tags: list[str] = []
         self.attributes: set[str] = set()
         self.text = ""
+        self.scripts: list[str] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
+        self.scripts += [""] * (tag == "script")
         self.attributes |= {name for name, _ in attrs}
 
     def handle_data(self, data: str) -> None:
-        self.text += data
+        if self.cdata_elem == "script":
+            self.scripts[-1] += data
+        else:
+            self.text += data
 
 
 def test_texts_are_shown_whole_and_become_no_markup() -> None:
@@ -49,7 +55,8 @@ def test_texts_are_shown_whole_and_become_no_markup() -> None:
         Judged("b", Verdict(unscored=HOSTILE)),
     ]
     found = Tags(page(HOSTILE, Text(HOSTILE), verdict_table(rows, whole=True)))
-    assert not {"script", "img", "a"} & set(found.tags)
+    assert found.scripts == [SCRIPT]
+    assert not {"img", "a"} & set(found.tags)
     assert not [name for name in found.attributes if name.startswith("on")]
     assert found.text.count("<script>alert(1)</script>") == 2 + 1 + 8  # the title and the heading, the text, the table
     assert found.text.count("word ") == 200
