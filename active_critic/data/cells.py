@@ -194,7 +194,7 @@ def check_thousands(column: str, cells: Iterable[tuple[int, Any]], path: str | N
     for row, cell in cells:
         said = cell.strip() if isinstance(cell, str) else ""
         if _WHOLE.fullmatch(said):
-            large = large or (said if abs(int(said)) >= _LARGE else "")
+            large = large or (said if abs(float(said)) >= _LARGE else "")
         elif _THOUSANDS.fullmatch(said):
             suspect = suspect or (row, said)
         elif NUMBER.fullmatch(said.replace(",", ".")):
@@ -210,8 +210,10 @@ def check_thousands(column: str, cells: Iterable[tuple[int, Any]], path: str | N
 def as_number(cell: str) -> str:
     """What to do about a score that is no number."""
     cell = cell.strip()  # also of blanks that nobody sees
-    if cell.strip().casefold() in _YES_OR_NO:
+    if cell.casefold() in _YES_OR_NO:
         return "write 1 for yes (true, pass) and 0 for no (false, fail)"
+    if cell.startswith("="):
+        return "write what the formula comes to: in a spreadsheet, copy the cells and paste their values alone"
     if decimal := _DECIMAL_COMMA.fullmatch(cell):
         return f"write it with a point, {decimal[1]}.{decimal[2]}"
     if share_in(cell) is not None:

@@ -129,9 +129,7 @@ def delimited_rows(text: io.TextIOWrapper, path: Path, delimiter: str, found: Fo
     if comma:
         found.decimal_commas(delimiter)
     for name in header:
-        problem = (
-            "there is a NUL byte in it; is the file UTF-16? Save it as UTF-8" if "\0" in name else undecodable(name)
-        )
+        problem = "there is a NUL byte in it; the file may be damaged" if "\0" in name else undecodable(name)
         if problem:
             raise DataError(f"the header cannot be used: {problem}", path=str(path))
     columns = _named(header)

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, cast
 from active_critic.data.delimited import DELIMITERS, Found, delimited_rows
 from active_critic.data.labels import labels_in_schema, labels_note, name_codes
 from active_critic.data.lines import LongLine, lines_of
-from active_critic.data.rows import BadRow, Row, Unreadable, check_columns, undecodable
+from active_critic.data.rows import BadRow, Row, Unreadable, as_utf8, check_columns, undecodable
 from active_critic.errors import DataError, MissingExtra
 from active_critic.figures_in_words import how_many
 from active_critic.paths import as_pasted
@@ -104,7 +104,9 @@ class Records(Iterator[Row | BadRow]):
                 rows += 1
                 yield item
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise DataError(f"damaged or cut-off gzip data after {rows} rows ({error})", path=str(path)) from error
+            remedy = "fetch or make it anew; if it is no gzip data at all, let its name not end in .gz"
+            reason = f"damaged or cut-off gzip data after {rows} rows ({error}); {remedy}"
+            raise DataError(reason, path=str(path)) from error
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror or error}", path=str(path)) from error
         except UnicodeDecodeError as error:
@@ -118,7 +120,7 @@ class Records(Iterator[Row | BadRow]):
         with gzip.open(path, "rb") if gzipped else path.open("rb") as raw:
             start = cast("io.BufferedReader", raw).peek(4)[:4]
             if start in (BOM_UTF32_LE, BOM_UTF32_BE):
-                raise DataError("this is UTF-32 text; save it as UTF-8", path=str(path))
+                raise DataError(f"this is UTF-32 text; {as_utf8('UTF-32')}", path=str(path))
             wide = start.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
             if wide:
                 self._found.said.append("the file is UTF-16 text and read as that; what is written of it is UTF-8")
@@ -127,8 +129,10 @@ class Records(Iterator[Row | BadRow]):
                 raise DataError(f"this is {what}; {_EXPORT}", path=str(path))
             if start[:2] == b"\x1f\x8b":
                 raise DataError("this is gzip data; let its name end in .gz", path=str(path))
-            if not wide and kind not in DELIMITERS and b"\0" in start:
-                raise DataError("there is a NUL byte in it; is the file UTF-16? Save it as UTF-8", path=str(path))
+            if not wide and b"\0" in start:
+                encoding = "UTF-16BE" if start[:1] == b"\0" else "UTF-16LE"
+                reason = f"there is a NUL byte in it; is the file UTF-16? If so, {as_utf8(encoding)}"
+                raise DataError(reason, path=str(path))
             self.bom = wide or start.startswith(BOM_UTF8)
             # Undecodable bytes pass through as surrogates, so that they are reported with the row they are in.
             how = ("utf-16", "strict") if wide else ("utf-8-sig", "surrogateescape")
@@ -213,6 +217,8 @@ def _json_lines(lines: Iterable[str | None]) -> Iterator[Row | BadRow]:
         value, problem = _parsed(line.rstrip("\r\n"))
         if number == 1 and (isinstance(value, list) or (problem and line.strip() == "[")):
             problem = "this is the beginning of an array; let the file's name end in .json if it is one"
+        if number == 1 and problem and line.strip() == "{":
+            problem = "a record is on one line, and this one goes on (in a shell: jq -c . FILE > NEW)"
         if problem:
             yield BadRow(number, f"line {number} is broken JSON: {problem}; correct or remove the line")
         elif isinstance(value, dict):

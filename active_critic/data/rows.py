@@ -73,5 +73,10 @@ def undecodable(text: str) -> str | None:
         byte = ord(text[error.start]) - 0xDC00
         meant = bytes([byte]).decode("cp1252", "ignore") if 0 <= byte < 256 else ""
         where = f"character {error.start + 1}{f', {meant!r} in Windows-1252' if meant else ''}"
-        return f"byte 0x{byte:02X} ({where}) is not UTF-8; save the file as UTF-8 (in Excel: CSV UTF-8)"
+        return f"byte 0x{byte:02X} ({where}) is not UTF-8; {as_utf8('WINDOWS-1252' if meant else 'ENCODING')}"
     return None
+
+
+def as_utf8(encoding: str) -> str:
+    """How to make UTF-8 of a file in another encoding."""
+    return f"save the file as UTF-8 (in Excel: CSV UTF-8; in a shell: iconv -f {encoding} -t UTF-8 FILE > NEW)"

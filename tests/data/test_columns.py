@@ -176,6 +176,14 @@ def test_what_may_separate_thousands_is_not_read_as_a_decimal(tmp_path, rows) ->
         table.human("length")
 
 
+def test_a_whole_number_of_thousands_of_digits_is_no_number_like_any_other(tmp_path) -> None:
+    (tmp_path / "t.csv").write_text(f"human,length\n3,4\n4,{'9' * 5000}\n")
+    table = Table(tmp_path / "t.csv", ["human", "length"])
+    assert table.predictions("length").values == (4.0, None)
+    with pytest.raises(DataError, match=r"row 2, column 'length'.*is not a finite number"):
+        table.human("length")
+
+
 @pytest.mark.parametrize("cells", [["4", "3,667", "5"], ["987", "1,266", "3,5"], ["987", "0,266"], ["1,266", "1,5"]])
 def test_decimals_that_can_be_nothing_else_are_read(tmp_path, cells) -> None:
     (tmp_path / "t.csv").write_text("human;length\n" + "".join(f"3;{cell}\n" for cell in cells))

@@ -141,8 +141,10 @@ def test_short_rows_are_filled_up_and_blank_lines_are_no_rows(tmp_path: Path) ->
             b"\xff\xfe" + '{"a": "x"}\n'.encode("utf-16-le") + b"\0\xd8\0a",
             "cut-off UTF-16 text after",
         ),
-        ("x.csv", "a,b\n1,2\n".encode("utf-32"), "UTF-32"),
-        ("x.csv", "a,b\n1,2\n".encode("utf-16-le"), "NUL"),
+        ("x.csv", "a,b\n1,2\n".encode("utf-32"), r"UTF-32 text; save the file as UTF-8 .*iconv -f UTF-32 -t UTF-8"),
+        ("x.csv", "a,b\n1,2\n".encode("utf-16-le"), "UTF-16.*in Excel: CSV UTF-8; in a shell: iconv -f UTF-16LE -t"),
+        ("x.tsv", "a\tb\n1\t2\n".encode("utf-16-be"), "is the file UTF-16.*iconv -f UTF-16BE -t UTF-8 FILE > NEW"),
+        ("x.csv", b"abcde,f\0\n1,2\n", "header cannot be used: there is a NUL byte"),
         ("x.csv", b"PK\x03\x04\x14\x00\x06\x00", "workbook, or another zip file; export the sheet as CSV"),
         ("x.csv", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a workbook, whatever its name says; export the sheet as CSV"),
         ("x.jsonl", '{"a": 1}\n'.encode("utf-16-le"), "is the file UTF-16"),
@@ -152,8 +154,12 @@ def test_short_rows_are_filled_up_and_blank_lines_are_no_rows(tmp_path: Path) ->
         ("x.csv", b"a,score,a,score\n1,2,3,4\n", "'a', 'score' more than once"),
         ("x.csv", b'"a,b\n1,2\n', "header is broken"),
         ("x.csv", gzip.compress(b"a\n1\n", mtime=0), r"end in \.gz"),
-        ("x.csv.gz", b"a\n1\n", "gzip"),
-        ("x.csv.gz", gzip.compress(b"a\n" + b"1\n" * 9, mtime=0)[:-9], "gzip"),
+        ("x.csv.gz", b"a\n1\n", r"if it is no gzip data at all, let its name not end in \.gz"),
+        (
+            "x.csv.gz",
+            gzip.compress(b"a\n" + b"1\n" * 9, mtime=0)[:-9],
+            "cut-off gzip data after .*; fetch or make it anew",
+        ),
         ("x.parquet", b"PAR1 but not really", "not a Parquet file"),
     ],
 )
@@ -191,13 +197,14 @@ def test_utf_16_that_says_so_is_read(tmp_path: Path, codec: str) -> None:
 def test_a_byte_of_another_encoding_is_named_with_what_it_may_have_been(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_bytes("a,b\n1,2\n1,café\n".encode("cp1252"))
     (tmp_path / "x.jsonl").write_bytes('{"a": "caf\x81"}\n'.encode("latin-1"))
-    remedy = "is not UTF-8; save the file as UTF-8 (in Excel: CSV UTF-8)"
+    remedy = "is not UTF-8; save the file as UTF-8 (in Excel: CSV UTF-8; in a shell: iconv -f {} -t UTF-8 FILE > NEW)"
+    windows = remedy.format("WINDOWS-1252")
     _, bad = iter_records(tmp_path / "x.csv")
     assert isinstance(bad, BadRow)
-    assert (bad.row, bad.column, bad.reason) == (2, "b", f"byte 0xE9 (character 4, 'é' in Windows-1252) {remedy}")
+    assert (bad.row, bad.column, bad.reason) == (2, "b", f"byte 0xE9 (character 4, 'é' in Windows-1252) {windows}")
     (bad,) = iter_records(tmp_path / "x.jsonl")
     assert isinstance(bad, BadRow)
-    assert f"line 1 is broken JSON: byte 0x81 (character 11) {remedy}" in bad.reason
+    assert f"line 1 is broken JSON: byte 0x81 (character 11) {remedy.format('ENCODING')}" in bad.reason
 
 
 def test_repeated_parquet_columns_are_refused(tmp_path: Path) -> None:
@@ -329,6 +336,12 @@ def test_rows_that_an_unclosed_quote_swallows_do_not_pass_for_one(tmp_path: Path
     path.write_text(content)
     with pytest.raises(DataError, match=rf"x\.csv, {lines} .*must close with one, and quotes inside it are doubled"):
         list(iter_records(path))
+
+
+def test_a_record_of_json_lines_that_goes_on_in_other_lines_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{\n  "a": 1\n}\n')
+    assert "line 1 is broken JSON: a record is on one line, and this one goes on" in bad(path)[0].reason
 
 
 def test_a_json_entry_that_is_no_object_is_named(tmp_path: Path) -> None:

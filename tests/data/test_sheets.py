@@ -268,6 +268,7 @@ def test_all_rows_with_an_empty_response_are_named(tmp_path: Path) -> None:
         ("4,5", "write it with a point, 4.5"),
         ("good", "write a number in place of every such name (1 for the lowest, 2 for the next, ...)"),
         ("?", "correct it or drop the row"),
+        ("=A1+1", "write what the formula comes to: in a spreadsheet, copy the cells and paste their values alone"),
         ({"anna": 4, "ben": 5}, "name a part of it (COLUMN.NAME), or COLUMN.* for the mean of all"),
         ("[4, 5]", "name a part of it (COLUMN.NAME), or COLUMN.* for the mean of all"),
         ("2024-01-05", "correct it or drop the row"),
