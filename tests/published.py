@@ -90,6 +90,29 @@ def data_to_text() -> Rows:
     ]
 
 
+def bagel() -> Rows:
+    """Two meanings, each with a sentence of two systems, and a row of another set."""
+    return [
+        {
+            "dataset": dataset,
+            "system": system,
+            "mr": f"inform(name='X',{meaning})",
+            "sys_ref": text,
+            "TER": 0.25,
+            "informativeness": 4.5,
+            "naturalness": 6,
+            "quality": quality,
+        }
+        for dataset, system, meaning, text, quality in (
+            ("BAGEL", "Dusek", "food=pie", "x has pie.", 5.5),
+            ("BAGEL", "Dusek", "food=tea", "x is tea.", 1),
+            ("SFHOT", "LOLS", "food=tea", "x has no rooms.", 2),
+            ("BAGEL", "LOLS", "food=pie", "there is pie at x.", 6),
+            ("BAGEL", "LOLS", "food=tea", "x serves tea.", 4),
+        )
+    ]
+
+
 def openmeva_roc() -> Rows:
     """Two beginnings, two systems, masked names."""
     return [
@@ -175,6 +198,7 @@ ROWS = {
     "topical_chat": topical_chat,
     "sfres": data_to_text,
     "sfhot": data_to_text,
+    "bagel": bagel,
     "openmeva_roc": openmeva_roc,
     "hanna": hanna,
     "qags_cnn": qags,
@@ -186,6 +210,7 @@ _SIZES: dict[str, tuple[int, int, int | None]] = {
     "topical_chat": (4, 2, 2),
     "sfres": (5, 2, 2),
     "sfhot": (5, 2, 2),
+    "bagel": (4, 2, 2),
     "openmeva_roc": (4, 2, 2),
     "hanna": (6, 2, 3),
     "qags_cnn": (3, 3, None),

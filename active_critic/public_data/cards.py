@@ -16,6 +16,7 @@ NAMES = (
     "topical_chat",
     "sfres",
     "sfhot",
+    "bagel",
     "openmeva_roc",
     "hanna",
     "qags_cnn",

@@ -224,18 +224,44 @@ def _data_to_text(card: Card, path: Path) -> list[PublicRecord]:
     records = []
     for index, row in enumerate(_rows(path)):
         meaning, scores = row.text("source"), row.part("scores")
-        digest = hashlib.sha1(meaning.encode(), usedforsecurity=False).hexdigest()[:12]
         records.append(
             _record(
                 card,
                 key=f"{card.name}-{index:04d}",
-                doc_id=f"{card.name}-{digest}",
+                doc_id=_meaning_id(card, meaning),
                 system=systems[index] if index < len(systems) else None,
                 source=meaning,
                 response=row.text("system_output"),
                 reference=row.text("reference"),
                 scores=scores.scores(card),
                 overall=scores.score("overall", card.scale),
+            )
+        )
+    return records
+
+
+def _meaning_id(card: Card, meaning: str) -> str:
+    return f"{card.name}-{hashlib.sha1(meaning.encode(), usedforsecurity=False).hexdigest()[:12]}"
+
+
+def _medians(card: Card, path: Path) -> list[PublicRecord]:
+    """BAGEL in the file of all ratings of the EMNLP 2017 paper; a meaning representation is a document."""
+    records: list[PublicRecord] = []
+    for row in _rows(path):
+        if row.text("dataset") != card.title:
+            continue
+        meaning = row.text("mr")
+        records.append(
+            _record(
+                card,
+                key=f"{card.name}-{len(records):04d}",
+                doc_id=_meaning_id(card, meaning),
+                system=row.text("system"),
+                source=meaning,
+                response=row.text("sys_ref"),
+                reference=None,
+                scores=row.scores(card),
+                overall=row.score("quality", card.scale),
             )
         )
     return records
@@ -371,6 +397,7 @@ FORMATS: Mapping[str, Callable[[Card, Path], list[PublicRecord]]] = MappingProxy
         "unieval-summeval": _summaries,
         "unieval-topical-chat": _dialogues,
         "unieval-data2text": _data_to_text,
+        "emnlp-medians-csv": _medians,
         "unieval-qags": _consistency,
         "openmeva-json": _story_ends,
         "hanna-csv": _stories,

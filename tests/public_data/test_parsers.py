@@ -77,6 +77,16 @@ def test_data_to_text_groups_meanings_and_names_systems_by_the_order_of_rows(tmp
     assert parsed("sfhot", tmp_path)[0]["doc_id"].startswith("sfhot-")
 
 
+def test_bagel_is_what_the_file_has_of_it_beside_other_sets(tmp_path) -> None:
+    records = parsed("bagel", tmp_path)
+    assert [record["id"] for record in records] == ["bagel-0000", "bagel-0001", "bagel-0002", "bagel-0003"]
+    assert [record["system"] for record in records] == ["Dusek", "Dusek", "LOLS", "LOLS"]
+    assert records[0]["doc_id"] == records[2]["doc_id"] != records[1]["doc_id"] == records[3]["doc_id"]
+    assert (records[0]["source"], records[0]["response"]) == ("inform(name='X',food=pie)", "x has pie.")
+    assert records[0]["scores"] == {"informativeness": 4.5, "naturalness": 6.0}
+    assert [record["overall"] for record in records] == [5.5, 1.0, 6.0, 4.0]
+
+
 def test_openmeva_has_its_only_score_as_overall_and_keeps_masked_names(tmp_path) -> None:
     first, second, third, _ = parsed("openmeva_roc", tmp_path)
     assert (first["id"], first["doc_id"], first["system"]) == ("openmeva_roc-roc-125-fusion", "roc-125", "fusion")
@@ -152,6 +162,7 @@ WRONG = [
     ("topical_chat", ("system_id",), "Beam", "'Beam' is none of the systems 'Original Ground Truth'"),
     ("topical_chat", ("scores", "groundedness"), 2, r"'scores\.groundedness': the score 2 lies outside 0\.\.1"),
     ("sfhot", ("scores", "overall"), 0.5, r"'scores\.overall': the score 0\.5 lies outside 1\.\.6"),
+    ("bagel", ("quality",), "7", "row 2, column 'quality': the score 7 lies outside 1..6"),
     ("openmeva_roc", ("gen", "gpt", "score", "human"), -1, r"column 'gen\.gpt\.score\.human': the score -1"),
     ("openmeva_roc", ("gen",), {}, "row 2, column 'gen': holds no stories"),
     ("qags_cnn", ("doc_id",), "first", "column 'doc_id': should be a whole number and is 'first'"),
