@@ -65,9 +65,9 @@ class Agreement(Figures):
         pearson, spearman, kendall: The coefficients, -1 to 1, or None where not defined.
         mean: The mean of the three.
         pearson_interval, spearman_interval, kendall_interval, mean_interval: Percentile bootstrap intervals over
-            documents, widened for few of them, or None with fewer than five (see ``bootstrap.percentile_interval``) or
+            documents, widened for few of them, or None with fewer than five (see ``resampling.percentile_interval``) or
             where most resamples leave nothing to correlate; at document level also where all documents have the same
-            figure (see ``bootstrap.over_documents``).
+            figure (see ``resampling.over_documents``).
         n: Examples with a prediction; only they count. One that is in several parts counts in each.
         total: All examples, likewise.
         level: ``"dataset"``: over all examples; ``"document"``: within each document, averaged over the documents where
@@ -79,7 +79,7 @@ class Agreement(Figures):
         parts: Parts in which the coefficients are defined: the figures are the means over them. Without parts, all
             examples are one.
         parts_total: All parts.
-        spread: How many times more than its resamples a figure is taken to vary (over folds ``bootstrap.FOLDED``).
+        spread: How many times more than its resamples a figure is taken to vary (over folds ``resampling.FOLDED``).
     """
 
     n: int
@@ -167,7 +167,7 @@ def agreement(
             coefficient is computed within each part and averaged over the parts where it is defined. A document is
             drawn, or not, in all parts together. Name the ``groups``: else the same example in two parts is two.
         folded: Whether each prediction is of a fit on examples that other predictions are of, as over pooled folds and
-            wherever there are several parts: the interval is then wider (``bootstrap.FOLDED``), and p larger.
+            wherever there are several parts: the interval is then wider (``resampling.FOLDED``), and p larger.
         resamples: Bootstrap resamples of whole documents; default: 1,000 to 10,000, as many as draw a million examples.
         seed: Seed of the resampling.
         confidence: Coverage that the intervals aim at.
@@ -239,17 +239,17 @@ def paired_difference(
     every = [_Pair(level, a[rows], b[rows], y[rows], group[rows], system[rows], n_groups) for rows in of_parts]
     defined = [pair for pair in every if not np.isnan(pair.delta)]
     delta, interval, p = None, None, None
-    counting = np.concatenate([pair.group for pair in defined or every])
-    compared, spread = len(np.unique(counting)), _spread(of_parts, folded=folded)
+    rows = np.concatenate([pair.group for pair in defined or every])
+    counting, spread = np.unique(rows), _spread(of_parts, folded=folded)
     if defined:
         difference = averaged([pair.difference for pair in defined])
         delta = float(difference(np.ones((1, n_groups)))[0])
         if n_groups > 1 and resamples:
             rng = np.random.default_rng(seed)
             drawn = bootstrap(difference, n_groups, resamples, rng, len(kept))
-            interval = percentile_interval(drawn, confidence, compared, spread)
+            interval = percentile_interval(drawn, confidence, len(counting), spread)
             if level == "document":
-                interval = over_documents(difference, n_groups, delta, interval, confidence, spread, most=2.0)
+                interval = over_documents(difference, n_groups, counting, delta, interval, confidence, spread, most=2.0)
             swapped = averaged([pair.swapped for pair in defined])
 
             def chance(count: int) -> Floats:
@@ -262,8 +262,8 @@ def paired_difference(
         delta=delta,
         interval=interval,
         p=p,
-        n=len(counting),
-        groups=compared,
+        n=len(rows),
+        groups=len(counting),
         level=level,
         resamples=index(resamples),
         seed=index(seed),

@@ -61,7 +61,7 @@ def figures_of(
         resamples: Bootstrap resamples of whole documents; 0 for no intervals.
         seed: Seed of the resampling.
         confidence: Coverage that the intervals aim at.
-        spread: See ``bootstrap.percentile_interval``.
+        spread: See ``resampling.percentile_interval``.
 
     Returns:
         What makes ``Figures``, and ``level``, ``groups``, ``resamples``, ``seed`` and ``confidence``: how they were
@@ -73,14 +73,15 @@ def figures_of(
     measure = averaged(measures)
     points = [None if np.isnan(value) else float(value) for value in measure(np.ones((1, n_groups)))[0]]
     drawn = bootstrap(measure, n_groups, resamples, np.random.default_rng(seed), n)
-    documents = documents_of(measures)
+    counting = documents_of(measures)
     intervals = [
-        None if points[i] is None else percentile_interval(drawn[:, i], confidence, documents, spread) for i in range(4)
+        None if points[i] is None else percentile_interval(drawn[:, i], confidence, len(counting), spread)
+        for i in range(4)
     ]
     if level == "document":
         for i in range(4):
             one = partial(_column, measure, i)
-            intervals[i] = over_documents(one, n_groups, points[i] or 0.0, intervals[i], confidence, spread)
+            intervals[i] = over_documents(one, n_groups, counting, points[i] or 0.0, intervals[i], confidence, spread)
     return {
         **dict(zip(COEFFICIENTS, points, strict=True)),
         **{f"{name}_interval": interval for name, interval in zip(COEFFICIENTS, intervals, strict=True)},

@@ -131,7 +131,7 @@ def _varying(y: Floats, group: Indices, documents: int) -> NDArray[np.bool_]:
     low, high = np.full(documents, np.inf), np.full(documents, -np.inf)
     np.minimum.at(low, group, y)
     np.maximum.at(high, group, y)
-    return np.asarray(high > low)
+    return np.asarray(high - low > TOLERANCE * np.maximum(np.abs(low), np.abs(high)))
 
 
 def document_codes(level: Level, groups: Sequence[str] | None, kept: Indices, total: int) -> Indices:
@@ -177,9 +177,9 @@ def system_codes(level: Level, systems: Sequence[str | None] | None, kept: Indic
     return numbered(by_place, kept, total)
 
 
-def documents_of(measures: Sequence[Measure]) -> int:
-    """How many documents figures over these measures rest on: those on which any of them does."""
-    return int(np.any([measure.counting for measure in measures], axis=0).sum()) if measures else 0
+def documents_of(measures: Sequence[Measure]) -> Indices:
+    """The documents that figures over these measures rest on: those on which any of them does."""
+    return np.flatnonzero(np.any([measure.counting for measure in measures], axis=0))
 
 
 def averaged(measures: Sequence[Callable[[Floats], Floats]]) -> Callable[[Floats], Floats]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from active_critic.figures_in_words import how_many
-from active_critic.stats.correlation import Floats
+from active_critic.stats.correlation import Floats, Indices
 
 Interval = tuple[float, float]
 
@@ -112,6 +112,7 @@ def percentile_interval(
 def over_documents(
     measure: Callable[[Floats], Floats],
     n_groups: int,
+    counting: Indices,
     value: float,
     interval: Interval | None,
     confidence: float,
@@ -127,6 +128,7 @@ def over_documents(
     Args:
         measure: The mean, from how often each document is drawn, shape (draws, documents) to (draws,).
         n_groups: Documents.
+        counting: The numbers of those that have a figure of their own.
         value: The mean.
         interval: By :func:`percentile_interval`.
         confidence: Coverage that it aims at.
@@ -135,14 +137,13 @@ def over_documents(
     """
     if interval is None or interval[1] - interval[0] <= ALIKE:
         return None
+    if len(counting) > MANY:
+        return interval
     from scipy.special import stdtrit
 
-    each = np.empty(0)  # of the documents that have a figure
-    for start in range(0, n_groups, MANY):
-        some = measure(np.eye(min(MANY, n_groups - start), n_groups, start))
-        each = np.concatenate([each, some[~np.isnan(some)]])
-        if len(each) > MANY:
-            return interval
+    each = np.concatenate(
+        [measure((np.arange(n_groups) == document)[None].astype(np.float64)) for document in counting]
+    )
     half = spread * float(stdtrit(len(each) - 1, (1 + confidence) / 2)) * float(each.std(ddof=1)) / math.sqrt(len(each))
     return max(-most, min(interval[0], value - half)), min(most, max(interval[1], value + half))
 

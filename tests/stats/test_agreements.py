@@ -510,3 +510,22 @@ def test_documents_in_which_nothing_correlates_do_not_narrow_the_interval_of_tho
 
 def _each(pred: list[float], human: list[float]) -> list[float]:
     return [float(np.corrcoef(pred[i : i + 3], human[i : i + 3])[0, 1]) for i in range(0, len(pred), 3)]
+
+
+def test_documents_in_which_people_differ_only_by_rounding_are_not_taken_for_ones_in_which_they_differ() -> None:
+    human = [0.1 + 0.2, 0.3, 1.0, 2.0]
+    found = stats.agreement([1.0, 2.0, 1.0, 2.0], human, ["a", "a", "b", "b"], level="document", resamples=0)
+    assert (found.units, found.units_total) == (1, 1)
+
+
+def test_many_documents_of_which_few_count_take_little_memory() -> None:
+    documents = 30_000
+    human = [float(place % 3 if place < 40 else 3) for place in range(2 * documents)]
+    pred = [float(place * 7 % 5) for place in range(2 * documents)]
+    groups = [str(place // 2) for place in range(2 * documents)]
+    tracemalloc.start()
+    found = stats.agreement(pred, human, groups, level="document", resamples=16)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (found.units, found.mean_interval is None) == (20, False)
+    assert peak < 40e6
