@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from active_critic.cli._agreement_notes import (
     FEW,
@@ -17,6 +17,7 @@ from active_critic.cli._agreement_notes import (
     of_unscored,
     why_undefined,
 )
+from active_critic.errors import DataError
 
 if TYPE_CHECKING:
     from active_critic.cli._agreement_raters import PeoplesScores
@@ -49,15 +50,10 @@ class Job:
 
     def find_groups(self, asked: str | None, taken: set[str]) -> None:
         """The document of every row: from the column asked for, else a usual one, else the source."""
-        from active_critic.errors import DataError
-
         column = asked or self._usual("group", taken)
         if column is not None:
             names = self.table.names(column)
-            if None in names:
-                row = self.table.rows[names.index(None)]
-                remedy = "fill it in, or name another column with --group"
-                raise DataError(f"no document is named; {remedy}", path=self.table.path, row=row, column=column)
+            self._check_named(names, column, "no document is named; fill it in, or name another column with --group")
         else:
             column = self._usual("source", taken)
             if column is None:
@@ -83,23 +79,24 @@ class Job:
 
     def find_parts(self, asked: Sequence[str], taken: set[str]) -> None:
         """The split that every row is of: from the columns asked for, else those that `compare` writes."""
-        from active_critic.errors import DataError
-
         columns = asked or (SPLIT if all(name in self.table and name not in taken for name in SPLIT) else ())
         if not columns:
             return
         names = [self.table.names(column) for column in columns]
         for column, of in zip(columns, names, strict=True):
-            if column in asked and None in of:
-                row = self.table.rows[of.index(None)]
-                remedy = "fill it in, or leave out --part"
-                raise DataError(f"no split is named; {remedy}", path=self.table.path, row=row, column=column)
+            if column in asked:
+                self._check_named(of, column, "no split is named; fill it in, or leave out --part")
         splits = list(zip(*names, strict=True))
         code = {split: number for number, split in enumerate(dict.fromkeys(splits))}
         if len(code) == 1:
             return
         self.parts, self.part_columns = [code[split] for split in splits], columns
         self.notes.append(of_splits(self.parts, columns, asked=bool(asked)))
+
+    def _check_named(self, names: Sequence[str | None], column: str | None, message: str) -> None:
+        """Refuse a column that names nothing in some row."""
+        if None in names:
+            raise DataError(message, path=self.table.path, row=self.table.rows[names.index(None)], column=column)
 
     def _usual(self, kind: str, taken: set[str]) -> str | None:
         """The column of a usual name that can be used, an exact one before one that only looks alike."""
@@ -112,8 +109,6 @@ class Job:
 
     def _names(self, column: str, kind: str) -> bool:
         """Whether a column that nobody asked for can be used: it holds names."""
-        from active_critic.errors import DataError
-
         try:
             names = self.table.names(column)
         except DataError:
@@ -128,8 +123,6 @@ class Job:
         self, human: str | None, columns: Sequence[str], level: Level, aspect: str | None, *, only: bool
     ) -> None:
         """One human column at one level; what cannot be measured is an error if it is all that was asked for."""
-        from active_critic.errors import DataError
-
         try:
             job = self if aspect is None else self._scored(human)
             job._measure(human, columns, level, aspect)
@@ -221,9 +214,7 @@ class Job:
         return found
 
     def _check(self, people: PeoplesScores, level: Level) -> None:
-        from active_critic.errors import DataError
-
-        def refuse(message: str, column: str | None = None) -> None:
+        def refuse(message: str, column: str | None = None) -> NoReturn:
             raise DataError(message, path=self.table.path, column=column)
 
         scores = people.scores
@@ -236,17 +227,15 @@ class Job:
         if level == "document":
             if self.groups is None:
                 refuse("agreement within documents needs the document of each row; name its column with --group")
-            elif len(set(self.groups)) < 2:
+            if len(set(self.groups)) < 2:
                 message = "there is only one document, and document level needs at least two"
                 refuse(f"{message}; use --level dataset, or name another column with --group", self.group_column)
         if level == "system":
             if self.systems is None:
                 refuse("agreement over systems needs the system of each row; name its column with --system")
-            elif None in self.systems:
-                row = self.table.rows[self.systems.index(None)]
-                message = "no system is named, and system level needs it in every row; --system names another column"
-                raise DataError(message, path=self.table.path, row=row, column=self.system_column)
-            elif len(set(self.systems)) < 2:
+            message = "no system is named, and system level needs it in every row; --system names another column"
+            self._check_named(self.systems, self.system_column, message)
+            if len(set(self.systems)) < 2:
                 message = f"the only system is {str(self.systems[0])[:40]!r}, and system level needs at least two"
                 refuse(f"{message}; use --level dataset or document", self.system_column)
             elif len(set(self.systems)) == len(self.systems):
@@ -254,8 +243,6 @@ class Job:
                 refuse(f"{message}; use --level dataset, or name another column with --system", self.system_column)
 
     def _check_first(self, prediction: Predictions, entry: dict[str, Any], level: Level) -> None:
-        from active_critic.errors import DataError
-
         if entry["figures"]["mean"] is None:
             raise DataError(
                 self._why_undefined(prediction, level),
@@ -274,7 +261,6 @@ class Job:
 
     def _scale(self, people: PeoplesScores) -> Scale | None:
         from active_critic.data.scales import usual_scale
-        from active_critic.errors import DataError
 
         if self.scale is not None:
             for row, score, column in people.single:

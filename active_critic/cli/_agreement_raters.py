@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from active_critic.errors import DataError
+
 if TYPE_CHECKING:
     from active_critic.data.columns import Predictions, Table
     from active_critic.data.scales import Rated
@@ -31,8 +33,6 @@ def rater_columns(table: Table, patterns: Sequence[str], aspect: str | None, hum
     Raises:
         DataError: No column is like a pattern, they are not two different ones at least, or the human column is named.
     """
-    from active_critic.errors import DataError
-
     found: list[str] = []
     for pattern in patterns:
         name = pattern
@@ -65,7 +65,6 @@ def ratings_of(table: Table, name: str) -> Predictions:
         DataError: There is no such column, no row holds a number, or one holds something else, which is named.
     """
     from active_critic.data.cells import as_number, is_missing
-    from active_critic.errors import DataError
 
     found = table.predictions(name)
     if all(value is None for value in found.values):
@@ -86,8 +85,6 @@ def one_end(table: Table, raters: Sequence[str]) -> float | None:
     Raises:
         DataError: Those of one rater say something else than those of another.
     """
-    from active_critic.errors import DataError
-
     ends = {name: table.out_of(name) for name in raters}
     first, *others = ends.items()
     for name, end in others:
@@ -135,8 +132,6 @@ class PeoplesScores:
             DataError: A column is absent, holds no number or is judged by itself, or a cell is neither a number nor
                 missing.
         """
-        from active_critic.errors import DataError
-
         for name in judged:
             if name in raters:
                 message = "this is one of the raters with whose mean it would be compared; name the others alone"
@@ -178,7 +173,6 @@ def measure_raters(
         DataError: A column is absent or holds no number, a cell is neither a number nor missing, no row has the numbers
             of two raters, or all are equal.
     """
-    from active_critic.errors import DataError
     from active_critic.stats.reliability import human_ceiling, krippendorff_alpha
 
     one_end(table, columns)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from active_critic.errors import DataError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -51,7 +53,6 @@ def read_criteria(given: str | None) -> tuple[Criterion, ...] | None:
     from pydantic import ValidationError
 
     from active_critic.data.files import no_repeats
-    from active_critic.errors import DataError
     from active_critic.protocols import repeated_names
     from active_critic.records import Criterion
 
@@ -106,7 +107,6 @@ def pinned_from(given: str | None, held_back: Sequence[Example] | None) -> list[
 
 
 def _read(path: Path) -> str:
-    from active_critic.errors import DataError
     from active_critic.paths import at_home
 
     try:

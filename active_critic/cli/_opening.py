@@ -15,6 +15,7 @@ import typer
 from active_critic.cli._common import Session, say, show_notes
 from active_critic.cli._interrupts import INTERRUPTED, Interrupts
 from active_critic.cli._outputs import journal_file
+from active_critic.errors import DataError, UnknownModel
 
 if TYPE_CHECKING:
     from active_critic.lm import LanguageModel
@@ -53,6 +54,7 @@ def refuse_model(
     journal: str | None = None,
     budget: list[str] | None = None,
     requests: int | None = None,
+    estimate: bool = False,
     quiet: bool = False,
 ) -> None:
     """Refuse options that say which model is asked, where none is, and say which others are not used.
@@ -64,13 +66,15 @@ def refuse_model(
         journal: Where replies were to be kept.
         budget: What was to be spent at most.
         requests: How many different requests were to be made at most.
+        estimate: Whether it was to be told what the model would take.
         quiet: Say nothing.
 
     Raises:
-        typer.BadParameter: A model, how it is reached, or a budget is given.
+        typer.BadParameter: A model, how it is reached, a budget, or ``--estimate`` is given.
     """
     refused = {"--budget": budget, "--requests": requests, "--lm": lm}
     refused |= {"--api-base": options["api_base"], "--api-key-env": options["api_key_env"]}
+    refused |= {"--estimate": estimate}
     for option in (option for option, value in refused.items() if value):
         raise typer.BadParameter(f"{option} has no meaning for {what}, which asks no model")
     unused = {"--journal": journal, "--context": options["context"]}
@@ -161,7 +165,6 @@ def opened(
         JournalError: The journal cannot be opened.
         ModelError: The model cannot be opened.
     """
-    from active_critic.errors import DataError, UnknownModel
     from active_critic.evaluators.origins import check_address
     from active_critic.journal import Journal
     from active_critic.lm import Budget, open_lm

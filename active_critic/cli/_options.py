@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from active_critic.cli import _outputs as outputs
+from active_critic.errors import DataError
 
 
 def check_scale(scale: str | None) -> str | None:
@@ -21,7 +22,6 @@ def check_scale(scale: str | None) -> str | None:
         typer.BadParameter: It is none.
     """
     if scale is not None:
-        from active_critic.errors import DataError
         from active_critic.records import Scale
 
         try:
@@ -131,7 +131,6 @@ def parse_fields(given: list[str] | None, option: str = "--fields") -> dict[str,
     import difflib
 
     from active_critic.data.fields import COLUMNS, checked
-    from active_critic.errors import DataError
 
     fields: dict[str, str] = {}
     for part in (part for text in given or () for part in re.split(rf",(?=\s*(?:{'|'.join(COLUMNS)})\s*=)", text)):

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from active_critic.errors import ActiveCriticError, OutputError
+
 if TYPE_CHECKING:
     from active_critic.data.examples import Examples
     from active_critic.data.writing import RecordWriter
@@ -74,7 +76,6 @@ def refuse_other_rows(output: Path | None, column: str) -> bool:
     """
     from active_critic.data import BadRow
     from active_critic.data.files import iter_records
-    from active_critic.errors import ActiveCriticError
 
     if output is None or not output.is_file() or not output.stat().st_size:
         return False
@@ -137,8 +138,6 @@ def check_writable(out: Path, *, make: bool = True) -> bool:
     Raises:
         OutputError: The folder cannot be written, or the file is there and no program.
     """
-    from active_critic.errors import OutputError
-
     if out.is_dir():
         raise OutputError(f"{out} is a folder; name a file in it")
     try:
@@ -190,8 +189,6 @@ def text_file(path: Path) -> Iterator[list[str]]:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    from active_critic.errors import OutputError
-
     try:
         yield
     except OSError as problem:

@@ -12,6 +12,7 @@ from active_critic.cli import _common as common
 from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
 from active_critic.cli import _outputs as outputs
+from active_critic.errors import FitError
 from active_critic.figures_in_words import how_many
 
 
@@ -95,7 +96,6 @@ def compare(
     All are fitted and tested on the same documents with the same model. One that fails loses its own figures only.
     """
     from active_critic.data import read_examples
-    from active_critic.errors import FitError
     from active_critic.meta_evaluation.methods import learners, needs_model, resolve
     from active_critic.meta_evaluation.splits import check_training, plan
 
@@ -114,14 +114,11 @@ def compare(
     if against is not None and against not in methods:
         raise typer.BadParameter(f"--against {against!r} is none of the evaluators compared: {', '.join(methods)}")
     options = opening.model_options(api_base, api_key_env, context, strict, workers, timeout)
+    how_opened: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
     asking = any(map(needs_model, methods.values()))
     if not asking:
         named = lm if opts.typed(ctx, "lm") else None
-        opening.refuse_model(
-            ", ".join(methods), named, options=options, journal=journal, budget=budget, requests=requests, quiet=quiet
-        )
-        if estimate:
-            raise typer.BadParameter(f"--estimate has no meaning for {', '.join(methods)}, which asks no model")
+        opening.refuse_model(", ".join(methods), named, **how_opened, requests=requests, estimate=estimate)
     data = read_examples(labels, fields=opts.parse_fields(fields), scale=scale)
     how: dict[str, Any] = {
         "folds": folds,
@@ -146,7 +143,6 @@ def compare(
             if predictions is not None:
                 score_file = stack.enter_context(RecordWriter(predictions, **outputs.as_read(data)))
             shown = stack.enter_context(outputs.text_file(html)) if html else None
-        how_opened: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
         opened = opening.opened(ctx.obj, lm, estimate=estimate, **how_opened) if asking else nullcontext()
         model = stack.enter_context(opened)
         parts = how_many(len(splits), "split")

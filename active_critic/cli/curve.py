@@ -12,6 +12,7 @@ from active_critic.cli import _common as common
 from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
 from active_critic.cli import _outputs as outputs
+from active_critic.errors import FitError
 from active_critic.figures_in_words import how_many
 
 
@@ -77,7 +78,6 @@ def curve(
     All sizes are tested on the same documents, and each set of labels is part of the next.
     """
     from active_critic.data import read_examples
-    from active_critic.errors import FitError
     from active_critic.meta_evaluation.methods import needs_model, resolve
 
     outputs.refuse_clashes(outputs=(out, plot, html), inputs=(labels,), journal=journal)
@@ -89,14 +89,11 @@ def curve(
     except FitError as problem:
         raise typer.BadParameter(str(problem)) from None
     options = opening.model_options(api_base, api_key_env, context, strict, workers, timeout)
+    how_opened: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
     asking = needs_model(factory)
     if not asking:
         named = lm if opts.typed(ctx, "lm") else None
-        opening.refuse_model(
-            evaluator, named, options=options, journal=journal, budget=budget, requests=requests, quiet=quiet
-        )
-        if estimate:
-            raise typer.BadParameter(f"--estimate has no meaning for {evaluator}, which asks no model")
+        opening.refuse_model(evaluator, named, **how_opened, requests=requests, estimate=estimate)
     how: dict[str, Any] = {
         "sizes": _sizes(sizes),
         "test": test,
@@ -121,7 +118,6 @@ def curve(
             table = stack.enter_context(outputs.result_file(out, **outputs.as_read(data))) if out else None
             picture = stack.enter_context(outputs.text_file(plot)) if plot else None
             shown = stack.enter_context(outputs.text_file(html)) if html else None
-        how_opened: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
         opened = opening.opened(ctx.obj, lm, estimate=estimate, **how_opened) if asking else nullcontext()
         model = stack.enter_context(opened)
         said = f"{evaluator} fitted on {', '.join(map(str, possible))} of {len(data)} labels"

@@ -10,6 +10,7 @@ import typer
 from active_critic.cli import _common as common
 from active_critic.cli import _options as opts
 from active_critic.cli import _outputs as outputs
+from active_critic.errors import OutputError
 
 if TYPE_CHECKING:
     from active_critic.public_data import Card, Loaded
@@ -126,7 +127,6 @@ def get(
     import shlex
 
     from active_critic.data import RecordWriter
-    from active_critic.errors import OutputError
     from active_critic.public_data import describe as card_of
 
     card = card_of(name)

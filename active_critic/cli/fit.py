@@ -15,6 +15,7 @@ from active_critic.cli import _common as common
 from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
 from active_critic.cli import _outputs as outputs
+from active_critic.errors import DataError, FitError, OutputError
 
 if TYPE_CHECKING:
     from active_critic.data import Examples
@@ -169,9 +170,7 @@ def fit(
     options = opening.model_options(api_base, api_key_env, context, strict, workers, timeout)
     how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
     if not make.needs_model:
-        opening.refuse_model(evaluator, lm if opts.typed(ctx, "lm") else None, **how)
-        if estimate:
-            raise typer.BadParameter(f"--estimate has no meaning for {evaluator}, which asks no model")
+        opening.refuse_model(evaluator, lm if opts.typed(ctx, "lm") else None, **how, estimate=estimate)
     data = read_examples(examples, fields=opts.parse_fields(fields), scale=scale)
     notes = list(data.notes)
     data, held_back = _held_back(data, train, seed, notes)
@@ -270,8 +269,6 @@ class _Maker:
         Raises:
             typer.BadParameter: It cannot.
         """
-        from active_critic.errors import FitError
-
         try:
             self("not opened", options).check()
         except FitError as problem:
@@ -285,7 +282,6 @@ def _maker(ctx: typer.Context, name: str, settings: list[str] | None) -> _Maker:
         typer.BadParameter: An unknown name or parameter, a value that it cannot have, or an option that this evaluator
             has no use for.
     """
-    from active_critic.errors import FitError
     from active_critic.meta_evaluation.methods import CRITIC, EVALUATOR_NAMES
 
     found = {OURS: CRITIC} | {n: known for n, known in EVALUATOR_NAMES.items() if not n.startswith(OURS)}
@@ -410,7 +406,6 @@ def _held_back(data: Examples, train: float | None, seed: int, notes: list[str])
     from active_critic.data import group_of, split
     from active_critic.data.examples import MIN_EXAMPLES
     from active_critic.data.notes import Drawn
-    from active_critic.errors import DataError
     from active_critic.figures_in_words import how_many
 
     chosen, held_back = split(data, train, seed)
@@ -432,8 +427,6 @@ def _write_rest(path: Path, held_back: Examples) -> None:
         OutputError: The file holds something else.
     """
     from tempfile import TemporaryDirectory
-
-    from active_critic.errors import OutputError
 
     if not path.is_file():
         _write_rows(path, held_back)

@@ -18,6 +18,7 @@ from active_critic.cli import _common as common
 from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
 from active_critic.cli import _outputs as outputs
+from active_critic.errors import DataError
 
 if TYPE_CHECKING:
     from active_critic.data.examples import Examples
@@ -271,7 +272,6 @@ def _check_names(names: list[str] | None, *, attacks: bool, by: By | None) -> No
     Raises:
         typer.BadParameter: A name stands for nothing, or for what has no rule; or options that contradict each other.
     """
-    from active_critic.errors import DataError
     from active_critic.probes.attacks import attacks_named
     from active_critic.probes.perturbations import named
 
@@ -292,7 +292,6 @@ def _check_names(names: list[str] | None, *, attacks: bool, by: By | None) -> No
 
 def _other_kind(names: Sequence[str], *, attacks: bool) -> str:
     """A hint where these are attacks and perturbations were asked for, or the reverse."""
-    from active_critic.errors import DataError
     from active_critic.probes.attacks import attacks_named
     from active_critic.probes.perturbations import named
 
