@@ -264,7 +264,7 @@ class SurfaceProtocol(Protocol):
     def account(self) -> Sequence[tuple[str, Sequence[str]]]:
         """What each figure does."""
         pairs = sorted(zip(self.coefficients, self.features, strict=True), key=lambda pair: -abs(pair[0]))
-        lines = [f"{weight:+.3f} points for one standard deviation of {name}" for weight, name in pairs if weight]
+        lines = [f"{weight:+z.3f} points for one standard deviation of {name}" for weight, name in pairs if weight]
         return [(f"The surface floor: {self.intercept:.3g} on average, and", lines)]
 
     def floor(self) -> SurfaceFloor:

@@ -50,7 +50,7 @@ def _figures(name: str, lift: Lift) -> str:
         name,
         number_words(lift.mean, "+z.2f"),
         interval_words(lift.interval, "+z.2f"),
-        number_words(lift.deviations, "+.1f"),
+        number_words(lift.deviations, "+z.1f"),
         NONE if lift.success is None else f"{100 * lift.success:.0f} {_shares(lift.success_interval)}".rstrip(),
         f"{lift.scored:,}",
         f"{lift.failed:,}",

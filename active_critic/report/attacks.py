@@ -55,8 +55,8 @@ def _cells(lift: Lift, trial: AttackTrial) -> list[Text]:
     success.append(interval_below(lift.success_interval, ".0%"), style="dim")
     return [
         gained,
-        Text(NONE if percent is None else f"{percent:+.0f}%"),
-        Text(number_words(lift.deviations, "+.1f")),
+        Text(NONE if percent is None else f"{percent:+z.0f}%"),
+        Text(number_words(lift.deviations, "+z.1f")),
         success,
         Text(number_words(lift.original)),
         Text(number_words(lift.attacked)),

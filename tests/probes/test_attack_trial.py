@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -17,6 +18,8 @@ from active_critic.probes.attacks import ATTACKS
 from active_critic.probes.behaviour import examine
 from active_critic.protocols import CriticProtocol, Demo, Provenance, Reading
 from active_critic.records import Example, Scale
+from active_critic.report.attacks import attacks_account
+from active_critic.report.page import page
 
 PROGRAM = CriticProtocol(
     evaluator="zero-shot",
@@ -160,6 +163,19 @@ def test_the_lift_is_also_told_in_deviations_of_the_scores_as_they_were() -> Non
     assert line.split() == ["flattery", "+2.50", "[+1.20,", "+4.07]", "+2.4", "100", "[48", "100]", "10", "0"]
     alike = attack_trial(judging(lambda _: 3.0), texts(), families=["flattery"])
     assert (alike.spread, alike.overall.deviations) == (None, None)
+
+
+def test_a_lift_that_is_rounded_to_nothing_has_no_minus_sign() -> None:
+    def rate(text: str) -> float:
+        return (2.0 if "Text 1" in text or "Text 2" in text else 3.0) - ("discernment" in text) / 1e3
+
+    found = attack_trial(judging(rate), texts(), families=["flattery"])
+    assert (lift_of(found, "flattery").mean or 0) < 0
+    (line,) = (line for line in found.words if line.startswith("  flattery"))
+    assert [line.split()[i] for i in (1, 4)] == ["+0.00", "+0.0"]
+    shown = page("", attacks_account(found))
+    assert "+0%" in shown
+    assert not re.search(r"-0(\.0+)?\b(?!\.)", re.sub("<style>.*</style>", "", shown, flags=re.S))
 
 
 def test_a_success_is_a_gain_of_the_threshold_or_more() -> None:
