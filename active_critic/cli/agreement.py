@@ -161,13 +161,11 @@ def agreement(
     from active_critic.report.agreement import agreement_account
 
     if html is not None:
-        from rich.text import Text
-
-        from active_critic.report import plain
         from active_critic.report.page import page
+        from active_critic.report.tables import list_under
 
         with outputs.text_file(html) as shown:
-            notes = (Text(plain(f"Note: {note}"), style="dim") for note in job.notes)
+            notes = list_under("Notes", job.notes)
             shown.append(page(f"Agreement in {scored.name}", agreement_account(document), *notes))
     if as_json:
         common.print_json(document)

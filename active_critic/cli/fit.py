@@ -395,7 +395,8 @@ class _Done:
 
         cost = f"{usage_words(self.usage)}; {duration(seconds)} in all" if self.usage is not None else ""
         account = program_account(self.critic.fitted, report_first=True)
-        of_examples = list_under("Notes on the examples", self.notes)
+        kept = self.critic.fitted.provenance.notes
+        of_examples = list_under("Notes on the examples", [note for note in self.notes if note not in kept])
         last = (heading("This run"), Text(cost), Text(plain(self.last(passed_on=True), lines=True)))
         return page(f"Fit on {examples.name}", account, *of_examples, *last)
 

@@ -93,7 +93,8 @@ def _report_account(protocol: Protocol) -> list[RenderableType]:
         parts.append(fit_report(origin.report) if origin.report else Text("none was made"))
     if origin.report.get("candidates"):
         parts += [Text(""), heading("Candidates of the search"), candidates_table(origin.report["candidates"])]
-    return [*parts, *fit_notes(origin)]
+    notes = fit_notes(origin)
+    return [*parts, *notes] if parts else notes[1:]
 
 
 def fit_notes(origin: Provenance, said: Container[str] = ()) -> list[RenderableType]:

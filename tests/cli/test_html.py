@@ -107,6 +107,23 @@ def test_what_is_shown_is_on_the_page(run, program, examples, command, title, wo
     assert not list(Path().glob("*.partial"))
 
 
+def test_a_note_is_once_on_the_page_of_a_fit(run, examples) -> None:
+    done = run("fit", examples, "-o", "n.json", "--evaluator", "surface", "--train", 0.5, "--html", "page.html")
+    assert done.code == 0, done.err
+    said = Read("page.html")
+    assert said.text.count("--train 0.5, documents drawn with seed 0") == 1
+    assert {"Notes", "Notes on the examples"} < set(said.headings)
+
+
+def test_notes_on_the_texts_are_a_list_on_the_page_of_an_agreement(run, tmp_path) -> None:
+    judged = write(tmp_path / "judged.jsonl", [{"rating": i % 4, "auto": i % 3} for i in range(12)] + [{"auto": 1}])
+    done = run("agreement", judged, "--human", "rating", "--predicted", "auto", "--html", "page.html")
+    assert done.code == 0, done.err
+    said = Read("page.html")
+    assert "Notes" in said.headings
+    assert "no human score in row 13" in said.text.partition("Notes")[2]
+
+
 def test_a_page_is_written_over_nothing_that_is_read_and_no_program(run, program, examples) -> None:
     before = program.read_bytes()
     Path("other.html").write_bytes(before)

@@ -16,6 +16,13 @@ def test_a_readable_account(run, program) -> None:
     assert shown.err == ""
 
 
+def test_parts_of_an_account_are_one_line_apart(run, examples) -> None:
+    assert run("fit", examples, "-o", "floor.json", "--evaluator", "surface", "--train", 0.5, opener=refuse).code == 0
+    shown = run("show", "floor.json", opener=refuse).out
+    assert "\n\nNotes\n" in shown
+    assert "\n\n\n" not in shown
+
+
 def test_json_is_the_document(run, program) -> None:
     assert run("show", program, "--json").document == json.loads(program.read_text())
 
