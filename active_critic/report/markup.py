@@ -20,6 +20,8 @@ SHORT, NARROW = 24, 10
 """Characters of a line in a cell, and of a heading over cells, that is never broken."""
 LONG, MANY = 1500, 20
 """Characters (those of Chinese and the like count twice) and lines of a text in a cell; a longer one scrolls."""
+CROWD = 100
+"""Rows of a table of texts from which only those near the window are laid out."""
 SORTED = "<th data-sort"
 """What the heading of a column begins with by which a table can be sorted."""
 _FROM_RIGHT = frozenset({"R", "AL"})
@@ -61,7 +63,7 @@ def table_html(table: Table, name: str) -> str:
     cards = prose and len(columns) > 2
     if prose:
         shares = "".join(column.share(columns) for column in columns)
-        kind = "texts cards" if cards else "texts"
+        kind = " ".join(["texts"] + ["cards"] * cards + ["many"] * (len(shown) >= CROWD))
         lines, end = [f'<table class="{kind}" {label}><colgroup>{shares}</colgroup>'], "</tbody></table>\n"
     else:  # what scrolls can be reached with the keyboard
         lines = [f'<div class="wide" role="group" tabindex="0" {label}><table>']

@@ -33,7 +33,13 @@ svg { display: block; min-width: 40rem; max-width: 100%; height: auto; backgroun
   linear-gradient(Canvas, Canvas) 0 100% / 100% 1.5rem no-repeat local,
   linear-gradient(to top, var(--shade), transparent) 0 100% / 100% .8rem no-repeat scroll; }
 .texts { width: 100%; } .texts .prose div:not(.short) { min-width: 12rem; }
-.texts thead th { position: sticky; top: 0; background: Canvas; }
+.texts thead th { position: sticky; top: 0; z-index: 1; background: Canvas; }
+/* Of many texts only those near are laid out: all of them would take seconds, at every sorting anew. */
+@media screen {
+  .many .prose > div { content-visibility: auto; contain-intrinsic-height: auto 8rem; }
+  .many .prose > .short { content-visibility: visible; }
+  .many .prose > .long { contain-intrinsic-height: auto 20rem; }
+}
 @media (max-width: 60rem) {
   .wide th, .wide td { padding-right: .5rem; } .wide tr div:not(.short) { min-width: 7rem; }
 }
@@ -64,4 +70,5 @@ svg { display: block; min-width: 40rem; max-width: 100%; height: auto; backgroun
 }
 """
 """Of the classes, ``wide`` is what scrolls sideways, ``texts`` a table of texts to be read, ``prose`` its columns of
-those, ``cards`` one whose rows are stacked where there is no room for columns, and ``long`` a text that scrolls."""
+those, ``cards`` one whose rows are stacked where there is no room for columns, ``many`` one of many rows, and
+``long`` a text that scrolls."""

@@ -158,6 +158,13 @@ def test_only_a_long_text_scrolls_inside_its_cell_and_the_keyboard_can_do_it() -
     assert marked in shown("line\n" * 30)
 
 
+def test_only_a_table_of_many_texts_is_laid_out_bit_by_bit() -> None:
+    rows = [Judged(f"e{i}", Verdict(score=1.0), response="word " * 50) for i in range(100)]
+    assert '<table class="texts cards many"' in page("", verdict_table(rows, whole=True))
+    assert '<table class="texts cards"' in page("", verdict_table(rows[1:], whole=True))
+    assert ".many .prose > div { content-visibility: auto;" in CSS.partition("@media screen {")[2].partition("\n}")[0]
+
+
 def test_cells_say_what_they_are_the_head_of() -> None:
     table = table_of("", "score", right=("score",))
     table.add_row("Accuracy", "1")
