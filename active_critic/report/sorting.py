@@ -22,10 +22,11 @@ for (const head of document.querySelectorAll("th[data-sort]")) {
     head.setAttribute("aria-sort", order);
     const compare = (a, b) => isNaN(a) - isNaN(b) || sign * (a - b) || 0;
     body.append(...(sign ? [...rows].sort((one, other) => compare(number(one), number(other))) : rows));
+    if (table.getBoundingClientRect().top < 0) table.scrollIntoView();
   });
 }
 """
 """Makes buttons of the headings with ``data-sort``: the lowest numbers first, the highest, and as it was. What has no
-number comes last. A cell's number is what it begins with."""
+number comes last. A cell's number is what it begins with. Whoever is further down is brought to the first row."""
 SOURCE = f"'sha256-{b64encode(sha256(SCRIPT.encode()).digest()).decode()}'"
 """The only script that a page may run, as its policy names it."""

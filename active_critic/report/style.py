@@ -20,9 +20,11 @@ tr div { min-width: 9rem; } tr .short { min-width: 0; white-space: pre; }
 .right { text-align: right; } .bold { font-weight: 600; }
 .dim { color: var(--dim); } .red { color: var(--red); }
 .green { color: var(--green); } .yellow { color: var(--yellow); }
-th button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; white-space: pre; }
-th button::after { content: " ↕"; } [aria-sort=ascending] button::after { content: " ↑"; }
-[aria-sort=descending] button::after { content: " ↓"; }
+th[data-sort] { overflow-wrap: normal; }
+th button { font: inherit; color: inherit; text-align: inherit; white-space: inherit; }
+th button { background: none; border: 0; padding: 0; cursor: pointer; }
+th button::after { content: "\\00a0↕"; } [aria-sort=ascending] button::after { content: "\\00a0↑"; }
+[aria-sort=descending] button::after { content: "\\00a0↓"; }
 footer { margin: 2.5rem 0 1rem; color: var(--dim); } figure { margin: 0; }
 svg { display: block; min-width: 40rem; max-width: 100%; height: auto; background: #fff; }
 /* What is wider or longer than its place scrolls by itself, with a shade where there is more. */
@@ -43,9 +45,9 @@ svg { display: block; min-width: 40rem; max-width: 100%; height: auto; backgroun
 @media (max-width: 60rem) {
   .wide th, .wide td { padding-right: .5rem; } .wide tr div:not(.short) { min-width: 7rem; }
 }
-@media print, (max-width: 48rem) {
+@media print, (max-width: 56rem) {
   .texts .prose div:not(.short) { min-width: 0; }
-  tr > :first-child div { width: max-content; max-width: 11rem; white-space: pre-wrap; }
+  tr > :first-child div { width: max-content; max-width: min(13rem, 40vw); white-space: pre-wrap; }
   .cards, .cards tbody { display: block; } .cards thead { display: none; }
   .cards tr { display: flex; flex-wrap: wrap; gap: .3rem 1.5rem; padding: .6rem 0; }
   .cards tr { border-bottom: 1px solid var(--line); }
@@ -54,13 +56,14 @@ svg { display: block; min-width: 40rem; max-width: 100%; height: auto; backgroun
   .cards [data-head]::before { content: attr(data-head); color: var(--dim); font: .85rem/1.3 system-ui, sans-serif; }
   .wide tr > :first-child div:not(.short) { min-width: 0; }
 }
-@media screen and (max-width: 48rem) { /* of the headings, those to sort by stay */
+@media screen and (max-width: 56rem) { /* of the headings, those to sort by stay */
   .sorts thead, .sorts thead tr { display: flex; gap: 1.5rem; border: 0; }
   .sorts thead :is(th, td):not([aria-sort]) { display: none; }
+  .sorts thead { position: sticky; top: 0; z-index: 1; background: Canvas; } .sorts button { padding: .6rem 0; }
 }
-@media print, (min-width: 34rem) and (max-width: 48rem) {
-  .cards .prose { flex-basis: 18rem; } /* two texts side by side, on a line of their own */
-  .cards tr > :not(.prose):has(+ .prose) { flex: 1 1 60%; } .cards tr > :first-child:has(+ .prose) { flex: 1 1 100%; }
+@media print, (min-width: 34rem) and (max-width: 56rem) {
+  .cards .prose { flex-basis: 18rem; order: 2; } /* two texts side by side, below all else */
+  .cards tbody tr::after { content: ""; flex: 1 1 100%; order: 1; }
 }
 @media print {
   th button::after { content: none; }

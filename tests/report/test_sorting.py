@@ -39,6 +39,9 @@ const heads = cells[0].map((name, place) => ({
 const body = { rows: cells.slice(1).map(row => ({ id: row[0], cells: row.map(text => ({ textContent: text })) })) };
 body.append = (...rows) => { body.rows = [...body.rows.filter(row => !rows.includes(row)), ...rows]; };
 const table = {
+  scrolled: 0,
+  getBoundingClientRect() { return { top: %s }; },
+  scrollIntoView() { this.scrolled += 1; },
   tBodies: [body], classList: { add() {} },
   querySelectorAll: () => heads.filter(head => "aria-sort" in head.set),
 };
@@ -52,7 +55,7 @@ for (const place of %s) {
   heads[place].button.click();
   seen.push([heads.map(head => head.set["aria-sort"] ?? null), body.rows.map(row => row.id)]);
 }
-console.log(JSON.stringify(seen));
+console.log(JSON.stringify([seen, table.scrolled]));
 """
 
 
@@ -62,23 +65,41 @@ def cells_of(said: str) -> list[list[str]]:
     return [[re.sub("<.*?>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.S)] for row in rows]
 
 
-def clicked(*places: int) -> list[tuple[list[str | None], list[str]]]:
-    """What a page of ``ROWS`` has after every click on the heading of a column: how it is sorted, and in what order."""
+def clicked(*places: int, top: int = 9) -> tuple[list[tuple[list[str | None], list[str]]], int]:
+    """Click on headings of a page of ``ROWS``.
+
+    Args:
+        places: Of the columns.
+        top: Where the table begins, below the top of the window.
+
+    Returns:
+        How it is sorted after every click, and in what order; how often its beginning was brought into sight.
+    """
     cells = cells_of(page("x", verdict_table(ROWS, whole=True)))
     assert cells[0] == ["item", "people", "critic", "text", "why"]
-    script = DOM % (json.dumps(cells), SCRIPT, list(places))
+    script = DOM % (json.dumps(cells), top, SCRIPT, list(places))
     done = subprocess.run(["node", "-e", script], capture_output=True, text=True, timeout=60, check=True)
-    return [(sorts, items) for sorts, items in json.loads(done.stdout)]
+    seen, scrolled = json.loads(done.stdout)
+    return [(sorts, items) for sorts, items in seen], scrolled
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js, to run what a browser would")
+runs_scripts = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js, to run what a browser would")
+
+
+@runs_scripts
 def test_a_click_sorts_by_a_column_with_what_has_no_number_last_and_a_third_one_restores_the_order() -> None:
-    up, down, before, other, anew = clicked(2, 2, 2, 1, 2)
+    (up, down, before, other, anew), _ = clicked(2, 2, 2, 1, 2)
     assert up == ([None, "none", "ascending", None, None], ["e3", "e5", "e0", "e4", "e2", "e1"])
     assert down == ([None, "none", "descending", None, None], ["e2", "e0", "e4", "e5", "e3", "e1"])
     assert before == ([None, "none", "none", None, None], ["e0", "e1", "e2", "e3", "e4", "e5"])
     assert other == ([None, "ascending", "none", None, None], ["e5", "e4", "e3", "e2", "e0", "e1"])
     assert anew == up
+
+
+@runs_scripts
+def test_who_sorts_from_further_down_is_brought_to_the_first_row() -> None:
+    assert clicked(2, 1)[1] == 0
+    assert clicked(2, 1, top=-900)[1] == 2
 
 
 def test_only_columns_of_numbers_beside_texts_can_be_sorted_by_and_only_where_there_are_rows() -> None:
