@@ -457,22 +457,25 @@ class _Table(_Kept):
 
 
 def _page(items: Path, summary: dict[str, Any], kept: _Kept) -> str:
-    """The page of ``--html``: the summary, what is to be noted, and the verdicts."""
+    """The page of ``--html``: what the gate came to, the summary, what is to be noted, and the verdicts."""
     from rich.text import Text
 
     from active_critic.report import plain, score_summary, verdict_table
     from active_critic.report.page import page
 
     said = [*summary["notes"], *(summary["repeats"] or {}).get("words", ())]
+    first = []
     if gate := summary["gate"]:
+        passed, style = ("Passed", "green") if gate["passed"] else ("Not passed", "red")
         unscored = "; not all items have a score" if summary["unscored"] else ""
-        said.insert(0, f"{'Passed' if gate['passed'] else 'Not passed'}: {_gate_words(gate)}{unscored}.")
+        first = [Text(f"{passed}: {_gate_words(gate)}{unscored}.", style=style)]
     if kept.more:
         where = "in the file of --out" if summary["output"] else "left out; --out FILE writes all"
         said.append(f"These are the first {kept.most:,}; {kept.more:,} more are {where}.")
     written = summary["output"] and Path(summary["output"]).name  # the page may be passed on
     return page(
         f"Verdicts on {items.name}",
+        *first,
         score_summary(summary | {"output": written}),
         *(Text(plain(line)) for line in said),
         Text("Verdicts", style="bold"),
