@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from active_critic.evaluators.base import Progress
     from active_critic.lm import LanguageModel
     from active_critic.protocols import Protocol
-    from active_critic.records import Example, Verdict
+    from active_critic.records import Example, Scale, Verdict
     from active_critic.report import Judged
 
 TABLE_ROWS = 200
@@ -155,7 +155,7 @@ def score(
         gate, doubt = _gate(fail_under, summary, tally.documents)
         summary |= {"gate": gate, "notes": [*summary["notes"], *doubt]}
         if shown is not None and kept is not None:
-            shown.append(_page(items, summary, kept))
+            shown.append(_page(items, summary, kept, protocol.scale))
     common.show_notes(later, quiet=quiet)
     if replaced:
         common.say(f"note: the verdicts that were in {out} have been replaced", quiet=quiet)
@@ -456,7 +456,7 @@ class _Table(_Kept):
             common.say(f"{self.more:,} more verdicts are not shown; write them to a file with --out")
 
 
-def _page(items: Path, summary: dict[str, Any], kept: _Kept) -> str:
+def _page(items: Path, summary: dict[str, Any], kept: _Kept, scale: Scale) -> str:
     """The page of ``--html``: what the gate came to, the summary, what is to be noted, and the verdicts."""
     from rich.text import Text
 
@@ -479,5 +479,5 @@ def _page(items: Path, summary: dict[str, Any], kept: _Kept) -> str:
         score_summary(summary | {"output": written}),
         *(Text(plain(line)) for line in said),
         Text("Verdicts", style="bold"),
-        verdict_table(kept.rows, whole=True),
+        verdict_table(kept.rows, whole=True, scale=scale),
     )

@@ -17,7 +17,7 @@ from active_critic.report.tables import listed, table_of
 from active_critic.report.texts import SHORT, cost_words, model_words, plain, shorten
 
 if TYPE_CHECKING:
-    from active_critic.records import Verdict
+    from active_critic.records import Scale, Verdict
 
 WHOLE = 20_000
 """Characters that stand there of a text that is shown whole."""
@@ -42,18 +42,24 @@ class Judged:
     row: int | None = None
 
 
-def verdict_table(rows: Sequence[Judged], *, whom: str = "people", whole: bool = False) -> Table:
+def verdict_table(
+    rows: Sequence[Judged], *, whom: str = "people", whole: bool = False, scale: Scale | None = None
+) -> Table:
     """Verdicts to read; the scores to compare with have a column of their own, ``whom``, where there are any.
 
     Args:
         rows: The verdicts.
         whom: Whose scores they are compared with.
-        whole: Shorten only what is longer than ``WHOLE``, and show intervals, notes and the places in the file, too.
+        whole: Shorten only what is longer than ``WHOLE``, and show intervals, notes, the reason of every criterion and
+            the places in the file, too.
+        scale: That of the critic; where all scores to compare with are on it, the differences have a column, too.
     """
-    human = any(row.human is not None for row in rows)
-    columns = ("item", *((whom,) if human else ()), "critic", "text", "why")
-    table = table_of(*columns, right=(whom, "critic"))
-    table.columns[0].max_width = 12
+    given = [row.human for row in rows if row.human is not None]
+    apart = bool(given) and scale is not None and all(score in scale for score in given)
+    difference = f"critic \N{MINUS SIGN} {whom}"
+    columns = ("item", *((whom,) if given else ()), "critic", *((difference,) if apart else ()), "text", "why")
+    table = table_of(*columns, right=(whom, "critic", difference))
+    table.columns[0].max_width = 16
 
     def cut(text: str, longest: int) -> str:
         if not whole:
@@ -73,27 +79,40 @@ def verdict_table(rows: Sequence[Judged], *, whom: str = "people", whole: bool =
         label = Text(plain(row.label) if whole else shorten(row.label, 40))  # whole, it can be searched for
         if whole and row.row is not None:
             label.append(f"\nrow {row.row}", style="dim")
-        cells = [label, score, text, _why(row.verdict, cut)]
+        cells = [label, score, text, _why(row.verdict, cut, reasons=whole)]
         if whole:
             for note in row.verdict.notes:
                 cells[-1].append("\nNote: ", style="dim").append(plain(note), style="dim")
-        if human:
+        if apart:
+            cells.insert(2, Text(number_words(_above(row), "+z.2f")))
+        if given:
             cells.insert(1, Text(number_words(row.human, ".6g")))
         table.add_row(*cells)
         table.add_row()
     return table
 
 
-def _why(verdict: Verdict, cut: Callable[[str, int], str]) -> Text:
+def _above(row: Judged) -> float | None:
+    """How far the critic's score is above the one to compare with."""
+    return None if row.verdict.score is None or row.human is None else row.verdict.score - row.human
+
+
+def _why(verdict: Verdict, cut: Callable[[str, int], str], *, reasons: bool) -> Text:
     if verdict.unscored is not None:
         return Text("unscored: " + cut(verdict.unscored, 240), style="red")
-    text = Text(cut(verdict.explanation or "", 240))
-    if verdict.criteria:
-        ratings = ", ".join(f"{plain(c.name)} {number_words(c.score)}" for c in verdict.criteria)
-        text.append(("\n" if text.plain else "") + ratings, style="dim")
+    lines = [Text(cut(verdict.explanation, 240))] if verdict.explanation else []
+    ratings = [(f"{plain(c.name)} {number_words(c.score)}", c.explanation) for c in verdict.criteria]
+    if reasons:
+        lines += [_labelled(rating, cut(why, WHOLE) if why else "") for rating, why in ratings]
+    elif ratings:
+        lines.append(Text(", ".join(rating for rating, _ in ratings), style="dim"))
     if verdict.advice:
-        text.append("\nBetter: ", style="dim").append(cut(verdict.advice, SHORT), style="dim")
-    return text
+        lines.append(_labelled("Better", cut(verdict.advice, SHORT)))
+    return Text("\n").join(lines)
+
+
+def _labelled(label: str, said: str) -> Text:
+    return Text.assemble((label, "dim"), (": ", "dim"), said) if said else Text(label, style="dim")
 
 
 def score_summary(summary: Mapping[str, Any]) -> RenderableType:

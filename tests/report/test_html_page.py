@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from active_critic import __version__
-from active_critic.records import CriterionVerdict, Verdict
+from active_critic.records import CriterionVerdict, Scale, Verdict
 from active_critic.report import WHOLE, Judged, agreement_table, verdict_table
 from active_critic.report.page import page
 from active_critic.report.sorting import SCRIPT
@@ -174,6 +174,34 @@ def test_cells_say_what_they_are_the_head_of() -> None:
     numbers = table_of("people", "text", right=("people",))
     numbers.add_row("3.5", "text")
     assert 'scope="row"' not in page("", numbers)
+
+
+def test_every_criterion_has_its_score_and_reason_on_a_page() -> None:
+    criteria = (CriterionVerdict("Tone", -0.5, HOSTILE), CriterionVerdict("Accuracy", 2.0))
+    rows = [Judged("a", Verdict(score=1.0, criteria=criteria, advice="say when"))]
+    found = Tags(page("", verdict_table(rows, whole=True)))
+    assert "Tone -0.50: <script>" in found.text
+    assert "\nAccuracy 2.00\nBetter: say when" in found.text
+    assert not {"img", "a"} & set(found.tags)
+    assert "script>" not in Tags(page("", verdict_table(rows))).text  # in a terminal there is no room for reasons
+
+
+def test_differences_from_people_have_a_column_where_their_scores_are_on_the_scale() -> None:
+    rows = [
+        Judged("a", Verdict(score=2.25), response="x" * 99, human=4.0),
+        Judged("b", Verdict(score=3.0), response="x" * 99),
+        Judged("c", Verdict(unscored="why"), response="x" * 99, human=1.0),
+        Judged("d", Verdict(score=4.5), response="x" * 99, human=3.0),
+    ]
+    head = 'data-head="critic \u2212 people"><div class="short">'
+    said = page("", verdict_table(rows, whole=True, scale=Scale(low=1, high=5)))
+    assert re.findall(f"{head}(.*?)</div>", said) == ["-1.75", "\u2013", "\u2013", "+1.50"]
+    for without in (
+        verdict_table(rows, whole=True),
+        verdict_table(rows, whole=True, scale=Scale(low=1, high=3)),  # people's are on another
+        verdict_table(rows[1:2], whole=True, scale=Scale(low=1, high=5)),
+    ):
+        assert head not in page("", without)
 
 
 def test_a_list_is_a_list() -> None:
