@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from active_critic.cli._agreement_notes import (
+    DOCUMENT,
     FEW,
     SPLIT,
     WHOSE,
@@ -50,7 +51,7 @@ class Job:
 
     def find_groups(self, asked: str | None, taken: set[str]) -> None:
         """The document of every row: from the column asked for, else a usual one, else the source."""
-        column = asked or self._usual("group", taken)
+        column = asked or self._usual("group", taken) or self._compared(taken)
         if column is not None:
             names = self.table.names(column)
             self._check_named(names, column, "no document is named; fill it in, or name another column with --group")
@@ -97,6 +98,11 @@ class Job:
         """Refuse a column that names nothing in some row."""
         if None in names:
             raise DataError(message, path=self.table.path, row=self.table.rows[names.index(None)], column=column)
+
+    def _compared(self, taken: set[str]) -> str | None:
+        """The column in which `compare` writes the name of the document, where it wrote the file; else None."""
+        wrote = all(name in self.table and name not in taken for name in (*SPLIT, DOCUMENT))
+        return DOCUMENT if wrote and self._names(DOCUMENT, "group") else None
 
     def _usual(self, kind: str, taken: set[str]) -> str | None:
         """The column of a usual name that can be used, an exact one before one that only looks alike."""

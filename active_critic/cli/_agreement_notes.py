@@ -18,6 +18,8 @@ NOTES = "notes"
 """Where `score` writes what is to be known of a verdict."""
 SPLIT = ("repeat", "fold")
 """Where `compare` writes which split a prediction is of."""
+DOCUMENT = "document"
+"""Where `compare` writes the name of a document; elsewhere a column that is called so holds its text."""
 WHOSE = "--human (or --raters) names people's scores, --predicted what is judged"
 """What to look at where the columns may stand in each other's place, which no coefficient tells."""
 
@@ -96,7 +98,10 @@ def of_splits(parts: Sequence[int], columns: Sequence[str], *, asked: bool) -> s
     if not asked:
         said += ", for fits of different splits may differ in level and spread"
     least = min(sizes.values())
-    return f"{said}; the smallest has {how_many(least, 'row')}, which says little" if least < FEW else said
+    if least < FEW:
+        said += f"; the smallest has {how_many(least, 'row')}, which says little"
+    same = "the --seed and --resamples of the `compare` that wrote the file give its intervals, too"
+    return said if asked else f"{said}; {same}"
 
 
 def of_lacking_sources(rows: Sequence[int], sources: Sequence[str | None], column: str) -> list[str]:

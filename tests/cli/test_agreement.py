@@ -478,19 +478,24 @@ def test_no_p_is_shown_as_0(run, tmp_path) -> None:
 
 def test_the_predictions_of_a_comparison_agree_as_the_comparison_says(run, tmp_path) -> None:
     makes = {"long": asking("long"), "noisy": asking("noise", mark=noisy)}
-    found = compare(examples(), makes, lm=model(), repeats=2, resamples=200, folds=3, journal=None)
-    done = run(
-        *("agreement", write(tmp_path / "p.jsonl", found.predictions()), "--human", "human"),
-        *("--predicted", "long", "--other", "noisy", "--resamples", 200, "--json"),
-        opener=refuse,
+    found = compare(examples(), makes, lm=model(), repeats=2, resamples=200, folds=3, seed=4, journal=None)
+    path = write(tmp_path / "p.jsonl", found.predictions())
+    done = go(
+        *(run, path, "--other", "noisy", "--resamples", 200, "--seed", 4, "--json"), human="human", predicted="long"
     )
     columns = done.document["results"][0]["columns"]
     for column, method in zip(columns, found.methods, strict=True):
         assert column["figures"]["parts_total"] == 6
         for figure in ("pearson", "spearman", "kendall", "mean", "n", "groups", "spread"):
             assert column["figures"][figure] == pytest.approx(getattr(method.agreement, figure)), figure
+        assert column["figures"]["mean_interval"] == pytest.approx(method.agreement.mean_interval)
+    there, here = found["noisy"].over_baseline.difference, columns[1]["difference"]
+    assert (here["delta"], here["p"]) == (pytest.approx(there.delta), there.p)
+    assert done.document["group"] == "document"
     assert (done.document["part"], columns[1]["difference"]["parts"]) == (["repeat", "fold"], 6)
-    assert "within each of 6 splits ('repeat' and 'fold') and averaged" in "".join(done.document["notes"])
+    notes = " ".join(done.document["notes"])
+    assert "within each of 6 splits ('repeat' and 'fold') and averaged" in notes
+    assert "the --seed and --resamples of the `compare` that wrote the file give its intervals, too" in notes
 
 
 def test_rows_that_nobody_scored_are_left_out_and_said(run, tmp_path) -> None:
