@@ -165,7 +165,7 @@ def each_method(
 
 
 def _best_baseline(found: Sequence[MethodResult]) -> str | None:
-    others = [method for method in found if not method.name.startswith(OURS) and method.agreement.mean is not None]
+    others = [method for method in found if method.kind != OURS and method.agreement.mean is not None]
     return ranked(others)[0].name if others else None
 
 

@@ -21,7 +21,7 @@ from active_critic.stats.resampling import ALPHA
 FLOOR = "surface"
 """The method that needs no model: what length, overlap and repetition alone reach."""
 OURS = "active-critic"
-"""Methods whose names begin like this are never the baseline that is chosen."""
+"""The kind of evaluator that is never the baseline that is chosen, whatever a method of this kind is called."""
 _COLUMNS = ("example", "id", "row", "document", "system", "repeat", "fold", "human")
 _WHY = "_unscored"
 
@@ -94,6 +94,7 @@ class MethodResult:
 
     Attributes:
         name: Its name in this comparison.
+        kind: What its programs call their evaluator; None where no fit came to a program.
         parameters: What its first fit ran with.
         signatures: The signature of its program in every split; None where there is none.
         scores: A score on the user's scale for every test example of every split; None where unscored.
@@ -109,6 +110,7 @@ class MethodResult:
     """
 
     name: str
+    kind: str | None
     parameters: dict[str, Any]
     signatures: tuple[str | None, ...]
     scores: tuple[tuple[float | None, ...], ...]
@@ -139,6 +141,7 @@ class MethodResult:
         """The same as plain JSON values, without the single scores."""
         return {
             "name": self.name,
+            "kind": self.kind,
             "parameters": self.parameters,
             "signatures": list(self.signatures),
             "agreement": self.agreement.to_dict(),

@@ -191,6 +191,7 @@ class _Found:
     unscored: dict[tuple[int, int], str] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     signatures: list[str | None] = field(default_factory=list)
+    kind: str | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
     fit: Usage = Usage()
@@ -205,6 +206,7 @@ class _Found:
     def learn(self, protocol: Any, signature: str, known: Sequence[str]) -> None:
         """Keep what a fitted program says of itself."""
         self.signatures[-1] = signature
+        self.kind = protocol.evaluator
         self.parameters = self.parameters or dict(protocol.provenance.settings)
         self.notes |= dict.fromkeys(note for note in protocol.provenance.notes if note not in known)
 
@@ -288,6 +290,7 @@ def _figures(name: str, found: _Found, tests: HeldOut) -> MethodResult:
     figures = agreement(pred, tests.human, **tests.arguments)
     return MethodResult(
         name=name,
+        kind=found.kind,
         parameters=found.parameters,
         signatures=tuple(found.signatures),
         scores=tuple(found.scores),

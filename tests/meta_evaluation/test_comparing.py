@@ -3,11 +3,11 @@ from __future__ import annotations
 import csv
 import json
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
-from compared import QUICK, Asking, asking, examples, longer, model, noisy, without_time
+from compared import QUICK, Asking, AskingProtocol, asking, examples, longer, model, noisy, without_time
 from simulated import simulated_lm
 
 from active_critic import errors
@@ -20,6 +20,28 @@ from active_critic.meta_evaluation import compare
 from active_critic.protocols import Protocol, Reading
 from active_critic.records import Example, Verdict
 from active_critic.stats import agreement, holm, paired_difference
+
+
+class OursProtocol(AskingProtocol):
+    evaluator: Literal["active-critic"] = "active-critic"
+
+
+class Ours(Asking):
+    """What Active-Critic's programs are called, whatever the method is."""
+
+    kind = "active-critic"
+    document = OursProtocol
+
+    def learn(self, data, notes, progress):
+        return OursProtocol(**{**dict(super().learn(data, notes, progress)), "evaluator": "active-critic"})
+
+
+def ours(word):
+    return lambda lm: Ours(lm, word)
+
+
+def worse(example):
+    return -longer(example)
 
 
 def test_all_methods_get_the_same_splits_and_whole_documents() -> None:
@@ -37,23 +59,33 @@ def test_all_methods_get_the_same_splits_and_whole_documents() -> None:
 
 def test_the_figures_are_those_of_the_statistics_split_by_split() -> None:
     data = examples()
-    methods = {"active-critic-like": asking("a"), "other": asking("b", mark=noisy), "third": asking("c", mark=noisy)}
-    found = compare(data, methods, model(), seed=3, **QUICK)
+    methods = {"good": asking("a"), "other": asking("b", mark=noisy), "third": asking("c", mark=noisy)}
+    found = compare(data, methods, model(), seed=3, against="other", **QUICK)
     tests = [(number, i) for number, split in enumerate(found.splits) for i in split.test]
     human, groups = [data[i].score for _, i in tests], [group_of(data[i]) for _, i in tests]
-    pred = {"active-critic-like": [longer(data[i]) for _, i in tests], "other": [noisy(data[i]) for _, i in tests]}
+    pred = {"good": [longer(data[i]) for _, i in tests], "other": [noisy(data[i]) for _, i in tests]}
     how = {"parts": [number for number, _ in tests], "resamples": 40, "seed": 3}
     for name, scores in pred.items():
         assert found[name].agreement == agreement(scores, human, groups, **how)
         assert found[name].mae == pytest.approx(sum(abs(a - b) for a, b in zip(scores, human, strict=True)) / 24)
-    assert found.baseline == "other"  # the best one, but not ours
-    assert found.baseline_chosen
-    compared = found["active-critic-like"].over_baseline
-    assert compared.difference == paired_difference(pred["active-critic-like"], pred["other"], human, groups, **how)
+    compared = found["good"].over_baseline
+    assert compared.difference == paired_difference(pred["good"], pred["other"], human, groups, **how)
     assert found["other"].over_baseline is None
-    three = [found[name].over_baseline for name in ("active-critic-like", "third")]
+    three = [found[name].over_baseline for name in ("good", "third")]
     assert [c.p_holm for c in three] == holm([c.difference.p for c in three])
+
+
+def test_the_best_that_is_no_active_critic_is_the_baseline_whatever_methods_are_called() -> None:
+    methods = {"alias": ours("a"), "active-critic-killer": asking("b", mark=noisy), "bad": asking("c", mark=worse)}
+    found = compare(examples(), methods, model(), **QUICK)
+    assert (found.baseline, found.baseline_chosen) == ("active-critic-killer", True)
+    assert found["alias"].agreement.mean > found["active-critic-killer"].agreement.mean
+    assert found["alias"].over_baseline.to == "active-critic-killer"
+    assert [method["kind"] for method in found.to_dict()["methods"]] == ["active-critic", "asking", "asking"]
     assert any("because it is the best one on these very examples" in said for said in found.words)
+    alone = compare(examples(), {"alias": ours("a")}, model(), **QUICK)
+    assert alone.baseline is None
+    assert any("no method with a coefficient can serve as the baseline" in note for note in alone.notes)
 
 
 def test_a_notebook_shows_a_line_and_print_says_what_came_of_it() -> None:
