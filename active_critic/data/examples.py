@@ -199,8 +199,11 @@ def repeated_rows(examples: Sequence[Example]) -> tuple[Repeated, ...]:
         conflict = f" with different scores ({', '.join(scores)})" if len(scores) > 1 else ""
         told.append(describe_rows([examples[i].row or i + 1 for i in indices]) + conflict)
     more = f"; and {len(sets) - SHOWN} more such sets" if len(sets) > SHOWN else ""
-    remedy = "; average scores of the same text into one row" if any("different" in each for each in told) else ""
-    return (Repeated(f"the same source and response occur more than once: {'; '.join(told)}{more}{remedy}"),)
+    said = f"the same source and response occur more than once: {'; '.join(told)}{more}"
+    if any("different" in each for each in told):
+        said += "; where several people scored a text, give it one row with a column for each of them, and name these "
+        said += "(--fields score=ANNA+BERT is their mean)"
+    return (Repeated(said),)
 
 
 def divided_sources(examples: Sequence[Example], column: str) -> tuple[Divided, ...]:
