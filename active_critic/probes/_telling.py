@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from active_critic.figures_in_words import figure_words, interval_words, number_words, sentence
+from active_critic.figures_in_words import figure_words, how_many, interval_words, number_words, sentence
 from active_critic.probes.aspects import EFFECTS, OVERALL
+from active_critic.probes.perturbations import NOT_ENGLISH
 
 if TYPE_CHECKING:
     from active_critic.probes.behaviour import Behaviour, Change
@@ -47,6 +48,13 @@ def _setting(found: Behaviour) -> list[str]:
     if found.reasons:
         why = "; ".join(f"{reason} ({count})" for reason, count in found.reasons.items())
         lines.append(f"Not scored as they were, and left out: {why}.")
+    foreign = [count for one in found.treated if (count := one.skipped.get(NOT_ENGLISH))]
+    if foreign:
+        lines.append(
+            f"{max(foreign)} of {found.scored} texts do not show that they are English, and the rules of "
+            f"{how_many(len(foreign), 'perturbation')} are for English and left these alone; a model may perturb them "
+            "(by model)."
+        )
     nowhere = [one.name for one in found.treated if not one.applied]
     if nowhere:
         lines.append(f"Fits none of the texts: {_few(nowhere)}.")

@@ -161,6 +161,8 @@ _ALL = (
 )
 PERTURBATIONS: Mapping[str, Perturbation] = MappingProxyType({one.name: one for one in _ALL})
 """The 18 perturbations by name, in the order of the paper's Table 6."""
+NOT_ENGLISH = "the rule is for English, and too few of the text's words show that it is"
+"""Why most rules leave a text alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +210,7 @@ def perturb(text: str, source: str, name: str, *, lm: LanguageModel | None = Non
     rng = random.Random(f"{seed}\0{name}\0{text}".encode("utf-8", "surrogatepass"))  # noqa: S311
     taken = Text.of(text)
     if chosen.by_model and not english(taken):  # those of the paper's that are made by rule suit any language
-        return Perturbed(None, "the rule is for English, and too few of the text's words show that it is", "rule")
+        return Perturbed(None, NOT_ENGLISH, "rule")
     new = chosen.rule(taken, source, rng)
     if new is None or new == text or not new.strip():
         return Perturbed(None, f"the text lacks what it takes: {chosen.needs}", "rule")

@@ -244,6 +244,16 @@ def test_what_does_not_apply_is_said_with_reasons() -> None:
     assert "Fits none of the texts: sentence-deletion." in found.words
 
 
+def test_texts_that_are_not_english_are_said_to_be_left_alone_by_most_rules() -> None:
+    german = [Example("Der Hund bellt laut. Die Katze schläft auf dem Sofa.", f"Frage {i}") for i in range(2)]
+    chosen = ["sentence-exchange", "negation", "hypernym"]
+    found = probe(lambda r: {"overall": 3.0}, [*german, *GOOD[:3]], perturbations=chosen)
+    said = "2 of 5 texts do not show that they are English, and the rules of 2 perturbations are for English"
+    assert line(found, said)
+    alone = probe(lambda r: {"overall": 3.0}, GOOD[:3], perturbations=chosen)
+    assert not any("English" in one for one in alone.words)
+
+
 @pytest.mark.parametrize("documents", [1, 4])
 def test_fewer_than_five_documents_decide_nothing(documents: int) -> None:
     texts = [Example(example.response, SOURCE, group=str(i % documents)) for i, example in enumerate(GOOD)]
