@@ -166,6 +166,10 @@ def resolve(
             continue
         factory.check(name, own)
         made[name] = partial(factory, **({"seed": seed, **own} if "seed" in factory.parameters else own))
+        try:
+            made[name](None).check()
+        except FitError as problem:
+            raise FitError(f"{name}: {problem}") from None
     return made
 
 

@@ -193,6 +193,7 @@ def test_options_reach_the_model_and_the_comparison(run, labels) -> None:
         (("--evaluators", "zero-shot", "--against", "ice"), 2, "none of the evaluators compared"),
         (("--evaluators", "zero-shot", "--set", "zero-shot=3"), 2, "is not NAME.PARAMETER=VALUE"),
         (("--evaluators", "ice", "--set", "ice.shots=many"), 2, "'shots' of ice cannot be 'many'; it is an"),
+        (("--evaluators", "zero-shot,ice", "--set", "ice.shots=-4"), 2, "ice: shots must be a whole number of at"),
         (("--evaluators", "zero-shot", "--set", "ice.seed=3"), 2, "which is not compared"),
         (("--evaluators", "active-critic-fine", "--set", "active-critic-fine.demo=3"), 2, "it has candidates, demos"),
         (("--evaluators", "zero-shot", "--set", "a.b=1", "--set", "a.b=2"), 2, "twice"),

@@ -62,6 +62,7 @@ def test_what_is_usual_gives_way_to_what_is_set() -> None:
         ({"mine": ZeroShot(simulated_lm())}, {}, "'mine' is a ZeroShot, and not what makes an evaluator"),
         (["surface"], {"surface": {"alpha": "x"}}, "'alpha' of surface cannot be 'x'; it is a number"),
         (["ice"], {"ice": {"shots": 2.5}}, "'shots' of ice cannot be 2.5; it is an integer"),
+        (["ice"], {"ice": {"shots": -4}}, "^ice: shots must be a whole number of at least 1, not -4$"),
         (["ice"], {"ice": {"sampling": "all"}}, "cannot be 'all'; it is 'uniform' or 'stratified'"),
         (["auto-calibrate"], {"auto-calibrate": {"shots": [1, "2"]}}, "'shots' of auto-calibrate cannot be"),
         (["auto-calibrate"], {"auto-calibrate": {"shots": 4}}, "'shots' of auto-calibrate cannot be 4; it is a list$"),
