@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from active_critic.errors import ActiveCriticError, OutputError
+from active_critic.errors import ActiveCriticError, DataError, OutputError
 
 if TYPE_CHECKING:
     from active_critic.data.examples import Examples
@@ -39,6 +39,23 @@ def at_home(path: Path | None) -> Path | None:
     return None if path is None else expanded(path)
 
 
+def table_path(path: Path | None) -> Path | None:
+    """As :func:`at_home`, for a file of records, whose name tells the format.
+
+    Raises:
+        typer.BadParameter: It does not.
+    """
+    from active_critic.data.files import file_kind
+    from active_critic.data.writing import WRITABLE
+
+    if path is not None and str(path) != "-" and not path.is_dir():  # the verb says of a folder that it is one
+        try:
+            file_kind(path, WRITABLE)
+        except DataError as problem:
+            raise typer.BadParameter(str(problem)) from None
+    return at_home(path)
+
+
 def refuse_same(output: Path | None, *others: Path | None) -> None:
     """Refuse to write over what is read, or over another output.
 
@@ -57,11 +74,11 @@ def refuse_program(*outputs: Path | None) -> None:
     """Refuse to write something else over a program, which may have cost a night.
 
     Raises:
-        typer.BadParameter: One of these files is a program.
+        OutputError: One of these files is a program.
     """
     for output in outputs:
         if output is not None and output.is_file() and _is_program(output):
-            raise typer.BadParameter(f"{output} is a program and would be lost; name another file for the output")
+            raise OutputError(f"{output} is a program and would be lost; name another file for the output")
 
 
 def refuse_other_rows(output: Path | None, column: str) -> bool:
@@ -72,7 +89,7 @@ def refuse_other_rows(output: Path | None, column: str) -> bool:
         column: A column that all such rows have.
 
     Raises:
-        typer.BadParameter: A file is there that cannot be read, or whose first row lacks the column.
+        OutputError: A file is there that cannot be read, or whose first row lacks the column.
     """
     from active_critic.data import BadRow
     from active_critic.data.files import iter_records
@@ -85,7 +102,7 @@ def refuse_other_rows(output: Path | None, column: str) -> bool:
     except (ActiveCriticError, StopIteration):
         record = {}
     if column not in record:
-        raise typer.BadParameter(
+        raise OutputError(
             f"{output} is there and is no output of this command (it has no column {column!r}); name another file, or "
             "remove it"
         )
@@ -103,7 +120,8 @@ def refuse_clashes(
         journal: The ``--journal``.
 
     Raises:
-        typer.BadParameter: One of the outputs would be.
+        typer.BadParameter: One of the outputs would be written over what else is named.
+        OutputError: One of them is a program.
     """
     written, read = [*outputs], [*inputs, journal_file(journal)]
     for place, output in enumerate(written):

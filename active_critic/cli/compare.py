@@ -76,13 +76,13 @@ def compare(
             "-o",
             metavar="FILE",
             help="Everything as .json, or a row a method as .csv.",
-            callback=outputs.at_home,
+            callback=outputs.table_path,
         ),
     ] = None,
     predictions: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Every method's score of every example: .csv, .jsonl, ...", callback=outputs.at_home
+            metavar="FILE", help="Every method's score of every example: .csv, .jsonl, ...", callback=outputs.table_path
         ),
     ] = None,
     journal: opts.JournalPath = None,

@@ -61,7 +61,7 @@ def curve(
             "-o",
             metavar="FILE",
             help="Everything as .json, or a row a size as .csv.",
-            callback=outputs.at_home,
+            callback=outputs.table_path,
         ),
     ] = None,
     plot: Annotated[

@@ -107,7 +107,7 @@ def get(
             "--out",
             metavar="FILE",
             help="Where the records go; default: NAME.jsonl in this folder.",
-            callback=outputs.at_home,
+            callback=outputs.table_path,
         ),
     ] = None,
     source: Annotated[

@@ -105,7 +105,7 @@ def fit(
     rest: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="With --train: where the rows that were held back go.", callback=outputs.at_home
+            metavar="FILE", help="With --train: where the rows that were held back go.", callback=outputs.table_path
         ),
     ] = None,
     seed: Annotated[

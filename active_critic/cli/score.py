@@ -50,7 +50,7 @@ def score(
             "-o",
             metavar="FILE",
             help="Where verdicts go: .jsonl, .csv, .tsv or .json (or .gz).",
-            callback=outputs.at_home,
+            callback=outputs.table_path,
         ),
     ] = None,
     fields: opts.Fields = None,

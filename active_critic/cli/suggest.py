@@ -43,7 +43,7 @@ def suggest(
             "-o",
             metavar="FILE",
             help="The chosen rows: .jsonl, .csv, .tsv or .json (or .gz).",
-            callback=outputs.at_home,
+            callback=outputs.table_path,
         ),
     ] = None,
     fields: opts.Fields = None,

@@ -142,7 +142,7 @@ def test_the_output_cannot_be_the_input_or_an_unknown_format(run, publisher, tmp
     assert path.read_bytes() == before
     Path("folder.jsonl").mkdir()
     assert run("datasets", "get", "sfres", "--out", "folder.jsonl", "--force").code == 5
-    assert run("datasets", "get", "sfres", "--out", "x.txt").code == 5
+    assert run("datasets", "get", "sfres", "--out", "x.txt").code == 2
     assert publisher.seen == []
 
 

@@ -228,7 +228,7 @@ def test_no_output_of_another_kind_is_written_over_a_program(run, examples, prog
     newer = json.loads(Path(program).read_text()) | {"format_version": 99}
     Path("old.json").write_text(json.dumps(newer))
     done = run(*(examples if part == "items" else part for part in command), "old.json", opener=refuse)
-    assert done.code == 2, done.err
+    assert done.code == 5, done.err
     assert "old.json is a program and would be lost; name another file for the output" in " ".join(done.err.split())
     assert json.loads(Path("old.json").read_text()) == newer
 

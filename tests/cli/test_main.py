@@ -436,8 +436,8 @@ def test_a_tilde_in_an_option_is_the_user_s_folder(run, examples, tmp_path, monk
     assert chosen.code == 0, chosen.err
     refused = run("fit", "~/r.jsonl", f"--out={home}/r.jsonl", opener=refuse)
     assert "r.jsonl would be written over" in " ".join(refused.err.split())
-    refused = run("score", home / "p.json", examples, f"--out={home}/k", "--journal=~/k", opener=refuse)
-    assert "k would be written over" in " ".join(refused.err.split())
+    refused = run("score", home / "p.json", examples, f"--out={home}/k.jsonl", "--journal=~/k.jsonl", opener=refuse)
+    assert "k.jsonl would be written over" in " ".join(refused.err.split())
 
 
 def test_an_unknown_model_names_the_nearest(examples, capfd, tmp_path) -> None:

@@ -336,7 +336,7 @@ def test_what_cannot_be_is_told_before_anything_is_paid_for(run, program, exampl
     assert run("score", program, examples, "-o", "s.csv", "--fields", "source=nope", opener=refuse).code == 3
     assert run("score", "nope.json", examples, "-o", "s.csv", opener=refuse).code == 5
     assert run("score", examples, examples, "-o", "s.csv", opener=refuse).code == 5
-    assert run("score", program, examples, "-o", "s.xlsx", opener=refuse).code == 5
+    assert run("score", program, examples, "-o", "s.xlsx", opener=refuse).code == 2
     assert run("score", program, examples, "-o", examples / "in/it/s.csv", opener=refuse).code == 5
     Path("j").write_text("this is no journal, but long enough to be taken for something else " * 20)
     assert run("score", program, examples, "-o", "s.csv", "--journal", "j", opener=refuse).code == 5

@@ -171,7 +171,7 @@ def test_what_cannot_be_is_told_before_a_model_is_opened(run, program, surface, 
     assert run("suggest", program, pool, "-n", 2, "-o", examples, "--labelled", examples, opener=refuse).code == 2
     assert run("suggest", program, pool, "-o", "j.json", "--journal", "j.json", opener=refuse).code == 2
     assert run("suggest", program, pool, "-n", 2, "-o", pool / "a.json", opener=refuse).code == 5
-    assert run("suggest", program, pool, "-n", 2, "-o", "a.txt", opener=refuse).code == 5
+    assert run("suggest", program, pool, "-n", 2, "-o", "a.txt", opener=refuse).code == 2
     assert run("suggest", surface, pool, "-n", 2, "--estimate", opener=refuse).code == 2
     assert run("suggest", "nope.json", pool, opener=refuse).code == 5
     assert run("suggest", program, "nope.jsonl", opener=refuse).code == 3
