@@ -42,7 +42,12 @@ PEOPLES = "input_score"
 def score(
     ctx: typer.Context,
     program: Annotated[Path, typer.Argument(metavar="PROGRAM.json", help="A program made by `fit`.")],
-    items: Annotated[Path, typer.Argument(metavar="ITEMS", help="Items to score, in any format that `fit` reads.")],
+    items: Annotated[
+        Path,
+        typer.Argument(
+            metavar="ITEMS", help="Items to score, as `fit` reads them; `-` is JSON Lines on standard input."
+        ),
+    ],
     out: Annotated[
         Path | None,
         typer.Option(
@@ -88,6 +93,7 @@ def score(
     """
     from active_critic.cli._tally import Tally
     from active_critic.data import iter_examples
+    from active_critic.data.files import STDIN
     from active_critic.evaluators import from_protocol, load_protocol
     from active_critic.evaluators.origins import NO_MODEL
 
@@ -105,12 +111,13 @@ def score(
     if fail_under is not None and fail_under not in protocol.scale:
         raise typer.BadParameter(f"--fail-under {fail_under:g} is not on the program's scale {protocol.scale}")
     sink = _sink(out, protocol, explain=not no_explain)
-    if sink.needs_header and items.exists() and not (items.is_file() or items.is_dir()):
+    once = str(items) in STDIN or (items.exists() and not (items.is_file() or items.is_dir()))
+    if sink.needs_header and once:
         raise typer.BadParameter(f"{items} can be read only once, and {out} needs a header first; write .jsonl instead")
     found = iter_examples(items, fields=columns, as_before=protocol.provenance.fields)
     sink.as_read(found)
     stream: Iterable[Example | BadRow] = itertools.islice(found, limit)
-    watched = not quiet and sys.stderr.isatty() and items.is_file()
+    watched = not quiet and sys.stderr.isatty() and items.is_file() and not once
     header, total = _survey(items, limit) if watched or sink.needs_header else ((), 0)
     tally = Tally(protocol, found.fields)
     options = opening.model_options(api_base, api_key_env, context, strict, workers, timeout)

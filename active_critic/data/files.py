@@ -23,6 +23,8 @@ from active_critic.errors import DataError, MissingExtra
 from active_critic.figures_in_words import how_many
 from active_critic.paths import as_pasted
 
+STDIN = frozenset({"-", "/dev/stdin"})
+"""What stands for standard input, which is read once, as JSON Lines."""
 READABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
 _SHEETS = frozenset({".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers"})
 _WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
@@ -117,7 +119,7 @@ class Records(Iterator[Row | BadRow]):
             raise DataError("the file holds no rows", path=str(path))
 
     def _text_rows(self, path: Path, kind: str, gzipped: bool) -> Iterator[Row | BadRow]:
-        with gzip.open(path, "rb") if gzipped else path.open("rb") as raw:
+        with _opened(path, gzipped=gzipped) as raw:
             start = cast("io.BufferedReader", raw).peek(4)[:4]
             if start in (BOM_UTF32_LE, BOM_UTF32_BE):
                 raise DataError(f"this is UTF-32 text; {as_utf8('UTF-32')}", path=str(path))
@@ -146,8 +148,14 @@ class Records(Iterator[Row | BadRow]):
                     yield from _json_lines(lines_of(text))
 
 
+def _opened(path: Path, *, gzipped: bool) -> Any:
+    if str(path) in STDIN:
+        return open(0, "rb", closefd=False)
+    return gzip.open(path, "rb") if gzipped else path.open("rb")
+
+
 def iter_records(path: str | Path) -> Records:
-    """The rows of a file, one at a time; ``.json`` is the only format that is read whole.
+    """The rows of a file, one at a time; ``.json`` is the only format that is read whole. ``-`` is standard input.
 
     A row that cannot be read comes as a ``BadRow`` in its place. In CSV and TSV, blank lines are no rows, and rows in
     which all cells are blank are left out and counted.
@@ -161,8 +169,8 @@ def iter_records(path: str | Path) -> Records:
     path = Path(path)
     if path.is_dir():
         raise DataError("this is a folder; name a file in it", path=str(path))
-    if str(path) in {"-", "/dev/stdin"}:
-        raise DataError("standard input is not read; write it into a file, and name that", path=str(path))
+    if str(path) in STDIN:
+        return Records(path, ".jsonl", gzipped=False)
     if not path.exists() and (meant := as_pasted(path)) is not None:
         raise DataError(f"there is no such file, but there is {meant}; name that", path=repr(str(path)))
     if not path.exists():
@@ -219,6 +227,8 @@ def _json_lines(lines: Iterable[str | None]) -> Iterator[Row | BadRow]:
             problem = "this is the beginning of an array; let the file's name end in .json if it is one"
         if number == 1 and problem and line.strip() == "{":
             problem = "a record is on one line, and this one goes on (in a shell: jq -c . FILE > NEW)"
+        if number == 1 and problem and line.lstrip()[0] not in "[{":
+            problem += "; JSON Lines are expected, an object a line"
         if problem:
             yield BadRow(number, f"line {number} is broken JSON: {problem}; correct or remove the line")
         elif isinstance(value, dict):

@@ -300,6 +300,26 @@ def test_a_pipe_cannot_be_read_twice(run: Any, surface: Path, tmp_path: Path) ->
     assert "can be read only once" in done.err
 
 
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+def test_items_may_come_as_json_lines_on_standard_input(run: Any, surface: Path, tmp_path: Path, name: str) -> None:
+    items = write(tmp_path / "i.jsonl", rows(3))
+    from_file = run("score", surface, items)
+
+    def piped(*more: object, given: bytes = items.read_bytes()) -> subprocess.CompletedProcess[bytes]:
+        code = "import sys; from active_critic.cli import main; sys.exit(main(sys.argv[1:]))"
+        command = [sys.executable, "-c", code, "score", surface, name, *more]
+        return subprocess.run(command, capture_output=True, input=given, check=False)
+
+    done = piped()
+    assert (done.returncode, done.stdout.decode()) == (0, from_file.out)
+    table = piped("-o", "v.csv")
+    assert table.returncode == 2
+    assert b"can be read only once" in table.stderr
+    other = piped(given=b"response,score\nFine.,3\n")
+    assert other.returncode == 7
+    assert b"line 1 is broken JSON: Expecting value (character 1); JSON Lines are expected" in other.stderr
+
+
 def test_json_is_utf_8_whatever_the_terminal_takes(surface: Path, tmp_path: Path) -> None:
     items = write(tmp_path / "i.jsonl", rows(3))
     code = "import sys; from active_critic.cli import main; sys.exit(main(sys.argv[1:]))"

@@ -276,8 +276,6 @@ def test_what_was_pasted_around_a_path_is_told_and_standard_input_is_not_read(tm
         iter_records(f"file://{tmp_path}/absent.csv")
     with pytest.raises(DataError, match="this is a folder"):
         iter_records(tmp_path)
-    with pytest.raises(DataError, match="standard input is not read"):
-        iter_records("-")
 
 
 @pytest.mark.parametrize(
