@@ -112,6 +112,12 @@ class Journal:
             raise self._error("read", problem) from None
         return count
 
+    @property
+    def added(self) -> int:
+        """Replies that were put into it here, since it was opened; in a process that was forked since, from then on."""
+        with self._lock:
+            return 0 if self._put_away else self._db.total_changes
+
     def recall(self, key: str) -> str | None:
         """The reply kept under this key, or None."""
         try:

@@ -36,6 +36,7 @@ class Session:
         opener: What opens the language model; None: ``active_critic.lm.open_lm``, after the weights were fetched.
         opened: Whether the journal was opened, so that calls may have been paid for.
         journal: The journal's path, or None without one.
+        added: Replies that this run has put into the journal; known when that is closed.
         model: The language model, once it is opened.
         interrupts: Whether Ctrl-C was pressed.
     """
@@ -43,6 +44,7 @@ class Session:
     opener: Callable[..., Any] | None = None
     opened: bool = False
     journal: Path | None = None
+    added: int = 0
     model: LanguageModel | None = None
     interrupts: Interrupts = field(default_factory=Interrupts)
 

@@ -58,7 +58,7 @@ def explain(problem: BaseException, session: Session | None) -> int:
         say(note)
     passing = isinstance(problem, _PASSING) and code != INTERRUPTED
     if passing and session is not None and session.journal is not None and session.answered:
-        say("everything paid for is in the journal; run the same command again to go on")
+        say(f"everything paid for {_in_the_journal(session)}; run the same command again to go on")
     return code
 
 
@@ -83,4 +83,16 @@ def stopped(session: Session) -> str:
 def _next(session: Session, kept: str) -> str:
     if session.journal is None:
         return "no journal was kept, so the same command begins anew"
-    return f"{kept} is in the journal, run the same command again to go on"
+    return f"{kept} {_in_the_journal(session)}, run the same command again to go on"
+
+
+def _in_the_journal(session: Session) -> str:
+    """That it is there, and how many replies that are, where it is known."""
+    from active_critic.cli._common import usage_of
+    from active_critic.figures_in_words import how_many
+
+    taken = usage_of(session.model).replayed
+    parts = [f"{how_many(session.added, 'reply', 'replies')} added in this run"] * (session.added > 0)
+    parts += [f"{taken:,} taken from it"] * (taken > 0)
+    number = f" ({', '.join(parts)})" if parts else ""
+    return f"is in the journal{number}"

@@ -199,6 +199,7 @@ def opened(
         raise
     finally:
         if memory is not None:
+            session.added = memory.added
             memory.close()
 
 

@@ -185,7 +185,8 @@ class Evaluator(ABC):
         Raises:
             DataError: The examples cannot be used, or the budget cannot be read.
             FitError: They can be read, but not fitted on; or a parameter cannot be right.
-            ModelError: The language model cannot be used.
+            ModelError: The language model cannot be used. What it answered before is in the journal: the same fit goes
+                on there, and pays for none of it again.
         """
         for name, value in self.parameters().items():
             if getattr(value, "shape", None) == ():  # one of NumPy's: equal to Python's own, but no JSON

@@ -76,7 +76,7 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
     if isinstance(failure, theirs.ContextWindowExceededError) or too_long:
         return errors.ContextOverflow(f"{name}: the prompt does not fit the model's context window ({said})")
     if isinstance(failure, theirs.LMRateLimitError):
-        return errors.RateLimited(f"{name}: the provider asks to slow down ({said})", retry_after=wait)
+        return errors.RateLimited(f"{name}: the provider asks to slow down ({_by(status, said)})", retry_after=wait)
     if status == 404 and _NONE_TAKES_IT.search(said):
         return _refused(failure, name, said)
     if isinstance(failure, theirs.LMUnsupportedModelError) or (status == 404 and _is_of_a_model(said, name)):
@@ -92,7 +92,7 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
     # What DSPy's client says of a reply that it stumbles over: a NaN in what should be JSON, a count that is no number.
     garbled = garbled or isinstance(failure, theirs.LMUnexpectedError)
     if garbled or isinstance(failure, (theirs.LMTransportError, theirs.LMTimeoutError, theirs.LMServerError)):
-        bare = _PLACE.sub(r"\1", said)
+        bare = _by(status, _PLACE.sub(r"\1", said))
         down = errors.EndpointDown(f"{name}: the endpoint does not answer ({bare})", retry_after=wait)
         if tried := _PLACE.search(said):
             down.add_note(f"It {tried[0]}.")
@@ -101,6 +101,11 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
     if isinstance(failure, theirs.LMConfigurationError):
         return errors.UnknownModel(f"{name}: {said}")
     return _refused(failure, name, said)
+
+
+def _by(status: int, said: str) -> str:
+    """What an endpoint says, behind the status that says it failed; many a gateway's words alone tell nothing."""
+    return said if status < 400 or str(status) in said else f"HTTP {status}: {said}"
 
 
 def _refused(failure: Exception, name: str, said: str) -> errors.ModelError:

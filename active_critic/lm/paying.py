@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from active_critic.errors import ModelError
+from active_critic.errors import EndpointDown, ModelError, RateLimited
 from active_critic.lm import stopping
 from active_critic.lm.budget import Account, paying
 from active_critic.lm.failures import translate
@@ -88,6 +88,8 @@ class Payer:
         except ModelError as error:
             if attempts:
                 error.usage = replace(lost, calls=attempts)
+            if attempts > 1 and isinstance(error, EndpointDown | RateLimited):
+                error.add_note(f"It was asked {attempts} times.")
             raise
         usage = replace(usage, seconds=time.monotonic() - started)
         self.count(replace(usage, calls=0))  # attempts, and what failed ones cost, were counted as they were made

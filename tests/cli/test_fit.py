@@ -3,6 +3,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -402,7 +404,8 @@ def test_an_interrupted_fit_goes_on_and_ends_with_the_same_program(run, examples
     command = ("fit", examples, "-o", "p.json", *FIT, "--journal", tmp_path / "b")
     stopped = run(*command, opener=interrupted_after(20))
     assert stopped.code == 130
-    assert "everything paid for is in the journal, run the same command again to go on" in stopped.err
+    assert "everything paid for is in the journal (" in stopped.err
+    assert " replies added in this run), run the same command again to go on" in stopped.err
     assert not Path("p.json").exists()
     done = run(*command, opener=interrupted_after(1e9))
     assert done.code == 0
@@ -413,6 +416,35 @@ def test_an_interrupted_fit_goes_on_and_ends_with_the_same_program(run, examples
         for candidate in document["provenance"]["report"]["candidates"]:
             candidate.pop("usage")
     assert program == other
+
+
+def test_a_fit_that_an_endpoint_ends_says_what_is_kept_and_goes_on(run, examples) -> None:
+    asked: list[str] = []
+
+    def failing_after(calls: float):
+        def rate(response, turns):
+            if len(asked) >= calls:
+                raise errors.EndpointDown("openai/x: the endpoint does not answer (HTTP 503: overloaded)")
+            asked.append(response)
+            return 1 + min(4.0, len(response.split()) / 12)
+
+        return opener(rate=rate)
+
+    def kept() -> int:
+        with closing(sqlite3.connect("j.sqlite")) as journal:
+            return journal.execute("SELECT count(*) FROM replies").fetchone()[0]
+
+    command = ("fit", examples, "-o", "p.json", *FIT, "--journal", "j.sqlite")
+    first = run(*command, opener=failing_after(40))
+    assert first.code == 4
+    assert "HTTP 503: overloaded" in first.err
+    before = kept()
+    assert before > 5
+    assert f"is in the journal ({before} replies added in this run); run the same command again" in first.err
+    second = run(*command, opener=failing_after(80))
+    said = f"({kept() - before} replies added in this run, {before} taken from it); run the same command again"
+    assert (second.code, said in second.err) == (4, True), second.err
+    assert run(*command, opener=failing_after(1e9)).code == 0
 
 
 def test_what_the_score_is_read_from_and_the_order_are_options(run, examples) -> None:
