@@ -10,9 +10,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from active_critic.asking import MATERIAL, listed, shown_texts, withheld
+from active_critic.asking import MATERIAL, listed, shown_texts
 from active_critic.errors import ModelError, RequestRefused, UnreadableReply
 from active_critic.lm.client import LanguageModel, Turn
+from active_critic.lm.failures import withheld
 from active_critic.lm.marks import YES_OR_NO
 from active_critic.reading import LOW_MASS
 from active_critic.records import Criterion, Usage
@@ -81,7 +82,7 @@ def read_approval(lm: LanguageModel, turns: Sequence[Turn]) -> Approval:
     reply = lm.ask(turns, max_tokens=1, top_logprobs=lm.capabilities.alternatives, temperature=temperature)
     top = reply.tokens[0].top if reply.tokens else ()
     if reply.finish_reason == "content_filter":
-        raise withheld(lm, reply.usage)
+        raise withheld(lm.name, reply.usage)
     if reply.text.strip() and not top:
         refused = RequestRefused(f"{lm.name}: {NEEDED}")
         refused.usage = reply.usage

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from active_critic.errors import ContextOverflow, ModelError, RequestRefused, UnreadableReply
 from active_critic.lm.capabilities import ROOM_TO_THINK
 from active_critic.lm.client import LanguageModel, Reply, Turn
+from active_critic.lm.failures import withheld
 from active_critic.lm.reply import cut_in_thought
 from active_critic.protocols import Reading
 from active_critic.quoting import marked, quote
@@ -142,7 +143,7 @@ def ask(
             return Filled(reply, form, ratings, usage, tuple(model_notes(lm, reply)))
         except UnreadableReply as problem:
             if reply.finish_reason == "content_filter":  # it would withhold the second one too
-                raise withheld(lm, usage) from None
+                raise withheld(lm.name, usage) from None
             if attempt == 2:
                 problem.usage, problem.asked_again = usage, True
                 raise
@@ -191,13 +192,6 @@ def twice(
 def _stricter(reply: Reply, demand: str) -> list[Turn]:
     """How a conversation goes on behind a reply that cannot be used."""
     return [("assistant", quote(reply.text[:1000]) or "(nothing)"), ("user", demand)]
-
-
-def withheld(lm: LanguageModel, usage: Usage) -> RequestRefused:
-    """What a reply is taken for that a content filter has ended."""
-    refused = RequestRefused(f"{lm.name}: the provider's content filter withheld the reply")
-    refused.usage = usage
-    return refused
 
 
 def spent_on(problem: ModelError) -> Usage:

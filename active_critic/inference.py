@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from active_critic.batches import DEFAULT_CONTEXT, SHORTENED, Shortener, batches
-from active_critic.errors import UnreadableReply
+from active_critic.errors import RequestRefused, UnreadableReply
 from active_critic.inference_forms import (
     PARAGRAPH,
     CriteriaSet,
@@ -32,6 +33,13 @@ from active_critic.typed_asking import Asker
 MAX_BATCHES = 25
 STOP_AFTER = 5
 """The model is asked until it says "complete" this many times in a row (Appendix D.2)."""
+AT_FAULT = 2
+"""Batches that nothing comes of before any other, after which the model is at fault, and not the examples in them."""
+LOST = "{} of {} batches said nothing of the {}: {} refused them, or did not answer in the form asked for"
+GIVE = (
+    "What it cannot infer can be given: the task with --task TEXT or @FILE, the criteria with --criteria FILE; in "
+    "Python task_description= and criteria=. Or leave out the examples that it refuses, or try another model."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +49,8 @@ class Inferred:
     Attributes:
         task_description: What is judged and how a response relates to its source.
         criteria: 4 to 10 criteria (or those that were given).
-        remarks: What the user should be told: texts shortened, steps that the model could not do when asked again.
+        remarks: What the user should be told: texts shortened, batches passed over, steps that the model could not do
+            when asked again.
     """
 
     task_description: str
@@ -62,6 +71,8 @@ def infer(
 ) -> Inferred:
     """Infer the task description and the criteria; what is given is kept and only the rest inferred.
 
+    A batch that the model refuses, or whose answer cannot be read, is passed over: a single example may be at fault.
+
     Args:
         examples: Scored examples.
         lm: The language model.
@@ -74,13 +85,19 @@ def infer(
 
     Raises:
         UnreadableReply: The model did not answer in the form asked for, nor when asked again; shows its reply.
+        RequestRefused: The endpoint, or its content filter, refuses all that it is asked; a note names the remedy.
         ModelError: The endpoint cannot be used.
     """
     reader = _Reader(examples, lm, scale=scale, seed=seed, most=max_batches, progress=progress)
-    if task_description is None:
-        task_description = reader.task()
-    if criteria is None:
-        criteria = reader.criteria(task_description)
+    try:
+        if task_description is None:
+            task_description = reader.task()
+        if criteria is None:
+            criteria = reader.criteria(task_description)
+    except RequestRefused as refused:
+        refused.add_note(GIVE)
+        raise
+    reader.tell_lost()
     if reader.texts.shortened:
         reader.remarks.append(f"{reader.texts.shortened} texts were shortened for task inference {SHORTENED}")
     return Inferred(task_description, tuple(criteria), tuple(reader.remarks))
@@ -111,6 +128,7 @@ class _Reader:
         self._scale = scale
         self._batches = batches(examples, seed)[:most]
         self._shown: dict[int, str] = {}
+        self._lost: dict[str, int] = {}
         self._progress = progress
 
     def _batch(self, number: int, what: str) -> str:
@@ -121,13 +139,35 @@ class _Reader:
             self._shown[number] = self.texts.batch(self._batches[number], self._scale)
         return self._shown[number]
 
+    def _notes(self, number: int, what: str, signature: Any, **inputs: str) -> TaskNotes | None:
+        """What the model notes of a batch; None where nothing comes of it.
+
+        Raises:
+            UnreadableReply, RequestRefused: Nothing came of any batch so far, and this is not the first one, or the
+                only one.
+        """
+        examples = self._batch(number, what)
+        try:
+            return self._ask(signature, "notes", TaskNotes, examples=examples, **inputs)
+        except (UnreadableReply, RequestRefused):
+            self._lost[what] = lost = self._lost.get(what, 0) + 1
+            if lost == number + 1 == min(AT_FAULT, len(self._batches)):
+                raise
+            return None
+
+    def tell_lost(self) -> None:
+        """Add to the remarks how many batches were passed over."""
+        for what, lost in self._lost.items():
+            self.remarks.append(LOST.format(lost, len(self._batches), what, self._model))
+
     def task(self) -> str:
         """The task description."""
         observations: list[str] = []
         streak = 0
         for number in range(len(self._batches)):
-            examples, earlier = self._batch(number, "task"), _latest(observations)
-            notes = self._ask(ObserveTask, "notes", TaskNotes, examples=examples, earlier_observations=earlier)
+            notes = self._notes(number, "task", ObserveTask, earlier_observations=_latest(observations))
+            if notes is None:
+                continue
             if not (notes.complete and observations):  # that nothing is new is no observation
                 observations += [notes.observations] if notes.observations else []
             streak = streak + 1 if notes.complete else 0
@@ -146,16 +186,12 @@ class _Reader:
         found, observations = self._first_criteria(task)
         streak = 0
         for number in range(1, len(self._batches)):
-            examples = self._batch(number, "criteria")
-            notes = self._ask(
-                ObserveScores,
-                "notes",
-                TaskNotes,
-                task=task,
-                examples=examples,
-                criteria=_listed(found),
-                earlier_observations=_latest(observations),
+            earlier = _latest(observations)
+            notes = self._notes(
+                number, "criteria", ObserveScores, task=task, criteria=_listed(found), earlier_observations=earlier
             )
+            if notes is None:
+                continue
             if notes.complete:
                 streak += 1
                 if streak == STOP_AFTER:
@@ -172,7 +208,7 @@ class _Reader:
                     criteria=_listed(found),
                     new_observations=notes.observations,
                 ).criteria
-            except UnreadableReply:
+            except (UnreadableReply, RequestRefused):
                 self.remarks.append(
                     f"{self._model} could not refine the criteria after batch {number + 1}; they were kept"
                 )
@@ -184,7 +220,7 @@ class _Reader:
         try:
             first = self._ask(ProposeCriteria, "proposal", FirstCriteria, task=task, examples=examples)
             return first.criteria, [first.observations]
-        except UnreadableReply:
+        except (UnreadableReply, RequestRefused):
             # A very small model is led astray by what the examples are about, even in its own description of the task;
             # the kind of task, which comes first there, it can still manage.
             self.remarks.append(

@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from copy import copy
 from typing import Any
 
 import pytest
@@ -11,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from active_critic.batches import batches
-from active_critic.errors import AuthenticationFailed, ContextOverflow, EndpointDown, ModelError, UnreadableReply
+from active_critic.errors import (
+    AuthenticationFailed,
+    ContextOverflow,
+    EndpointDown,
+    ModelError,
+    RequestRefused,
+    UnreadableReply,
+)
 from active_critic.inference import Inferred, infer
 from active_critic.lm import Capabilities, Turn, scripted_lm
 from active_critic.lm.lengths import CHARS_PER_TOKEN
@@ -314,6 +322,65 @@ def test_a_reply_that_is_no_form_is_asked_for_once_more_and_then_shown(reply: st
     assert model.counts == {"observe": 2}
     assert caught.value.reply == reply
     assert f"It said: {reply!r}" in str(caught.value)
+
+
+REFUSED = RequestRefused("scripted: the endpoint refused the request (filtered)")
+
+
+def saying(bad: Callable[[str, str], bool], what: str | Exception) -> Callable[[str, str], str | None]:
+    """Answers badly where it is so; else as ever."""
+
+    def answer(kind: str, text: str) -> str | None:
+        if not bad(kind, text):
+            return None
+        if isinstance(what, Exception):
+            raise copy(what)
+        return what
+
+    return answer
+
+
+@pytest.mark.parametrize(("what", "asked"), [(REFUSED, 1), ("I cannot help with that.", 2)])
+def test_a_batch_that_nothing_comes_of_is_passed_over_and_that_is_said(what: Any, asked: int) -> None:
+    response = batches(examples(20), 0)[2][0].response
+    model = Model(answer=saying(lambda kind, text: f"{response}\n" in text, what))
+    found = infer(examples(20), model.lm, scale=SCALE)
+    assert model.counts == {"observe": 3 + asked, "summary": 1, "proposal": 1, "check": 2 + asked, "refined": 2}
+    assert [c.name for c in found.criteria] == list(NAMES[:4])
+    how = "scripted refused them, or did not answer in the form asked for"
+    assert found.remarks == tuple(f"1 of 4 batches said nothing of the {of}: {how}" for of in ("task", "criteria"))
+
+
+def test_a_first_batch_that_is_refused_ends_nothing() -> None:
+    first = [example.response for example in batches(examples(20), 0)[0]]
+    model = Model(answer=saying(lambda kind, text: f"{first[0]}\n" in text, REFUSED))
+    found = infer(examples(20), model.lm, scale=SCALE)
+    assert model.counts == {"observe": 4, "summary": 1, "proposal": 1, "named": 1, "check": 3, "refined": 3}
+    assert found.task_description
+    assert "began from the task description alone" in found.remarks[0]
+    assert "1 of 4 batches said nothing of the task" in found.remarks[1]
+
+
+def test_criteria_whose_refinement_is_refused_are_kept() -> None:
+    model = Model(answer=saying(lambda kind, _: kind == "refined", REFUSED))
+    found = infer(examples(10), model.lm, scale=SCALE, task_description="Poems.")
+    assert model.counts == {"proposal": 1, "check": 1, "refined": 1}
+    assert "could not refine" in found.remarks[0]
+
+
+@pytest.mark.parametrize("size", [5, 10, 40])
+def test_an_endpoint_that_refuses_every_batch_ends_it_soon_and_the_remedy_is_named(size: int) -> None:
+    model = Model(answer=saying(lambda *_: True, REFUSED))
+    with pytest.raises(RequestRefused, match="filtered") as caught:
+        infer(examples(size), model.lm, scale=SCALE)
+    assert model.counts == {"observe": min(2, size // 5)}
+    (note,) = caught.value.__notes__
+    for remedy in ("--task", "--criteria", "task_description=", "criteria=", "another model"):
+        assert remedy in note
+    given = Model(answer=saying(lambda *_: True, REFUSED))
+    with pytest.raises(RequestRefused):
+        infer(examples(size), given.lm, scale=SCALE, task_description="Poems.")
+    assert given.counts == {"proposal": 1, "named": 1}
 
 
 def test_a_thought_with_braces_before_a_reply_is_passed_over() -> None:

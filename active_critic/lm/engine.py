@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from active_critic.errors import ActiveCriticError
 from active_critic.lm.capabilities import Capabilities
+from active_critic.lm.failures import withheld
 from active_critic.lm.reply import Reply, as_response
 
 if TYPE_CHECKING:
@@ -38,10 +39,17 @@ class Engine:
         return frozenset(always | ({"response_format"} if self._capabilities().json_schema else set()))
 
     def complete(self, request: Request) -> Response:
-        """Answer a DSPy request (``dspy.lm15.Request``)."""
+        """Answer a DSPy request (``dspy.lm15.Request``).
+
+        Raises:
+            RequestRefused: A content filter has ended the reply: DSPy would take it for one that was written so.
+            ModelError: The endpoint cannot be used.
+        """
         from dspy.lm15 import TokenLogprob, TopLogprob
 
         reply = self._ask(self._capabilities().with_room(request))
+        if reply.finish_reason == "content_filter":
+            raise withheld(self._name, reply.usage)
         tokens = tuple(
             TokenLogprob(t.text, t.logprob, top=tuple(TopLogprob(text, value) for text, value in t.top))
             for t in reply.tokens

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from active_critic import errors
+from active_critic.records import Usage
 
 _PLACE = re.compile(r"(failed to connect|timed out connecting) to (\S+:\d+)")
 """What DSPy's client says of a connection that does not come about. Reasons in verdicts, which are passed on, name no
@@ -101,6 +102,13 @@ def translate(failure: Exception, name: str, secrets: Sequence[str] = ()) -> err
     if isinstance(failure, theirs.LMConfigurationError):
         return errors.UnknownModel(f"{name}: {said}")
     return _refused(failure, name, said)
+
+
+def withheld(name: str, usage: Usage) -> errors.RequestRefused:
+    """What a reply is taken for that a content filter has ended."""
+    refused = errors.RequestRefused(f"{name}: the provider's content filter withheld the reply")
+    refused.usage = usage
+    return refused
 
 
 def _by(status: int, said: str) -> str:

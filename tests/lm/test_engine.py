@@ -100,6 +100,18 @@ def test_predict_gives_token_probabilities(lm: LanguageModel, loopback: Loopback
     assert "4" in str(answer.logprobs)
 
 
+def test_a_reply_that_a_content_filter_ended_is_a_refusal(lm: LanguageModel, loopback: Loopback) -> None:
+    loopback.script(Say('{"answer": "bl', finish_reason="content_filter"))
+    with (
+        pytest.raises(errors.RequestRefused, match="content filter withheld the reply") as caught,
+        own_errors(),
+        dspy.context(lm=lm.dspy, adapter=dspy.JSONAdapter()),
+    ):
+        dspy.Predict("question -> answer")(question="?")
+    assert loopback.calls == 1
+    assert caught.value.usage == lm.usage  # it was paid for
+
+
 def test_a_tracker_of_dspy_counts_once(lm: LanguageModel, loopback: Loopback) -> None:
     loopback.script(fenced(answer="blue"))
     with dspy.context(lm=lm.dspy, adapter=dspy.JSONAdapter()), dspy.track_usage() as tracker:
