@@ -152,6 +152,7 @@ def resolve(
         if name not in asked:
             raise FitError(f"there are settings for {name!r}, which is not compared; compared are {', '.join(asked)}")
     made: dict[str, Factory] = {}
+    unasked: Any = None  # the model, which no check of parameters asks
     for name, factory in asked.items():
         own = given.get(name, {})
         if not isinstance(factory, Known):
@@ -167,7 +168,7 @@ def resolve(
         factory.check(name, own)
         made[name] = partial(factory, **({"seed": seed, **own} if "seed" in factory.parameters else own))
         try:
-            made[name](None).check()
+            made[name](unasked).check()
         except FitError as problem:
             raise FitError(f"{name}: {problem}") from None
     return made
