@@ -27,7 +27,7 @@ def test_an_endpoint_that_is_down_from_the_start_costs_many_workers_two_probes(l
     assert lm.workers == 8
     with pytest.raises(EndpointDown) as caught:
         list(from_protocol(PROGRAM, lm, journal=None).score_many(items(100)))
-    assert "Stopped after 2 failures in a row" in caught.value.__notes__[0]
+    assert "Stopped after 2 failures in a row" in caught.value.__notes__[-1]
     assert loopback.calls == 2 * 4
 
 
@@ -54,7 +54,7 @@ def test_failures_in_a_row_are_counted_over_windows_and_repeats() -> None:
 
     with pytest.raises(EndpointDown) as caught:
         list(scoring(judging(rate)).score_repeatedly(items(300), 2))
-    assert "Stopped after 5 failures in a row" in caught.value.__notes__[0]
+    assert "Stopped after 5 failures in a row" in caught.value.__notes__[-1]
 
 
 def test_an_answer_waits_while_a_failure_is_counted() -> None:
