@@ -155,7 +155,7 @@ class Evaluator(ABC):
         return self._opened.model(self.lm, self.journal)
 
     def remembering(self) -> AbstractContextManager[None]:
-        """For the length of a ``with`` block, what is asked of a model that was given is kept in the own journal.
+        """For the length of a ``with`` block, what is asked of a given model is kept in the own journal, and counted.
 
         What others ask of it at the same time is not. A model that was opened here keeps all in the journal anyway, and
         a memory that was given to the model takes what would go into the default journal.
@@ -264,7 +264,7 @@ class Evaluator(ABC):
 
     @property
     def usage(self) -> Usage:
-        """What the model has cost so far, whoever asked it where several share one; also of one that is closed.
+        """What was spent so far: of a model that several share, this evaluator's part; also of one that is closed.
 
         Opens no model. For what single items took, add up the ``usage`` of their verdicts.
         """

@@ -33,7 +33,7 @@ class Opened:
         self._model: LanguageModel | None = None
         self._own = False  # whether it was opened here, and not given
         self._journal: Journal | None = None
-        self._spent = Usage()  # by models that are closed
+        self._spent = Usage()  # on models that are closed, or that others ask, too
 
     def __getstate__(self) -> dict[str, Any]:
         # A model and a journal that were opened here stay here: a copy opens its own.
@@ -59,19 +59,26 @@ class Opened:
 
     @contextmanager
     def remembering(self, lm: Any, journal: str | Path | None) -> Iterator[None]:
-        """For the length of a ``with`` block, what is asked of a model that was given is kept in the journal."""
+        """For the length of a ``with`` block, what is asked of a model that was given is counted and kept here."""
         path = _path(journal)
-        shared = lm if isinstance(lm, LanguageModel) else None
-        if shared is None or path is None or (journal == "default" and shared.own_memory is not None):
+        if not isinstance(lm, LanguageModel):
             yield
+            return
+        if path is None or (journal == "default" and lm.own_memory is not None):
+            with lm.telling(self._count):
+                yield
             return
 
         def opened() -> Journal:
             with _ONE_OPENS(id(self)):
                 return self._kept_at(path)
 
-        with shared.keeping(opened):
+        with lm.telling(self._count), lm.keeping(opened):
             yield
+
+    def _count(self, usage: Usage) -> None:
+        """Add what was spent on a model that others ask, too; called by one thread at a time."""
+        self._spent += usage
 
     def _kept_at(self, path: str | Path) -> Journal:
         if self._journal is None:
@@ -80,8 +87,8 @@ class Opened:
 
     @property
     def usage(self) -> Usage:
-        """What the model has cost so far, and those that were opened before it."""
-        model = self._model
+        """What was spent so far: all by models that were opened here, and the own part of one that was given."""
+        model = self._model if self._own else None
         return self._spent if model is None else self._spent + model.usage
 
     def close(self) -> None:

@@ -112,6 +112,7 @@ class LanguageModel:
         self._usage = Usage()
         self._account: Account | None = None
         self._limited: Blocks[Account] = Blocks()
+        self._told: Blocks[Callable[[Usage], None]] = Blocks()
         self._lock = threading.Lock()
         self._probing, self._weighing = Probing(), Probing()
         self._memories = Remembering(name, self._count)
@@ -181,6 +182,12 @@ class LanguageModel:
     def limited(self, budget: Budget) -> Iterator[None]:
         """Spend no more than this for the length of a ``with`` block; see ``spending.spending``."""
         with self._limited.having(self._account_of(budget)):
+            yield
+
+    @contextmanager
+    def telling(self, count: Callable[[Usage], None]) -> Iterator[None]:
+        """Tell this, too, what is spent on the work of a ``with`` block (see ``scope``); once, in blocks within it."""
+        with self._told.having(count):
             yield
 
     def _account_of(self, budget: Budget) -> Account:
@@ -460,3 +467,5 @@ class LanguageModel:
     def _count(self, usage: Usage) -> None:
         with self._lock:
             self._usage = self._usage + usage
+            for count in set(self._told.own):
+                count(usage)

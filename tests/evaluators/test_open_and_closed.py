@@ -68,6 +68,22 @@ def test_usage_is_that_of_all_models_so_far_and_opens_none(opened: list[Language
         assert len(opened) == run
 
 
+def test_usage_of_a_shared_model_is_the_own_part(tmp_path: Path) -> None:
+    lm = scripted_lm(lambda turns: json.dumps({"overall": 50, "justification": "so", "advice": "more"}))
+    one, other = from_protocol(PROGRAM, lm, journal=None), from_protocol(PROGRAM, lm, journal=tmp_path / "j.sqlite")
+    with one, other:
+        one.score("a text")
+        assert (one.usage.calls, other.usage.calls) == (1, 0)
+        for _ in range(2):
+            other.score("a text")
+        with one.remembering():  # a block within a block, as where one evaluator's work calls for more of it
+            one.score("another text")
+        lm.ask([("user", "a question of somebody else")], max_tokens=1)
+        assert (one.usage.calls, one.usage.replayed) == (2, 0)
+        assert (other.usage.calls, other.usage.replayed) == (1, 1)
+    assert (one.usage.calls, other.usage.calls, lm.usage.calls) == (2, 1, 4)
+
+
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda judge: pickle.loads(pickle.dumps(judge))])
 def test_a_copy_of_an_evaluator_in_use_opens_its_own_model_and_journal(
     opened: list[LanguageModel], tmp_path: Path, copied: Callable[[Evaluator], Evaluator]
