@@ -7,7 +7,7 @@ import pytest
 from active_critic.asking import why_unscored
 from active_critic.errors import BudgetSpent, UnreadableReply
 from active_critic.lm.budget import Account, Budget, paying
-from active_critic.meta_evaluation.metering import ForNow, Meter
+from active_critic.lm.metering import ForNow, Meter
 from active_critic.reasons import budget_spent, counted, first_spent
 from active_critic.records import Usage
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any, Literal, Self, get_args
 
 from active_critic.calibration import SHOWN, Calibration, percent
@@ -15,9 +16,11 @@ from active_critic.evaluators.base import Evaluator, JournalPath, Progress, defa
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.fit_report import FitReport, make_report
 from active_critic.evaluators.judging import Judge
+from active_critic.evaluators.origins import BEFORE
 from active_critic.evaluators.parameters import check_flag, check_task, check_whole, given_criteria
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
+from active_critic.lm.metering import Meter
 from active_critic.protocols import CriticProtocol, Mode, Order, Protocol, Reading
 from active_critic.records import Criterion, Usage
 from active_critic.refining import refine
@@ -159,7 +162,10 @@ class ActiveCritic(Evaluator):
     def learn(self, data: Examples, notes: list[str], progress: Progress | None) -> CriticProtocol:
         """Infer the task and the criteria, search for demonstrations, and measure. See :meth:`Evaluator.learn`."""
         demo_count(data, self.demos)  # too many are refused before anything is paid for
-        bill = _Bill(self.model)
+        with _Bill.of(self) as bill:
+            return self._learn(data, notes, progress, bill)
+
+    def _learn(self, data: Examples, notes: list[str], progress: Progress | None, bill: _Bill) -> CriticProtocol:
         with bill.stage("task inference"):
             readings, said = readings_for(self.model, self._uses)
             notes += said
@@ -215,7 +221,7 @@ class ActiveCritic(Evaluator):
         if self.report and stopped is not None:
             notes.append("the agreement on held-out folds was not measured, for the budget was spent before")
         elif self.report:
-            report = self._measured(search, settings, combiner, found, bill.usage, notes)
+            report = self._measured(search, settings, combiner, found, bill, notes)
         if calibration is not None:
             calibration = _honest(calibration, report, len(found) if combiner.rated else 1, notes)
         document = report.to_dict() if report is not None else {}
@@ -324,22 +330,23 @@ class ActiveCritic(Evaluator):
         settings: DemoSearch,
         combiner: Combiner,
         found: Sequence[Candidate],
-        usage: dict[str, Usage],
+        bill: _Bill,
         notes: list[str],
     ) -> FitReport | None:
         """The honest report, or None with a note where it could not be made."""
         made = "criteria were" if self.criteria is None else "task description was"
         notes += [MADE_FROM_ALL.format(made)] if None in (self.criteria, self.task_description) else []
         try:
-            return make_report(
-                search,
-                settings,
-                combine=combiner.predict,
-                usage=usage,
-                notes=notes,
-                candidates=[candidate.to_dict() for candidate in found],
-                figures_of_surface=combiner.figures,
-            )
+            with bill.stage("held-out figures"):
+                report = make_report(
+                    search,
+                    settings,
+                    combine=combiner.predict,
+                    notes=notes,
+                    candidates=[candidate.to_dict() for candidate in found],
+                    figures_of_surface=combiner.figures,
+                )
+            return replace(report, usage=bill.in_all())
         except (BudgetSpent, FitError) as problem:
             notes.append(f"the agreement on held-out folds was not measured: {problem}")
             return None
@@ -400,20 +407,36 @@ class ActiveCritic(Evaluator):
 class _Bill:
     """What each stage of a fit costs.
 
-    Attributes:
-        usage: By stage, in the order in which they began.
+    Args:
+        spent: Says what has been spent so far.
+        meter: Counts what the fit needs, whether it is paid for now or was before; None without a journal.
     """
 
-    def __init__(self, lm: LanguageModel) -> None:
-        self.lm = lm
-        self.usage: dict[str, Usage] = {}
+    def __init__(self, spent: Callable[[], Usage], meter: Meter | None) -> None:
+        self._spent = spent
+        self._meter = meter
+        self._stages: dict[str, Usage] = {}
+
+    @classmethod
+    @contextmanager
+    def of(cls, critic: Evaluator) -> Iterator[_Bill]:
+        """That of what is asked inside."""
+        memory = critic.model.memory
+        meter = None if memory is None else Meter(memory)
+        with critic.model.remembering(meter):
+            yield cls(lambda: critic.usage, meter)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """What is asked of the model inside belongs to this stage."""
-        before = self.lm.usage
+        before = self._spent()
         yield
-        self.usage[name] = self.lm.usage - before
+        self._stages[name] = self._spent() - before
+
+    def in_all(self) -> dict[str, Usage]:
+        """By stage, in the order in which they ended, and in all: see ``FitReport.usage``."""
+        before = {BEFORE: self._meter.lap()} if self._meter is not None and self._meter.found else {}
+        return {**self._stages, "total": sum(self._stages.values(), Usage()), **before}
 
 
 def _honest(calibration: Calibration, report: FitReport | None, candidates: int, notes: list[str]) -> Calibration:

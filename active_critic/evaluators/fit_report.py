@@ -45,7 +45,8 @@ class FitReport:
         held_out: Examples that could be held out; one that is a demonstration of its fold's winner is not counted.
         uncombined: Those of them without a score because readings could not be combined on the other folds: too few
             examples there have all of them.
-        usage: Calls, tokens and seconds by stage, and in all.
+        usage: Calls, tokens and seconds by stage, and in all. Where an earlier run paid for replies, ``origins.BEFORE``
+            says what all that the fit needed, retries left out, had cost when it was paid for.
         notes: Warnings about the data and the fit.
         candidates: Every candidate of the search, best first.
         seed: Seed of folds and resampling.
@@ -207,18 +208,16 @@ def make_report(
     settings: DemoSearch,
     *,
     combine: Predict | None = None,
-    usage: dict[str, Usage],
     notes: Sequence[str],
     candidates: Sequence[dict[str, Any]],
     figures_of_surface: Floats | None = None,
 ) -> FitReport:
-    """Measure a fit honestly; scores every example zero-shot, once.
+    """Measure a fit honestly; scores every example zero-shot, once. What it all cost is left to be told.
 
     Args:
         search: The search, over all examples.
         settings: Its settings.
         combine: What combines readings; None: the rating is the score.
-        usage: What was spent so far, by stage.
         notes: Warnings so far.
         candidates: What the report lists of them.
         figures_of_surface: ``surface.figures_of`` of the examples, when they are already there.
@@ -230,7 +229,6 @@ def make_report(
     seed = settings.seed
     groups = [group_of(example) for example in examples]
     model = search.student.lm
-    before = model.usage
     figures: list[Agreement | None] = [None, None, None]
     differences: list[Difference | None] = [None, None]
     kept: list[int] = []
@@ -269,8 +267,6 @@ def make_report(
             ]
             figures = [found and _counts_only(found) for found in figures]
             differences = [d if d and d.n >= LEAST else None for d in differences]
-    spent = {**usage, "held-out figures": model.usage - before}
-    spent["total"] = sum(spent.values(), Usage())
     return FitReport(
         critic=figures[0],
         zero_shot=figures[1],
@@ -279,7 +275,7 @@ def make_report(
         over_surface=differences[1],
         examples=len(examples),
         held_out=len(kept),
-        usage=spent,
+        usage={},
         notes=tuple(dict.fromkeys(notes)),
         candidates=tuple(candidates),
         seed=seed,

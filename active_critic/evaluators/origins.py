@@ -14,6 +14,8 @@ from active_critic.records import Record
 
 NO_MODEL = "none"
 """What stands for the model in a program that needs none."""
+BEFORE = "now and before"
+"""In a fit's report, what it took together with earlier runs of it, or of others with the same questions."""
 
 
 def check_address(made: Provenance, api_base: str | None = None) -> None:

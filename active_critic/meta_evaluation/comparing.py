@@ -25,11 +25,10 @@ from active_critic.meta_evaluation.comparison import (
     ids_note,
     ranked,
 )
-from active_critic.meta_evaluation.metering import limits_of
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES as EVALUATOR_NAMES
 from active_critic.meta_evaluation.methods import Factory, given_settings, learners, resolve
 from active_critic.meta_evaluation.splits import check_training, plan
-from active_critic.meta_evaluation.trials import HeldOut, Shared, prefixed, trial
+from active_critic.meta_evaluation.trials import HeldOut, Shared, limits_of, prefixed, trial
 from active_critic.records import Scale
 from active_critic.stats import Level, holm, paired_difference
 from active_critic.stats.resampling import cautions, resamples_for

@@ -21,11 +21,10 @@ from active_critic.lm.spending import Amounts
 from active_critic.meta_evaluation.comparison import FLOOR, MethodResult, check_names, ids_note
 from active_critic.meta_evaluation.estimates import Estimate, estimate, slope
 from active_critic.meta_evaluation.learning_curve import Curve, Point, Repeat
-from active_critic.meta_evaluation.metering import limits_of
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, Factory, given_settings, needs_model, resolve
 from active_critic.meta_evaluation.nested import growing
 from active_critic.meta_evaluation.splits import Split, plan
-from active_critic.meta_evaluation.trials import HeldOut, Shared, prefixed, trial
+from active_critic.meta_evaluation.trials import HeldOut, Shared, limits_of, prefixed, trial
 from active_critic.records import Scale
 from active_critic.stats import holm
 from active_critic.stats.resampling import cautions, resamples_for

@@ -24,12 +24,13 @@ from active_critic.errors import (
     UnknownModel,
 )
 from active_critic.evaluators.base import JournalPath, Progress
+from active_critic.evaluators.parameters import check_whole
 from active_critic.journal import Journal
 from active_critic.lm import Budget, LanguageModel, open_lm
 from active_critic.lm.client import Memory
-from active_critic.lm.spending import spending
+from active_critic.lm.metering import ForNow, Meter
+from active_critic.lm.spending import Amounts, as_budget, spending
 from active_critic.meta_evaluation.comparison import Failure, MethodResult
-from active_critic.meta_evaluation.metering import ForNow, Meter
 from active_critic.meta_evaluation.methods import Factory, needs_model
 from active_critic.meta_evaluation.splits import Split
 from active_critic.paths import default_journal
@@ -41,6 +42,17 @@ FOR_ALL = (AuthenticationFailed, BillingStopped, EndpointDown, RateLimited, Unkn
 """Failures that would come to every method that needs the model."""
 GIVE_UP_AFTER = 2
 """Splits in a row that such failures end, whichever methods they are of, after which all of it stops."""
+
+
+def limits_of(requests: int | None, budget: Amounts | None) -> tuple[int | None, Budget | None]:
+    """How many different requests may be made, and what may be spent, as they are given.
+
+    Raises:
+        DataError: What may be spent cannot be read.
+        FitError: The requests are no whole number, or below 1.
+    """
+    most = None if requests is None else check_whole("requests", requests, 1)
+    return most, None if budget is None else as_budget(budget)
 
 
 class Shared:

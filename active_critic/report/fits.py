@@ -69,7 +69,7 @@ def fit_report(report: Mapping[str, Any]) -> RenderableType:
     if 0 < report["held_out"] < report["examples"]:  # none: the words say why
         where += "; one that is a demonstration of its fold's winner does not"
     words = [Text(plain(sentence)) for sentence in report["words"]]
-    return Group(Account(words, [table, Text(f"{where}.", style="dim")]), Text(""), _usage_table(report["usage"]))
+    return Group(Account(words, [table, Text(f"{where}.", style="dim")]), Text(""), *_usage(report["usage"]))
 
 
 def candidates_table(candidates: Sequence[Mapping[str, Any]]) -> RenderableType:
@@ -107,6 +107,14 @@ def candidates_table(candidates: Sequence[Mapping[str, Any]]) -> RenderableType:
         table.add_row(*(Text(plain(cell)) for cell in cells[: len(columns)]), style="bold" if one["wins"] else "")
     meaning = "Q: the sum of three correlations with people, -3 to 3, on the training examples that it was scored on."
     return Group(table, Text(meaning, style="dim"))
+
+
+def _usage(stages: Mapping[str, Mapping[str, Any]]) -> list[RenderableType]:
+    """What a fit cost; where an earlier run paid for a part of it, also what all of it had cost."""
+    from active_critic.evaluators.origins import BEFORE
+
+    said = f"{BEFORE}: all that this fit needs, by what each reply cost when it was paid for; retries left out."
+    return [_usage_table(stages), *([Text(said, style="dim")] if BEFORE in stages else [])]
 
 
 def _usage_table(stages: Mapping[str, Mapping[str, Any]]) -> Table:

@@ -411,6 +411,12 @@ def test_an_interrupted_fit_goes_on_and_ends_with_the_same_program(run, examples
     assert done.code == 0
     assert len(set(asked)) == paid
     program, other = (json.loads(Path(name).read_text()) for name in ("p.json", "whole.json"))
+    cost, whole_cost = (document["provenance"]["report"]["usage"] for document in (program, other))
+    assert 0 < cost["total"]["calls"] < whole_cost["total"]["calls"]  # of the last run alone
+    for figure in ("calls", "prompt_tokens", "completion_tokens"):
+        assert cost["now and before"][figure] == whole_cost["total"][figure]
+    assert "now and before: all that this fit needs" in " ".join(done.out.split())
+    assert "now and before" not in whole.out
     for document in (program, other):
         document["provenance"]["report"].pop("usage")
         for candidate in document["provenance"]["report"]["candidates"]:

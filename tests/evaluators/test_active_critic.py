@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -74,7 +75,23 @@ def test_usage_is_all_that_was_asked() -> None:
     seen: list[list[Turn]] = []
     critic = fitted(simulated_lm(seen=seen))
     assert critic.report_ is not None
-    assert critic.report_.usage["total"].calls == critic.usage.calls == len(seen)
+    usage = critic.report_.usage
+    assert usage["total"].calls == critic.usage.calls == len(seen)
+    assert usage["held-out figures"].calls >= critic.report_.held_out
+
+
+def test_fits_that_share_a_model_at_the_same_time_count_each_its_own() -> None:
+    alone = [fitted(simulated_lm(), seed=seed) for seed in (1, 2)]
+    lm = simulated_lm()
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(lambda seed: fitted(lm, seed=seed), (1, 2)))
+    for one, other in zip(alone, both, strict=True):
+        assert one.report_ is not None
+        assert other.report_ is not None
+        told = [{stage: used.calls for stage, used in critic.report_.usage.items()} for critic in (one, other)]
+        assert told[0] == told[1]
+        assert other.usage.calls == one.usage.calls
+    assert sum(critic.usage.calls for critic in both) == lm.usage.calls
 
 
 def test_the_same_fit_twice_gives_the_same_program_and_another_seed_another() -> None:
@@ -359,6 +376,13 @@ def test_a_fit_from_the_journal_costs_nothing_and_is_the_same(tmp_path: Path) ->
     assert verdicts(again) == scored
     assert again.usage.calls == 0
     assert again.usage.replayed > 50
+    assert first.report_ is not None
+    assert again.report_ is not None
+    now, before = first.report_.usage, again.report_.usage
+    assert "now and before" not in now
+    assert (before["total"].calls, before["total"].prompt_tokens) == (0, 0)
+    for figure in ("calls", "prompt_tokens", "completion_tokens"):
+        assert getattr(before["now and before"], figure) == getattr(now["total"], figure) > 0
     again.close()
     assert what(first) == what(again)
 

@@ -11,8 +11,8 @@ from compared import QUICK, Asking, asking, examples, longer, model, noisy
 
 from active_critic import errors
 from active_critic.lm import Budget
+from active_critic.lm.metering import ForNow
 from active_critic.meta_evaluation import compare
-from active_critic.meta_evaluation.metering import ForNow
 from active_critic.meta_evaluation.methods import resolve
 
 

@@ -7,10 +7,10 @@ from simulated import simulated_lm
 
 from active_critic.errors import FitError
 from active_critic.lm import LanguageModel
+from active_critic.lm.metering import ForNow
 from active_critic.lm.rehearsal import Estimate, estimate_parts
 from active_critic.meta_evaluation import compare, curve
 from active_critic.meta_evaluation.curves import draw
-from active_critic.meta_evaluation.metering import ForNow
 from active_critic.meta_evaluation.methods import resolve
 from active_critic.meta_evaluation.rehearsing import PROBING, Rehearsal, comparison_rehearsal, curve_rehearsal
 from active_critic.meta_evaluation.splits import plan

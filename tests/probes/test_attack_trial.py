@@ -12,7 +12,7 @@ from active_critic.evaluators import Surface, ZeroShot, from_protocol
 from active_critic.evaluators.base import Evaluator
 from active_critic.lm import Budget, Turn
 from active_critic.lm.filling import form_filling_lm
-from active_critic.meta_evaluation.metering import ForNow
+from active_critic.lm.metering import ForNow
 from active_critic.probes.attack_trial import AttackTrial, attack_trial
 from active_critic.probes.attacks import ATTACKS
 from active_critic.probes.behaviour import examine

@@ -17,7 +17,7 @@ from active_critic.data.examples import example_key
 from active_critic.errors import DataError
 from active_critic.evaluators import ActiveCritic, from_protocol
 from active_critic.lm import Budget, LanguageModel, scripted_lm
-from active_critic.meta_evaluation.metering import ForNow
+from active_critic.lm.metering import ForNow
 from active_critic.probes.behaviour import Behaviour, examine
 from active_critic.probes.perturbations import PERTURBATIONS, perturb
 from active_critic.protocols import CriticProtocol, Provenance, Reading

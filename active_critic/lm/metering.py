@@ -10,25 +10,10 @@ from dataclasses import fields
 import orjson
 
 from active_critic.errors import BudgetSpent
-from active_critic.evaluators.parameters import check_whole
-from active_critic.lm import Budget
-from active_critic.lm.client import Memory
-from active_critic.lm.memory import alone, lasts
-from active_critic.lm.spending import Amounts, as_budget
+from active_critic.lm.memory import Memory, alone, lasts
 from active_critic.records import Usage
 
 _FIGURES = tuple(figure.name for figure in fields(Usage) if figure.name not in {"calls", "replayed"})
-
-
-def limits_of(requests: int | None, budget: Amounts | None) -> tuple[int | None, Budget | None]:
-    """How many different requests may be made, and what may be spent, as they are given.
-
-    Raises:
-        DataError: What may be spent cannot be read.
-        FitError: The requests are no whole number, or below 1.
-    """
-    most = None if requests is None else check_whole("requests", requests, 1)
-    return most, None if budget is None else as_budget(budget)
 
 
 class ForNow:
@@ -58,6 +43,9 @@ class Meter:
     Args:
         memory: Where replies are kept.
         budget: Different requests at most; None: as many as there are. One that got no reply counts too.
+
+    Attributes:
+        found: Requests whose replies were in the memory before they were asked for here.
     """
 
     def __init__(self, memory: Memory, *, budget: int | None = None) -> None:
@@ -67,6 +55,7 @@ class Meter:
         self._spent: BudgetSpent | None = None
         self._asked: set[str] = set()
         self._paid: set[str] = set()
+        self.found = 0
         self._lap = Usage()
         self._lock = threading.Lock()
 
@@ -91,7 +80,7 @@ class Meter:
             self._spent = spent
             raise
         if kept is not None:
-            self._count(key, kept)
+            self._count(key, kept, found=True)
         return kept
 
     @contextmanager
@@ -130,7 +119,7 @@ class Meter:
             used, self._lap, self._spent = self._lap, Usage(), None
         return used
 
-    def _count(self, key: str, reply: str) -> None:
+    def _count(self, key: str, reply: str, *, found: bool = False) -> None:
         try:
             recorded = dict(orjson.loads(reply)["usage"])
             used = Usage(calls=1, **{name: recorded[name] for name in _FIGURES if name in recorded})
@@ -140,3 +129,4 @@ class Meter:
             if key not in self._paid:
                 self._paid.add(key)
                 self._lap = self._lap + used
+                self.found += found

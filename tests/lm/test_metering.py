@@ -8,7 +8,7 @@ import pytest
 from active_critic.errors import BudgetSpent
 from active_critic.journal import Journal
 from active_critic.lm import Budget, scripted_lm
-from active_critic.meta_evaluation.metering import ForNow, Meter
+from active_critic.lm.metering import ForNow, Meter
 
 
 def ask(lm, *questions):
@@ -40,6 +40,7 @@ def test_the_count_is_the_same_fresh_and_from_the_journal(tmp_path) -> None:
                 ask(lm, "a", "bb", "a", "a")
             figures.append(meter.lap())
             assert meter.lap().calls == 0
+            assert meter.found == 2 - len(calls)
     assert calls == []
     assert figures[0] == figures[1]
     assert figures[0].calls == 2
