@@ -166,11 +166,13 @@ def words(found: Estimate, model: str) -> list[str]:
     from dataclasses import replace
 
     from active_critic.figures_in_words import dollars
+    from active_critic.lm.speed import ENOUGH
     from active_critic.report import count, duration, usage_words
 
     paid = replace(found.usage, replayed=0)
     in_journal = f" (besides {found.usage.replayed:,} that are in the journal already)" if found.usage.replayed else ""
-    took = "time not known" if found.seconds is None else f"about {duration(found.seconds)}"
+    unknown = f"time not known before the journal holds {ENOUGH} calls to this model"
+    took = unknown if found.seconds is None else f"about {duration(found.seconds)}"
     money = "" if found.usage.cost is not None else "; its price is not known"
     said = f"With {model} this would take {usage_words(paid)}{in_journal}; {took}{money}"
     if not found.ranges:

@@ -161,7 +161,7 @@ def test_the_speed_is_read_from_the_journal(run, program, examples) -> None:
     assert told["seconds"] is not None
     assert any("earlier calls in the journal" in note for note in told["notes"])
     cold = run("score", program, examples, "--journal", "none", "--estimate")
-    assert "time not known" in cold.out
+    assert "time not known before the journal holds 10 calls to this model" in cold.out
 
 
 # --- repeat ---------------------------------------------------------------------------------------------------------
