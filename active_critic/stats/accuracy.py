@@ -18,13 +18,17 @@ MOST_PAIRS = 2_000_000
 
 
 def mae(pred: Scores, human: Numbers) -> float | None:
-    """Mean absolute error of the examples that have a prediction, on the human scale; None where none has one."""
+    """Mean absolute error of the examples that have a prediction, on the human scale; None where none has one.
+
+    Raises:
+        ValueError: Lists of different lengths, or human scores that are missing (None, NaN) or infinite.
+    """
     distance = _distances(pred, human)
     return float(np.abs(distance).mean()) if len(distance) else None
 
 
 def rmse(pred: Scores, human: Numbers) -> float | None:
-    """Root of the mean squared error of the examples that have a prediction, on the human scale; None as in ``mae``."""
+    """Root of the mean squared error of the examples that have a prediction, on the human scale; else as ``mae``."""
     distance = _distances(pred, human)
     return float(np.sqrt((distance**2).mean())) if len(distance) else None
 
@@ -74,8 +78,8 @@ def pairwise_accuracy(
     """Pairwise accuracy with tie calibration; the examples without a prediction do not count.
 
     Args:
-        pred: Predictions on any scale where more is better; None (or NaN) where there is none.
-        human: Human scores.
+        pred: Predictions on any scale where more is better; None, NaN or an infinity where there is none.
+        human: Human scores; none may be missing. What people tied counts too: see ``PairwiseAccuracy``.
         groups: The document of each example: only pairs within a document are compared, and the accuracy is the mean
             over the documents that have a pair. Without them, all pairs are compared.
         most_pairs: Of more pairs than this, so many are drawn at random: with documents, from the largest ones only.
@@ -83,7 +87,7 @@ def pairwise_accuracy(
 
     Raises:
         DataError: Some examples have a group and some have none.
-        ValueError: Lists of different lengths, or human scores that are not finite.
+        ValueError: Lists of different lengths, or human scores that are missing or infinite.
     """
     x, y = aligned(pred, human)
     kept = np.flatnonzero(np.isfinite(x))

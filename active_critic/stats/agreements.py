@@ -46,6 +46,9 @@ def q(pred: Scores, human: Numbers) -> float:
     """Q = Pearson + Spearman + Kendall, -3 to 3 (Active-Critic, Eq. 4), of the pairs that have a prediction.
 
     A coefficient that is not defined counts as 0: a constant prediction agrees with nobody.
+
+    Raises:
+        ValueError: Lists of different lengths, or human scores that are missing (None, NaN) or infinite.
     """
     x, y, _ = _pairs(pred, human)
     return sum((coefficient(x, y) or 0.0 for coefficient in (pearson, spearman, kendall)), 0.0)
@@ -158,8 +161,8 @@ def agreement(
     """Agreement between predictions and human scores, with bootstrap intervals over documents.
 
     Args:
-        pred: Predictions on any scale; None (or NaN) where there is none.
-        human: Human scores.
+        pred: Predictions on any scale; None, NaN or an infinity where there is none, which is left out and counted.
+        human: Human scores; none may be missing: leave out the examples that nobody scored, in every list alike.
         groups: The document of each example; without them every example is a document of its own.
         level: See ``Agreement``.
         systems: The system of each example, needed at system level.
@@ -174,8 +177,8 @@ def agreement(
 
     Raises:
         DataError: Document level without groups, system level without systems, or groups that some examples lack.
-        ValueError: Lists of different lengths, human scores that are not finite, no such level, a confidence that is no
-            part of 1, or fewer than no resamples.
+        ValueError: Lists of different lengths, human scores that are missing or infinite, no such level, a confidence
+            that is no part of 1, or fewer than no resamples.
     """
     x, y, kept = _pairs(pred, human)
     resamples = resamples_for(len(human), resamples)
@@ -224,8 +227,8 @@ def paired_difference(
 
     Raises:
         DataError: Document level without groups, system level without systems, or groups that some examples lack.
-        ValueError: Lists of different lengths, human scores that are not finite, no such level, a confidence that is no
-            part of 1, or fewer than no resamples.
+        ValueError: Lists of different lengths, human scores that are missing or infinite, no such level, a confidence
+            that is no part of 1, or fewer than no resamples.
     """
     resamples = resamples_for(len(human), resamples)
     all_a, all_y = aligned(pred_a, human)
@@ -341,15 +344,21 @@ def chance_ahead(
 
     Only examples that both have scored count; of fewer than two documents nothing can be said, and it is 0.5. A
     coefficient that is not defined counts as 0, as in :func:`q`.
+
+    Raises:
+        DataError: Some examples have a document and some have none.
+        ValueError: Lists of different lengths, or human scores that are missing (None, NaN) or infinite.
     """
-    kept = [i for i, both in enumerate(zip(pred_a, pred_b, strict=True)) if not any(map(is_absent, both))]
+    all_a, all_y = aligned(pred_a, human)
+    all_b, _ = aligned(pred_b, human)
+    kept = np.flatnonzero(np.isfinite(all_a) & np.isfinite(all_b))
     group = numbered(groups, kept, len(human))
     n = int(group.max(initial=-1)) + 1
     if n < 2:
         return 0.5
     drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), resamples).astype(np.float64)
     weights = np.ascontiguousarray(drawn.T)[group]
-    a, b, y = (np.array([values[i] for i in kept], dtype=np.float64) for values in (pred_a, pred_b, human))
+    a, b, y = all_a[kept], all_b[kept], all_y[kept]
     ahead = sum(sign * np.nan_to_num(Resampled(x, y)(weights)[:, :3]).sum(axis=1) for x, sign in ((a, 1), (b, -1)))
     return float(np.mean(np.where(np.abs(ahead) <= TOLERANCE, 0.5, ahead > 0)))
 

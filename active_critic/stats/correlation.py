@@ -21,7 +21,7 @@ Indices = NDArray[np.intp]
 Array = NDArray[np.floating[Any] | np.integer[Any]]
 Numbers = Sequence[float] | Array
 Scores = Sequence[float | None] | Array
-"""Numbers of which some may be missing: None, or NaN in an array."""
+"""Numbers of which some may be missing: None or NaN; an infinity counts as missing, too."""
 
 COEFFICIENTS = ("pearson", "spearman", "kendall", "mean")
 """Names of the coefficients and of their mean, in the order in which they are computed and shown."""
@@ -52,19 +52,31 @@ def numbered(names: Sequence[str | None], kept: Iterable[int] | None = None, tot
 
 
 def pearson(x: Numbers, y: Numbers) -> float | None:
-    """Pearson's correlation, or None where it is not defined."""
+    """Pearson's correlation, or None where it is not defined.
+
+    Raises:
+        ValueError: Lists of different lengths, or a number that is missing (None, NaN) or infinite: leave out its pair.
+    """
     return _point(x, y, lambda a, b: float(normed(a) @ normed(b)))
 
 
 def spearman(x: Numbers, y: Numbers) -> float | None:
-    """Spearman's rank correlation (mean ranks for ties), or None where it is not defined."""
+    """Spearman's rank correlation (mean ranks for ties), or None where it is not defined.
+
+    Raises:
+        ValueError: Lists of different lengths, or a number that is missing (None, NaN) or infinite: leave out its pair.
+    """
     from scipy.stats import rankdata  # most of a second of imports that scoring does not need
 
     return _point(x, y, lambda a, b: float(normed(rankdata(a)) @ normed(rankdata(b))))
 
 
 def kendall(x: Numbers, y: Numbers) -> float | None:
-    """Kendall's tau-b, or None where it is not defined."""
+    """Kendall's tau-b, which takes ties on either side into account, or None where it is not defined.
+
+    Raises:
+        ValueError: Lists of different lengths, or a number that is missing (None, NaN) or infinite: leave out its pair.
+    """
     from scipy.stats import kendalltau
 
     return _point(x, y, lambda a, b: float(kendalltau(a, b).statistic))
@@ -111,17 +123,19 @@ def coefficients(x: Floats, y: Floats) -> list[float]:
     return [*defined, sum(defined) / 3] if len(defined) == 3 else [np.nan] * 4
 
 
-def weighted_coefficients(x: Floats, y: Floats, weights: Floats) -> Floats:
+def weighted_coefficients(x: Numbers, y: Numbers, weights: Sequence[Numbers] | Floats) -> Floats:
     """Pearson, Spearman, Kendall's tau-b and their mean of resamples of the same pairs, shape (resamples, 4).
 
     Each equals the coefficient of the pairs written out as often as their weight says; NaN where it is not defined.
 
     Args:
-        x: One side of the pairs, shape (n,).
-        y: The other side, shape (n,).
-        weights: How often each pair occurs, whole numbers, shape (resamples, n).
+        x: One side of the pairs, shape (n,), finite.
+        y: The other side, shape (n,), finite.
+        weights: How often each pair occurs, whole numbers from 0 on, shape (resamples, n).
     """
-    return Resampled(x, y)(np.ascontiguousarray(np.asarray(weights, dtype=np.float64).T))
+    return Resampled(np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64))(
+        np.ascontiguousarray(np.asarray(weights, dtype=np.float64).T)
+    )
 
 
 class Resampled:
@@ -308,7 +322,7 @@ def _cosine(a: Floats, b: Floats) -> Floats:
 
 
 def aligned(pred: Scores, human: Numbers) -> tuple[Floats, Floats]:
-    """Predictions and human scores as arrays of one length; a missing prediction is NaN.
+    """Predictions and human scores as arrays of one length; a missing prediction is NaN, an infinite one stays.
 
     Raises:
         ValueError: Lists of different lengths, or human scores that are not finite.

@@ -16,7 +16,7 @@ from scipy import stats as scipy_stats
 from active_critic import stats
 from active_critic.errors import DataError
 from active_critic.stats import levels, resampling
-from active_critic.stats.accuracy import pairwise_accuracy
+from active_critic.stats.accuracy import mae, pairwise_accuracy
 
 
 def test_lists_that_do_not_belong_together_are_refused() -> None:
@@ -529,3 +529,31 @@ def test_many_documents_of_which_few_count_take_little_memory() -> None:
     tracemalloc.stop()
     assert (found.units, found.mean_interval is None) == (20, False)
     assert peak < 40e6
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan"), float("inf")])
+def test_what_is_missing_is_left_out_of_predictions_and_an_error_elsewhere(nothing: float | None) -> None:
+    pred, human, groups = [1.0, 3.0, 2.0, nothing], [1.0, 2.0, 3.0, 4.0], ["a", "b", "c", "d"]
+    found = stats.agreement(pred, human, resamples=0)
+    assert (found.n, found.total, found.pearson) == (3, 4, pytest.approx(stats.pearson(pred[:3], human[:3])))
+    assert (stats.q(pred, human), mae(pred, human)) == (stats.q(pred[:3], human[:3]), mae(pred[:3], human[:3]))
+    difference = stats.paired_difference(pred, human, human, resamples=0)
+    assert difference.n == 3
+    ahead = [stats.chance_ahead(*(side[:n] for side in (pred, human, human, groups))) for n in (3, 4)]
+    assert ahead[0] == ahead[1]
+    for of in (
+        lambda: stats.agreement(human, pred),
+        lambda: stats.paired_difference(human, human, pred),
+        lambda: stats.chance_ahead(human, human, pred, groups),
+        lambda: stats.q(human, pred),
+        lambda: mae(human, pred),
+        *(functools.partial(one, pred, human) for one in (stats.pearson, stats.spearman, stats.kendall)),
+    ):
+        with pytest.raises(ValueError, match="finite numbers"):
+            of()
+
+
+def test_resamples_of_lists_equal_the_pairs_written_out() -> None:
+    [row] = stats.weighted_coefficients([1, 2, 3], [1, 3, 2], [[2, 1, 1]])
+    x, y = [1, 1, 2, 3], [1, 1, 3, 2]
+    assert row[:3].tolist() == pytest.approx([stats.pearson(x, y), stats.spearman(x, y), stats.kendall(x, y)])
