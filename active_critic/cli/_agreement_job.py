@@ -258,7 +258,7 @@ class Job:
         units = entry["figures"]["units"]
         if units < FEW:
             what = {"dataset": "examples", "document": "documents", "system": "systems"}[level]
-            extreme = "; of two, a correlation is -1 or 1" if units == 2 and level != "document" else ""
+            extreme = "; with only two, a correlation is -1 or 1" if units == 2 and level != "document" else ""
             self.notes.append(f"only {units} {what} at {level} level, which says little{extreme}")
 
     def _why_undefined(self, prediction: Predictions, level: Level) -> str:

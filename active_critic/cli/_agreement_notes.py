@@ -59,8 +59,9 @@ def of_known_texts(table: Table) -> list[str]:
     count = sum(any(known in text for known in (FITTED, RELATED, SHOWN)) for text in said)
     if not count:
         return []
-    rows = f"{count:,} of {len(said):,} rows are texts that a program was fitted on, or others of their documents"
-    return [f"{rows} (column {NOTES!r}): its agreement on them flatters it; leave them out for a figure to defend"]
+    known = "texts that a program was fitted on, or others of their documents"
+    rows = f"of {len(said):,} rows, {count:,} hold {known} (column {NOTES!r})"
+    return [f"{rows}: agreement on them flatters the program; leave them out for a figure that you can defend"]
 
 
 def of_a_program(table: Table, human: str | None) -> list[str]:
@@ -69,7 +70,7 @@ def of_a_program(table: Table, human: str | None) -> list[str]:
 
     if human != "score" or not set(table.columns) >= VERDICT_COLUMNS:
         return []
-    return [f"the column 'score' stands beside those of a program's verdicts, which wrote it: {WHOSE}"]
+    return [f"the column 'score' stands beside those of a program's verdicts and was written with them: {WHOSE}"]
 
 
 def of_unscored(rows: Sequence[int], columns: Sequence[str], what: str = "human score") -> list[str]:
@@ -94,9 +95,10 @@ def of_splits(parts: Sequence[int], columns: Sequence[str], *, asked: bool) -> s
     """
     sizes = Counter(parts)
     where = " and ".join(map(repr, columns))
-    said = f"coefficients and pairwise accuracy are taken within each of {len(sizes):,} splits ({where}) and averaged"
+    within = f"within each of {len(sizes):,} splits ({where})"
+    said = f"coefficients and pairwise accuracy are computed {within} and averaged"
     if not asked:
-        said += ", for fits of different splits may differ in level and spread"
+        said += ", because fits on different splits may differ in level and spread"
     least = min(sizes.values())
     if least < FEW:
         said += f"; the smallest has {how_many(least, 'row')}, which says little"
@@ -111,8 +113,9 @@ def of_lacking_sources(rows: Sequence[int], sources: Sequence[str | None], colum
     lacking = [row for row, source in zip(rows, sources, strict=True) if source is None]
     if not 0 < len(lacking) < len(rows):
         return []
-    where = f"no {column!r} in {describe_rows(lacking)}, each of which counts as a document of its own"
-    return [f"{where}; merged cells of a spreadsheet leave it to their first row: fill it in if that is why"]
+    each = "which counts" if len(lacking) == 1 else "each of which counts"
+    where = f"no {column!r} in {describe_rows(lacking)}, {each} as a document of its own"
+    return [f"{where}; merged cells in a spreadsheet hold it in their first row only: fill it in if that is the reason"]
 
 
 def why_undefined(prediction: Predictions, level: Level) -> str:
@@ -120,7 +123,7 @@ def why_undefined(prediction: Predictions, level: Level) -> str:
     given = [value for value in prediction.values if value is not None]
     rows = len(prediction.values)
     if len(given) < 2:
-        odd = f" (the first that is no number: {prediction.odd})" if prediction.odd else ""
+        odd = f" (the first that is not one: {prediction.odd})" if prediction.odd else ""
         need = "agreement needs at least two; name another column"
         return f"{len(given)} of {rows} rows hold a number{odd}, and {need}"
     if len(set(given)) == 1:

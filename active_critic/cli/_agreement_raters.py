@@ -47,14 +47,14 @@ def rater_columns(table: Table, patterns: Sequence[str], aspect: str | None, hum
     if twice is not None:
         raise DataError("--raters names it twice; name each rater once", path=table.path, column=twice)
     if human in found:
-        message = "--raters names the human scores, which are no single rater's; name columns of single raters only"
+        message = "--raters names the human scores, which are not a single rater's; name columns of single raters only"
         remedy = "or leave out --human: people's scores are then the raters' mean"
         raise DataError(f"{message}, {remedy}", path=table.path, column=human)
     if len(found) < 2:
         remedy = "repeat --raters, or let a star stand for every rater (--raters 'ratings.*')"
         if human is not None:
             remedy += f"; if {human!r} is a rater, too, name it with --raters and leave out --human"
-        raise DataError(f"there is one rater only, and agreement among raters needs two; {remedy}", path=table.path)
+        raise DataError(f"there is only one rater, and agreement among raters needs two; {remedy}", path=table.path)
     return found
 
 
@@ -68,7 +68,7 @@ def ratings_of(table: Table, name: str) -> Predictions:
 
     found = table.predictions(name)
     if all(value is None for value in found.values):
-        odd = f" (the first that is none: {found.odd})" if found.odd else ""
+        odd = f" (the first that is not one: {found.odd})" if found.odd else ""
         remedy = "name only columns of single raters with --raters"
         raise DataError(f"no row holds a number{odd}; {remedy}", path=table.path, column=name)
     for row, value, text in zip(table.rows, found.values, table.texts(name), strict=True):
@@ -134,7 +134,7 @@ class PeoplesScores:
         """
         for name in judged:
             if name in raters:
-                message = "this is one of the raters with whose mean it would be compared; name the others alone"
+                message = "this is one of the raters whose mean it would be compared with; name only the others"
                 raise DataError(f"{message}, or what people said with --human", path=table.path, column=name)
         out_of = one_end(table, raters)
         rows = list(zip(*(ratings_of(table, name).values for name in raters), strict=True))
@@ -180,12 +180,12 @@ def measure_raters(
     ratings = [rater.values for rater in raters]
     counts = [sum(value is not None for value in row) for row in zip(*ratings, strict=True)]
     if max(counts) < 2:
-        message = f"no row has numbers of two of the {len(raters)} raters; they must have rated the same rows"
+        message = f"no row has numbers from two of the {len(raters)} raters; they must have rated the same rows"
         raise DataError(message, path=table.path)
     alpha = {measurement: krippendorff_alpha(ratings, measurement) for measurement in MEASUREMENTS}
     if None in alpha.values():
-        message = "all ratings of rows with two of them are equal, so agreement is not defined; other rows are needed"
-        raise DataError(message, path=table.path, column=columns[0])
+        message = "in the rows with two ratings or more all ratings are equal, so agreement is not defined"
+        raise DataError(f"{message}; other rows are needed", path=table.path, column=columns[0])
     ceiling = human_ceiling(ratings, groups, level=level, systems=systems, resamples=resamples, seed=seed)
     return {
         "columns": [

@@ -127,7 +127,7 @@ def source_note(program: Provenance, fields: Mapping[str, str]) -> list[str]:
     said = program.unlike_source("source" in fields)
     remedy = "--fields source=NAME says where it is"
     if "source" in fields:
-        remedy = f"fit again on examples with theirs, or leave out the column {fields['source']!r}"
+        remedy = f"fit again on examples with their sources, or leave out the column {fields['source']!r}"
     return [f"texts are {said}; {remedy}"] if said else []
 
 

@@ -35,7 +35,7 @@ def read_task(given: str | None) -> str | None:
     if not text.strip():
         raise typer.BadParameter("--task is blank; describe what is judged, or leave it out to have it inferred")
     if re.search("[\ud800-\udfff]", text):
-        raise typer.BadParameter("--task holds half a character, or bytes that are no UTF-8; write it anew")
+        raise typer.BadParameter("--task holds half a character, or bytes that are not UTF-8; write it again")
     return text.strip()
 
 

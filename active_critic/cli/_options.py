@@ -38,7 +38,7 @@ def check_html(path: Path | None) -> Path | None:
         typer.BadParameter: It ends in something else.
     """
     if path is not None and path.suffix.lower() not in {".html", ".htm"}:
-        raise typer.BadParameter(f"{path} is no .html file; name it FILE.html")
+        raise typer.BadParameter(f"{path} is not an .html file; name it FILE.html")
     return outputs.at_home(path)
 
 
@@ -49,7 +49,7 @@ def check_timeout(seconds: float | None) -> float | None:
         typer.BadParameter: It is none.
     """
     if seconds is not None and not 0 < seconds < math.inf:
-        raise typer.BadParameter(f"{seconds:g} is no number of seconds to wait")
+        raise typer.BadParameter(f"{seconds:g} is not a number of seconds to wait")
     return seconds
 
 

@@ -103,8 +103,8 @@ def refuse_other_rows(output: Path | None, column: str) -> bool:
         record = {}
     if column not in record:
         raise OutputError(
-            f"{output} is there and is no output of this command (it has no column {column!r}); name another file, or "
-            "remove it"
+            f"{output} is there and is not an output of this command (it has no column {column!r}); name another "
+            "file, or remove it"
         )
     return True
 
@@ -167,7 +167,7 @@ def check_writable(out: Path, *, make: bool = True) -> bool:
     except OSError as problem:
         raise OutputError(f"{out}: the program cannot be written there ({problem.strerror or problem})") from None
     if not there:
-        raise OutputError(f"{out} is there and is no program; name another file, or remove it")
+        raise OutputError(f"{out} is there and is not a program; name another file, or remove it")
     return True
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from active_critic.data.examples import document_key, document_keys, example_key, group_of, text_key
 from active_critic.data.rows import BadRow
-from active_critic.figures_in_words import sentence
+from active_critic.figures_in_words import how_many, sentence
 from active_critic.reasons import kind_of
 from active_critic.stats.means import DocumentMean
 
@@ -172,17 +172,19 @@ class Tally:
             f"Human scores were taken from the column {column!r} ({of}).",
         ]
         if self._shown:
-            words.append(f"{self._shown:,} items are demonstrations of this program and are left out.")
+            shown = how_many(self._shown, "demonstration")
+            words.append(f"Left out: {shown} of this program.")
         if drawn is self._known:
             words.append("These are examples that the program was fitted on, so this flatters it.")
         elif self._known.count:
-            words.append(f"{self._known.count:,} items that the program was fitted on are left out.")
+            words.append(f"Left out: {how_many(self._known.count, 'item')} that the program was fitted on.")
         if drawn is self._related:
             words.append("These are other texts of documents that the program was fitted on, which may flatter it.")
         elif drawn is self._new and self._related.count:
-            words.append(f"{self._related.count:,} others of documents that it was fitted on are left out.")
+            related = how_many(self._related.count, "other text")
+            words.append(f"Left out: {related} of documents that it was fitted on.")
         if not self._known.count and self.protocol.provenance.n_train and not self._fitted_on:
-            words.append("Whether the program was fitted on some of them, this older program does not tell.")
+            words.append("This older program does not tell whether it was fitted on some of them.")
         if drawn.count > MOST_COMPARED:
             words.append(f"{MOST_COMPARED:,} of them, drawn at random, are compared.")
         if not found.n:

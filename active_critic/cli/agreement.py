@@ -40,7 +40,7 @@ def agreement(
         typer.Option(
             "--raters",
             metavar="COLUMN",
-            help="A single rater, or `ratings.*` for all: how far people agree. May repeat.",
+            help="A single rater, or `ratings.*` for all: how far people agree. May be repeated.",
         ),
     ] = None,
     group: Annotated[

@@ -112,7 +112,7 @@ def compare(
     except FitError as problem:
         raise typer.BadParameter(str(problem)) from None
     if against is not None and against not in methods:
-        raise typer.BadParameter(f"--against {against!r} is none of the evaluators compared: {', '.join(methods)}")
+        raise typer.BadParameter(f"--against {against!r} is not one of the evaluators compared: {', '.join(methods)}")
     options = opening.model_options(api_base, api_key_env, context, strict, workers, timeout)
     how_opened: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
     asking = any(map(needs_model, methods.values()))

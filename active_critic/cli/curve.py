@@ -82,7 +82,7 @@ def curve(
 
     outputs.refuse_clashes(outputs=(out, plot, html), inputs=(labels,), journal=journal)
     if plot is not None and plot.suffix.lower() != ".svg":
-        raise typer.BadParameter(f"--plot {plot} is no .svg file; the picture is SVG, so name it FILE.svg")
+        raise typer.BadParameter(f"--plot {plot} is not an .svg file; the picture is SVG, so name it FILE.svg")
     given = opts.parse_settings(settings, of=evaluator)
     try:
         factory = resolve([evaluator], given, seed=seed)[evaluator]

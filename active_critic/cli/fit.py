@@ -288,7 +288,7 @@ def _maker(ctx: typer.Context, name: str, settings: list[str] | None) -> _Maker:
     if name not in found:
         mode = name.removeprefix(f"{OURS}-") if name in EVALUATOR_NAMES else None
         hint = f"; write --mode {mode}" if mode else ""
-        raise typer.BadParameter(f"--evaluator {name!r} is none of {', '.join(found)}{hint}")
+        raise typer.BadParameter(f"--evaluator {name!r} is not one of {', '.join(found)}{hint}")
     known = found[name]
     given = opts.parse_settings(settings, of=name).get(name, {})
     try:

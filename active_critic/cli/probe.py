@@ -101,7 +101,7 @@ def probe(
     ] = None,
     fields: opts.Fields = None,
     limit: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Draw so many items, of as many documents as possible.")
+        int, typer.Option(metavar="N", min=1, help="Draw N items, of as many documents as possible.")
     ] = SAMPLE,
     lm: opts.ProgramLm = None,
     api_base: opts.ApiBase = None,
@@ -276,7 +276,7 @@ def _check_names(names: list[str] | None, *, attacks: bool, by: By | None) -> No
     from active_critic.probes.perturbations import named
 
     if attacks and by:
-        raise typer.BadParameter("--by is for perturbations; leave it or --attacks out")
+        raise typer.BadParameter("--by is for perturbations; leave out --by or --attacks")
     if names is not None and not names:
         raise typer.BadParameter("--families names nothing; leave it out to try all")
     try:

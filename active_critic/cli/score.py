@@ -69,9 +69,9 @@ def score(
     no_explain: Annotated[
         bool, typer.Option("--no-explain", help="Scores only: the same, much faster where the program rates first.")
     ] = False,
-    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first so many items.")] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first N items.")] = None,
     repeat: Annotated[
-        int, typer.Option(metavar="K", min=1, help="Score every item so often, and say how much scores move.")
+        int, typer.Option(metavar="K", min=1, help="Score every item K times, and say how much scores move.")
     ] = 1,
     fail_under: Annotated[
         float | None,

@@ -235,7 +235,8 @@ def blank_sources(examples: Sequence[Example]) -> tuple[Sourceless, ...]:
 def no_source_in(rows: Sequence[int], count: int | None = None) -> Sourceless:
     """Says that these rows have no source where other rows have one; arguments as for :func:`describe_rows`."""
     where = f"no source in {describe_rows(rows, count)}, where other rows have one"
-    return Sourceless(f"{where}; merged cells of a spreadsheet leave it to their first row: fill it in if that is why")
+    why = "merged cells in a spreadsheet hold it in their first row only"
+    return Sourceless(f"{where}; {why}: fill it in if that is the reason")
 
 
 def check_examples(examples: Sequence[Example]) -> tuple[str, ...]:

@@ -108,7 +108,7 @@ def read_examples(
         raise DataError(f"{describe_rows([bad.row for bad in empty])}: {reason}", path=path, column=empty[0].column)
     ungrouped = [example.row for example in examples if example.group is None]
     if scored and 0 < len(ungrouped) < len(examples):
-        remedy = "fill it in (merged cells of a spreadsheet leave it to their first row), or drop the column"
+        remedy = "fill it in (merged cells in a spreadsheet hold it in their first row only), or drop the column"
         reason = f"{describe_rows(ungrouped)}: the document is missing, where other rows name theirs; {remedy}"
         raise DataError(reason, path=path, column=chosen.get("group", "group"))
     ratings = reader.ratings(examples) if scored else []

@@ -37,7 +37,7 @@ def check_names(names: Sequence[str]) -> None:
         if not isinstance(name, str) or not name.strip():
             raise FitError(f"the name of a method is a text, not {name!r}")
         if name in taken:
-            raise FitError(f"no method can be called {name!r}: a column of the predictions is; name it otherwise")
+            raise FitError(f"no method can be called {name!r}: a column of the predictions is; give it another name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,7 +397,7 @@ def let_off(found: Agreement) -> str:
         said.append(f"{missing:,} of {found.parts_total:,} test parts")
     if missing := found.units_total - found.units:
         said.append(f"{missing:,} of {found.units_total:,} documents in which people's scores differ")
-    where = "where all scores are the same, and which so do not count"
+    where = "where all scores are the same, and which therefore do not count"
     return f"is measured without {' and '.join(said)}, {where}" if said else ""
 
 

@@ -241,7 +241,7 @@ def _the_one(
     name = evaluator if isinstance(evaluator, str) else next(iter(evaluator))
     check_names([name])
     if not isinstance(evaluator, str) and name in {ZERO_SHOT, FLOOR}:
-        raise FitError(f"{name!r} stands beside the curve; name your evaluator otherwise")
+        raise FitError(f"{name!r} stands beside the curve; give your evaluator another name")
     if isinstance(evaluator, str) and name not in EVALUATOR_NAMES:
         raise FitError(f"there is no evaluator {name!r}; there are {', '.join(EVALUATOR_NAMES)}")
     given = {name: settings} if settings else None

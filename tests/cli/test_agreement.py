@@ -258,6 +258,9 @@ def test_a_column_of_documents_that_is_empty_is_not_used_unless_it_is_named(run,
         run, write(tmp_path / "o.jsonl", [{**row, "doc_id": f"d{i // 8}"} for i, row in enumerate(data)]), "--json"
     )
     assert other.document["group"] == "doc_id"
+    one = write(tmp_path / "one.jsonl", [{**row, "source": row["source"] * (i != 3)} for i, row in enumerate(data)])
+    [note] = [note for note in go(run, one, *QUICK, "--json").document["notes"] if "merged cells" in note]
+    assert note.startswith("no 'source' in row 4, which counts as a document of its own; ")
 
 
 def test_a_source_that_is_empty_tells_no_documents_apart(run, tmp_path) -> None:
@@ -291,7 +294,7 @@ def test_a_csv_of_the_score_verb_and_other_formats(run, tmp_path) -> None:
             {},
             ["column 'score': all 24 predictions are 3: a constant agrees", "name a column that varies"],
         ),
-        ({"score": "x"}, {}, ["column 'score': 0 of 24 rows hold a number (the first that is no number: 'x' (row 1))"]),
+        ({"score": "x"}, {}, ["column 'score': 0 of 24 rows hold a number (the first that is not one: 'x' (row 1))"]),
         (
             {"doc_id": "d"},
             {"more": ["--level", "document"]},
@@ -588,9 +591,8 @@ def test_columns_in_each_others_place_are_hinted_at_where_that_can_be_seen(run, 
     data = [{"rating": 1 + i % 5, "score": i / 3, "unscored": None, "read_from": "text"} for i in range(12)]
     path, said = write(tmp_path / "v.jsonl", data), "names people's scores, --predicted what is judged"
     swapped = go(run, path, *QUICK, human="score", predicted="rating")
-    assert (
-        "note: the column 'score' stands beside those of a program's verdicts, which wrote it: --human" in swapped.err
-    )
+    beside = "note: the column 'score' stands beside those of a program's verdicts and was written with them: --human"
+    assert beside in swapped.err
     assert said in swapped.err
     assert said not in go(run, path, *QUICK, human="rating", predicted="score").err
     outside = go(run, path, *QUICK, "--scale", "1..5", human="score", predicted="rating")

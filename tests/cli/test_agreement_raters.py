@@ -74,7 +74,7 @@ def test_the_human_scores_are_no_rater(run, tmp_path) -> None:
     assert [rater["column"] for rater in found["columns"]] == ["r1", "r2"]
     named = raters(run, path, "--raters", "r1", "--raters", "r_mean", *QUICK, human="r_mean")
     assert named.code == 3
-    assert "--raters names the human scores, which are no single rater's" in " ".join(named.err.split())
+    assert "--raters names the human scores, which are not a single rater's" in " ".join(named.err.split())
 
 
 def test_without_human_scores_the_mean_of_the_raters_stands_for_them(run, tmp_path) -> None:
@@ -100,7 +100,7 @@ def test_without_human_scores_the_mean_of_the_raters_stands_for_them(run, tmp_pa
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--raters", "r.*", "--predicted", "r.0"], "column 'r.0': this is one of the raters with whose mean it would"),
+        (["--raters", "r.*", "--predicted", "r.0"], "column 'r.0': this is one of the raters whose mean it would"),
         (["--raters", "r.*", "--scale", "1..4"], "row 5, column 'r.0': 5 lies outside the human scale 1..4"),
         (
             ["--raters", "r.0", "--human", "r.1"],
@@ -169,14 +169,17 @@ def test_raters_of_every_aspect_beside_what_is_judged(run, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--raters", "raters.a"], "there is one rater only, and agreement among raters needs two; repeat --raters"),
+        (["--raters", "raters.a"], "there is only one rater, and agreement among raters needs two; repeat --raters"),
         (["--raters", "raters.a", "--raters", "raters.a"], "column 'raters.a': --raters names it twice"),
         (["--raters", "raters.a", "--raters", "raters.*"], "column 'raters.a': --raters names it twice"),
         (["--raters", "raters.z*"], "no column is like 'raters.z*'; did you mean"),
         (["--raters", "raters.a", "--raters", "raters.d"], "there is no column 'raters.d'"),
         (["--raters", "raters.a", "--raters", "doc_id"], "column 'doc_id': no row holds a number (the first that is"),
-        (["--raters", "first", "--raters", "second"], "no row has numbers of two of the 2 raters"),
-        (["--raters", "same", "--raters", "equal"], "column 'same': all ratings of rows with two of them are equal"),
+        (["--raters", "first", "--raters", "second"], "no row has numbers from two of the 2 raters"),
+        (
+            ["--raters", "same", "--raters", "equal"],
+            "column 'same': in the rows with two ratings or more all",
+        ),
     ],
 )
 def test_raters_that_cannot_be_compared_are_said(run, tmp_path, options, said) -> None:

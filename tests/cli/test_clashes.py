@@ -99,7 +99,7 @@ def test_rows_of_another_kind_are_not_written_over(run, examples, program, tmp_p
     before = there.read_bytes()
     done = run(command[0], program, examples, *command[1:], "--out", name, opener=refuse)
     assert done.code == (2 if name == "notes.txt" else 5), done.err
-    assert name == "notes.txt" or f"{name} is there and is no output of this command" in " ".join(done.err.split())
+    assert name == "notes.txt" or f"{name} is there and is not an output of this command" in " ".join(done.err.split())
     assert there.read_bytes() == before
 
 

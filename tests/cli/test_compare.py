@@ -190,7 +190,7 @@ def test_options_reach_the_model_and_the_comparison(run, labels) -> None:
         (("--evaluators", "bleu"), 2, "there is no evaluator 'bleu'; there are zero-shot, g-eval, gpt-score"),
         (("--evaluators", ","), 2, "at least one evaluator"),
         (("--evaluators", "zero-shot", "--folds", 3, "--train", 0.5), 2, "two ways to split"),
-        (("--evaluators", "zero-shot", "--against", "ice"), 2, "none of the evaluators compared"),
+        (("--evaluators", "zero-shot", "--against", "ice"), 2, "not one of the evaluators compared"),
         (("--evaluators", "zero-shot", "--set", "zero-shot=3"), 2, "is not NAME.PARAMETER=VALUE"),
         (("--evaluators", "ice", "--set", "ice.shots=many"), 2, "'shots' of ice cannot be 'many'; it is an"),
         (("--evaluators", "zero-shot,ice", "--set", "ice.shots=-4"), 2, "ice: shots must be a whole number of at"),

@@ -194,7 +194,7 @@ def test_replacing_a_program_is_said_and_anything_else_is_not_replaced(run, exam
     Path("notes.json").write_text('{"mine": true}')
     failed = run("fit", examples, "--out", "notes.json", *FIT, opener=refuse)
     assert failed.code == 5
-    assert "is no program" in failed.err
+    assert "is not a program" in failed.err
     assert Path("notes.json").read_text() == '{"mine": true}'
     assert run("fit", examples, "--out", examples, *FIT, opener=refuse).code == 2
     assert run("fit", examples, "-o", "p.json", "--train", 0.5, "--rest", examples, opener=refuse).code == 2

@@ -91,7 +91,7 @@ def test_the_paper_s_ablations_are_settings_of_active_critic(run, examples) -> N
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        (["--evaluator", "geval"], "is none of active-critic, zero-shot, g-eval"),
+        (["--evaluator", "geval"], "is not one of active-critic, zero-shot, g-eval"),
         (["--evaluator", "active-critic-coarse"], "write --mode coarse"),
         (["--evaluator", "ice", "--set", "shot=2"], "ice has no parameter 'shot'; it has shots"),
         (["--evaluator", "ice", "--mode", "coarse"], "--mode has no meaning for ice"),

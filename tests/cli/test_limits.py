@@ -138,7 +138,7 @@ def test_an_estimate_refuses_what_the_fit_would_not_replace(run, examples) -> No
     Path("notes.txt").write_text("mine")
     failed = run("fit", examples, "-o", "notes.txt", *FIT, "--estimate")
     assert failed.code == 5
-    assert "notes.txt is there and is no program" in failed.err
+    assert "notes.txt is there and is not a program" in failed.err
 
 
 def test_an_estimate_of_scoring_counts_what_is_paid_for_apart(run, program, examples) -> None:

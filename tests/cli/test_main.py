@@ -399,7 +399,7 @@ def test_an_option_that_a_model_has_no_use_for_is_refused_before_its_weights_are
 @pytest.mark.parametrize("seconds", ["0", "-3", "nan", "inf"])
 def test_a_time_out_that_is_no_time_is_refused(examples, capfd, tmp_path, seconds) -> None:
     assert main(["fit", str(examples), "--out", str(tmp_path / "p.json"), f"--timeout={seconds}"]) == 2
-    assert "no number of seconds" in capfd.readouterr().err
+    assert "not a number of seconds" in capfd.readouterr().err
 
 
 def test_a_reply_may_take_as_long_as_is_said(loopback, capfd) -> None:

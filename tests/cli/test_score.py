@@ -223,12 +223,12 @@ def test_items_that_the_program_was_fitted_on_do_not_count_beside_others(run, ex
     found = run("score", program, items, "-o", "s.jsonl", "--json").document["agreement"]
     assert found["figures"]["total"] == 12
     assert found["fitted_on_left_out"] + found["demonstrations_left_out"] == len(known) - 1
-    assert any("that the program was fitted on are left out" in said for said in found["words"])
+    assert any("Left out: " in said and "that the program was fitted on." in said for said in found["words"])
     document = json.loads(program.read_text())
     document["provenance"]["fitted_on"] = []
     (tmp_path / "older.json").write_text(json.dumps(document))
     older = run("score", tmp_path / "older.json", items, "-o", "s.jsonl", "--json").document["agreement"]
-    assert any("this older program does not tell" in said for said in older["words"])
+    assert any("This older program does not tell" in said for said in older["words"])
 
 
 def test_human_scores_on_another_scale_are_told(run, program, tmp_path) -> None:
@@ -409,7 +409,7 @@ def test_what_a_program_was_fitted_on_is_marked_and_agreement_says_so(run, examp
     for out in ("judged.jsonl", "judged.csv"):
         assert run("score", program, write(tmp_path / "i.jsonl", [*known, *new]), "-o", out).code == 0
         told = run("agreement", out, "--human", "rating", "--predicted", "score")
-        assert f"note: {len(known)} of {len(known) + 12} rows are texts that a program was fitted on" in told.err
+        assert f"note: of {len(known) + 12} rows, {len(known)} hold texts that a program was fitted on" in told.err
     notes = [json.loads(line)["notes"] for line in (tmp_path / "judged.jsonl").read_text().splitlines()]
     marked = [
         "program was fitted on this" in str(note) or "demonstration of the program" in str(note) for note in notes

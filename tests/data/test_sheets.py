@@ -347,8 +347,8 @@ def test_sources_that_only_some_rows_have_are_said(tmp_path: Path, name: str) ->
         for row in rows:
             writer.write(row)
     said = (
-        "no source in rows 2, 4, 6, 8, 10 and 120 more, where other rows have one; merged cells of a spreadsheet leave "
-        "it to their first row: fill it in if that is why"
+        "no source in rows 2, 4, 6, 8, 10 and 120 more, where other rows have one; merged cells in a spreadsheet hold "
+        "it in their first row only: fill it in if that is the reason"
     )
     assert said in read_examples(tmp_path / name).notes
     assert said in read_examples(tmp_path / name, scored=False).notes
