@@ -6,7 +6,6 @@ import itertools
 import re
 import sys
 import time
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -20,23 +19,21 @@ from active_critic.cli import _common as common
 from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
 from active_critic.cli import _outputs as outputs
+from active_critic.cli._sinks import Kept, Sink, sink_for
 
 if TYPE_CHECKING:
     from active_critic.cli._tally import Tally
-    from active_critic.data import BadRow, Items
+    from active_critic.data import BadRow
     from active_critic.evaluators import Evaluator
     from active_critic.evaluators.base import Progress
     from active_critic.lm import LanguageModel
-    from active_critic.protocols import Protocol
     from active_critic.records import Example, Scale, Verdict
-    from active_critic.report import Judged
 
-TABLE_ROWS = 200
-"""Verdicts shown in the terminal at most; a file has no such limit."""
 PAGE_ROWS = 1000
 """Verdicts on a page of ``--html`` at most."""
 PEOPLES = "input_score"
 """Where people's score stands in a file with verdicts, and is read from when that file is read again."""
+_TAKEN = re.compile("(?:input_)+score")
 
 
 def score(
@@ -110,7 +107,7 @@ def score(
         raise typer.BadParameter(f"{option} has no meaning for this program, which asks no model")
     if fail_under is not None and fail_under not in protocol.scale:
         raise typer.BadParameter(f"--fail-under {fail_under:g} is not on the program's scale {protocol.scale}")
-    sink = _sink(out, protocol, explain=not no_explain)
+    sink = sink_for(out, protocol, explain=not no_explain)
     once = str(items) in STDIN or (items.exists() and not (items.is_file() or items.is_dir()))
     if sink.needs_header and once:
         raise typer.BadParameter(f"{items} can be read only once, and {out} needs a header first; write .jsonl instead")
@@ -126,7 +123,7 @@ def score(
         if not estimate:
             stack.enter_context(sink)  # an output that cannot be written is found before anything is paid for
             shown = stack.enter_context(outputs.text_file(html)) if html else None
-        kept = _Kept(PAGE_ROWS) if html else None
+        kept = Kept(PAGE_ROWS) if html else None
         how: dict[str, Any] = {"options": options, "journal": journal, "budget": budget, "quiet": quiet}
         model = stack.enter_context(opening.opened_for(ctx.obj, protocol.provenance, lm, estimate=estimate, **how))
         notes = [*found.notes, *common.source_note(protocol.provenance, found.fields)]
@@ -222,7 +219,7 @@ def _score_all(
     critic: Evaluator,
     model: LanguageModel | None,
     stream: Iterable[Example | BadRow],
-    sinks: Sequence[_Sink],
+    sinks: Sequence[Sink],
     tally: Tally,
     fill: dict[str, None],
     again: _Again,
@@ -274,8 +271,7 @@ def _apart(record: Mapping[str, Any], people: str) -> Mapping[str, Any]:
 
     if PEOPLES not in record or people == PEOPLES or record.keys() >= VERDICT_COLUMNS:
         return record
-    taken = re.compile("(?:input_)+score")
-    return {f"input_{name}" if taken.fullmatch(name) else name: value for name, value in record.items()}
+    return {f"input_{name}" if _TAKEN.fullmatch(name) else name: value for name, value in record.items()}
 
 
 def _comma_read(entry: Example | BadRow, column: str) -> Mapping[str, Any]:
@@ -328,142 +324,7 @@ def _survey(path: Path, limit: int | None) -> tuple[tuple[str, ...], int]:
     return tuple(columns), rows
 
 
-# --- where verdicts go -------------------------------------------------------------------------------------------
-
-
-class _Sink(ABC):
-    """Takes verdicts one at a time. A context manager."""
-
-    needs_header = False
-
-    def __enter__(self) -> _Sink:
-        return self
-
-    def __exit__(self, kind: Any = None, error: Any = None, trace: Any = None) -> None:
-        return None
-
-    def as_read(self, items: Items) -> None:
-        """Be told how the items are written, before the first verdict."""
-        del items
-
-    def by_criterion(self, verdict: Verdict) -> dict[str, Any]:
-        """Columns besides those of the verdict: what it says of single criteria, where there is no place for lists."""
-        del verdict
-        return {}
-
-    @abstractmethod
-    def put(self, entry: Example | BadRow, verdict: Verdict, record: dict[str, Any]) -> None:
-        """Take one verdict, with the record that it makes together with its item."""
-
-
-def _sink(out: Path | None, protocol: Protocol, *, explain: bool) -> _Sink:
-    if out is not None:
-        return _File(out, protocol.rated, explain=explain)
-    return _Table() if sys.stdout.isatty() else _Lines()
-
-
-class _File(_Sink):
-    """A file.
-
-    Args:
-        path: Where it shall be.
-        rated: Criteria that verdicts have a score of: in CSV and TSV each has a column of its own.
-        explain: Whether each of them has a column for its explanation, too.
-    """
-
-    def __init__(self, path: Path, rated: Sequence[str], *, explain: bool) -> None:
-        from active_critic.data import RecordWriter
-        from active_critic.records import Verdict
-
-        self._rated, self._explain = rated, explain
-        # The item's own columns are the user's data. Those of a spreadsheet stay as they are, formulas or not; of
-        # others, an apostrophe keeps texts from becoming formulas, which is no part of them when they are read again.
-        own = set(Verdict(unscored="").to_dict())
-        self._writer = RecordWriter(path, guarded=own)
-        self.needs_header = self._writer.kind in {".csv", ".tsv"}
-        own.update(self.by_criterion(Verdict(unscored="")))
-
-    def as_read(self, items: Items) -> None:
-        self._writer.decimal_comma, self._writer.bom = items.decimal_comma, items.bom
-        self._writer.heads = not items.delimited
-
-    def __enter__(self) -> _Sink:
-        self._writer.__enter__()
-        return self
-
-    def __exit__(self, kind: Any = None, error: Any = None, trace: Any = None) -> None:
-        self._writer.__exit__(kind, error, trace)
-
-    def by_criterion(self, verdict: Verdict) -> dict[str, Any]:
-        from active_critic.records import CRITERION_COLUMNS
-
-        if not self.needs_header:
-            return {}
-        found = {criterion.name: criterion for criterion in verdict.criteria}
-        columns: dict[str, Any] = {}
-        score, words = CRITERION_COLUMNS
-        for name in self._rated:
-            columns[f"{score}{name}"] = found[name].score if name in found else None
-            if self._explain:
-                columns[f"{words}{name}"] = found[name].explanation if name in found else None
-        return columns
-
-    def put(self, entry: Example | BadRow, verdict: Verdict, record: dict[str, Any]) -> None:
-        del entry, verdict
-        self._writer.write(record)
-
-
-class _Lines(_Sink):
-    """JSON Lines on standard output, each out as soon as it is known."""
-
-    def put(self, entry: Example | BadRow, verdict: Verdict, record: dict[str, Any]) -> None:
-        del entry, verdict
-        common.print_json(record)
-
-
-class _Kept(_Sink):
-    """Keeps verdicts to be shown at the end.
-
-    Args:
-        most: So many at most; the others are counted.
-    """
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.rows: list[Judged] = []
-        self.more = 0
-
-    def put(self, entry: Example | BadRow, verdict: Verdict, record: dict[str, Any]) -> None:
-        from active_critic.data import BadRow
-        from active_critic.report import Judged
-
-        del record
-        if len(self.rows) == self.most:
-            self.more += 1
-        elif isinstance(entry, BadRow):
-            self.rows.append(Judged(f"row {entry.row}", verdict))
-        else:
-            label, row = (entry.id, entry.row) if entry.id else (f"row {entry.row}", None)
-            self.rows.append(Judged(label, verdict, entry.source, entry.response, entry.score, row))
-
-
-class _Table(_Kept):
-    """A table on the terminal, at the end."""
-
-    def __init__(self) -> None:
-        super().__init__(TABLE_ROWS)
-
-    def __exit__(self, kind: Any = None, error: Any = None, trace: Any = None) -> None:
-        from active_critic.report import verdict_table
-
-        if self.rows:
-            shown = [replace(row, source="") for row in self.rows]
-            common.console(stderr=False).print(verdict_table(shown))
-        if self.more:
-            common.say(f"{self.more:,} more verdicts are not shown; write them to a file with --out")
-
-
-def _page(items: Path, summary: dict[str, Any], kept: _Kept, scale: Scale) -> str:
+def _page(items: Path, summary: dict[str, Any], kept: Kept, scale: Scale) -> str:
     """The page of ``--html``: what the gate came to, the summary, what is to be noted, and the verdicts."""
     from rich.text import Text
 

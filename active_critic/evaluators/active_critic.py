@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal, Self, get_args
 
@@ -11,18 +11,17 @@ from active_critic.calibration import SHOWN, Calibration, percent
 from active_critic.data.examples import Examples
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, Search, demo_count
 from active_critic.errors import BudgetSpent, FitError
+from active_critic.evaluators._fit_bill import Bill
 from active_critic.evaluators._readings import Combiner, Use, readings_for, take, weighed_part, words
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.fit_report import FitReport, make_report
 from active_critic.evaluators.judging import Judge
-from active_critic.evaluators.origins import BEFORE
 from active_critic.evaluators.parameters import check_flag, check_task, check_whole, given_criteria
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
-from active_critic.lm.metering import Meter
 from active_critic.protocols import CriticProtocol, Mode, Order, Protocol, Reading
-from active_critic.records import Criterion, Usage
+from active_critic.records import Criterion
 from active_critic.refining import refine
 from active_critic.scoring import Scorer
 
@@ -162,10 +161,10 @@ class ActiveCritic(Evaluator):
     def learn(self, data: Examples, notes: list[str], progress: Progress | None) -> CriticProtocol:
         """Infer the task and the criteria, search for demonstrations, and measure. See :meth:`Evaluator.learn`."""
         demo_count(data, self.demos)  # too many are refused before anything is paid for
-        with _Bill.of(self) as bill:
+        with Bill.of(self) as bill:
             return self._learn(data, notes, progress, bill)
 
-    def _learn(self, data: Examples, notes: list[str], progress: Progress | None, bill: _Bill) -> CriticProtocol:
+    def _learn(self, data: Examples, notes: list[str], progress: Progress | None, bill: Bill) -> CriticProtocol:
         with bill.stage("task inference"):
             readings, said = readings_for(self.model, self._uses)
             notes += said
@@ -279,7 +278,7 @@ class ActiveCritic(Evaluator):
         readings: Sequence[str],
         protocol: CriticProtocol,
         data: Examples,
-        bill: _Bill,
+        bill: Bill,
         notes: list[str],
         progress: Progress | None,
     ) -> tuple[dict[str, list[float | None]], list[str]]:
@@ -330,7 +329,7 @@ class ActiveCritic(Evaluator):
         settings: DemoSearch,
         combiner: Combiner,
         found: Sequence[Candidate],
-        bill: _Bill,
+        bill: Bill,
         notes: list[str],
     ) -> FitReport | None:
         """The honest report, or None with a note where it could not be made."""
@@ -402,41 +401,6 @@ class ActiveCritic(Evaluator):
     def judge(self) -> Judge:
         """What rates by the program; see :class:`Evaluator`."""
         return CriticJudge(Scorer(self.fitted, self.model))
-
-
-class _Bill:
-    """What each stage of a fit costs.
-
-    Args:
-        spent: Says what has been spent so far.
-        meter: Counts what the fit needs, whether it is paid for now or was before; None without a journal.
-    """
-
-    def __init__(self, spent: Callable[[], Usage], meter: Meter | None) -> None:
-        self._spent = spent
-        self._meter = meter
-        self._stages: dict[str, Usage] = {}
-
-    @classmethod
-    @contextmanager
-    def of(cls, critic: Evaluator) -> Iterator[_Bill]:
-        """That of what is asked inside."""
-        memory = critic.model.memory
-        meter = None if memory is None else Meter(memory)
-        with critic.model.remembering(meter):
-            yield cls(lambda: critic.usage, meter)
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """What is asked of the model inside belongs to this stage."""
-        before = self._spent()
-        yield
-        self._stages[name] = self._spent() - before
-
-    def in_all(self) -> dict[str, Usage]:
-        """By stage, in the order in which they ended, and in all: see ``FitReport.usage``."""
-        before = {BEFORE: self._meter.lap()} if self._meter is not None and self._meter.found else {}
-        return {**self._stages, "total": sum(self._stages.values(), Usage()), **before}
 
 
 def _honest(calibration: Calibration, report: FitReport | None, candidates: int, notes: list[str]) -> Calibration:
