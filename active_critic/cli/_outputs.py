@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,22 +91,67 @@ def refuse_other_rows(output: Path | None, column: str) -> bool:
     Raises:
         OutputError: A file is there that cannot be read, or whose first row lacks the column.
     """
-    from active_critic.data import BadRow
-    from active_critic.data.files import iter_records
-
     if output is None or not output.is_file() or not output.stat().st_size:
         return False
-    try:
-        first = next(iter_records(output))
-        record = first.record if isinstance(first, BadRow) else first[1]
-    except (ActiveCriticError, StopIteration):
-        record = {}
-    if column not in record:
+    if column not in _first_record(output):
         raise OutputError(
             f"{output} is there and is not an output of this command (it has no column {column!r}); name another "
             "file, or remove it"
         )
     return True
+
+
+def refuse_other_result(output: Path | None, *, column: str, key: str) -> None:
+    """Refuse to write a result, as :func:`result_file` does, over what is no such result and may be people's scores.
+
+    Args:
+        output: Where the result goes.
+        column: A column that its rows have.
+        key: A key that it has where it is one document.
+
+    Raises:
+        OutputError: A file is there that cannot be read, or that lacks the column or key.
+    """
+    if output is None or not is_whole(output):
+        refuse_other_rows(output, column)
+    elif output.is_file() and output.stat().st_size and key not in (_document(output) or {}):
+        raise OutputError(
+            f"{output} is there and is not an output of this command (it has no key {key!r}); name another file, or "
+            "remove it"
+        )
+
+
+def _first_record(path: Path) -> Mapping[str, Any]:
+    """The first row of a file; empty where there is none or it cannot be read."""
+    from active_critic.data import BadRow
+    from active_critic.data.files import iter_records
+
+    try:
+        first = next(iter_records(path))
+    except (ActiveCriticError, StopIteration):
+        return {}
+    return first.record if isinstance(first, BadRow) else first[1]
+
+
+def _document(path: Path) -> Mapping[str, Any] | None:
+    """The JSON object that is all of a file, which may be gzipped; None where it is something else, or too large.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    import gzip
+    import json
+    import zlib
+
+    from active_critic.data.files import LARGEST_JSON
+
+    try:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
+            read = file.read(LARGEST_JSON + 1)
+        document = json.loads(read) if len(read) <= LARGEST_JSON else None
+    except (gzip.BadGzipFile, zlib.error, EOFError, ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
 
 
 def refuse_clashes(
@@ -135,15 +180,9 @@ def _is_program(path: Path) -> bool:
     Raises:
         OSError: It cannot be read.
     """
-    import json
-
     from active_critic.store import LARGEST
 
-    try:
-        document = json.loads(path.read_bytes()) if path.stat().st_size <= LARGEST else None
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(document, dict) and "format_version" in document
+    return path.stat().st_size <= LARGEST and "format_version" in (_document(path) or {})
 
 
 def check_writable(out: Path, *, make: bool = True) -> bool:
@@ -218,11 +257,11 @@ def result_file(path: Path, **how: Any) -> RecordWriter:
     from active_critic.data.writing import RecordWriter
 
     writer = RecordWriter(path, **how)
-    if is_whole(writer):
+    if is_whole(path):
         writer.kind = ".jsonl"  # a single record on a line of its own is one document, and not a list of one
     return writer
 
 
-def is_whole(writer: RecordWriter) -> bool:
+def is_whole(path: Path) -> bool:
     """Whether the file takes everything as one document, and not a row a method."""
-    return writer.path.name.lower().removesuffix(".gz").endswith(".json")
+    return path.name.lower().removesuffix(".gz").endswith(".json")

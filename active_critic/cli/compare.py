@@ -100,6 +100,8 @@ def compare(
     from active_critic.meta_evaluation.splits import check_training, plan
 
     outputs.refuse_clashes(outputs=(out, predictions, html), inputs=(labels,), journal=journal)
+    outputs.refuse_other_result(out, column="scoring_calls", key="methods")
+    outputs.refuse_other_rows(predictions, "repeat")
     if folds is not None and train is not None:
         raise typer.BadParameter("--folds and --train are two ways to split; give one of them")
     opts.check_train(train)
@@ -173,7 +175,7 @@ def compare(
                 progress=progress,
             )
         if table is not None:
-            for record in [found.to_dict()] if outputs.is_whole(table) else found.table():
+            for record in [found.to_dict()] if outputs.is_whole(table.path) else found.table():
                 table.write(record)
         if score_file is not None:
             for record in found.predictions():

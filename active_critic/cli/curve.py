@@ -81,6 +81,7 @@ def curve(
     from active_critic.meta_evaluation.methods import needs_model, resolve
 
     outputs.refuse_clashes(outputs=(out, plot, html), inputs=(labels,), journal=journal)
+    outputs.refuse_other_result(out, column="gain_p_holm", key="points")
     if plot is not None and plot.suffix.lower() != ".svg":
         raise typer.BadParameter(f"--plot {plot} is not an .svg file; the picture is SVG, so name it FILE.svg")
     given = opts.parse_settings(settings, of=evaluator)
@@ -147,7 +148,7 @@ def curve(
         from active_critic.report.page import page
 
         if table is not None:
-            for record in [found.to_dict()] if outputs.is_whole(table) else found.table():
+            for record in [found.to_dict()] if outputs.is_whole(table.path) else found.table():
                 table.write(record)
         if picture is not None:
             picture.append(curve_svg(found))

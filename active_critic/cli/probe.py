@@ -146,6 +146,7 @@ def probe(
     outputs.refuse_clashes(outputs=(csv_file, html), inputs=(program, items), journal=journal)
     if csv_file is not None and not csv_file.name.lower().endswith((".csv", ".csv.gz")):
         raise typer.BadParameter(f"--csv writes a file whose name ends in .csv, not {csv_file.name!r}")
+    outputs.refuse_other_rows(csv_file, "lift_low" if attacks else "perturbation")
     _check_names(names, attacks=attacks, by=by)
     protocol = load_protocol(program)
     if protocol.provenance.model == NO_MODEL and (estimate or by == "model"):

@@ -108,3 +108,41 @@ def test_verdicts_are_written_over_verdicts_and_that_is_said(run, examples, prog
         done = run("score", program, examples, "--out", "s.csv")
         assert done.code == 0, done.err
     assert "note: the verdicts that were in s.csv have been replaced" in done.err
+
+
+RESULTS = [
+    ("compare", "--evaluators", "surface", "--folds", "2", "--out"),
+    ("compare", "--evaluators", "surface", "--folds", "2", "--predictions"),
+    ("curve", "--evaluator", "surface", "--sizes", "5", "--out"),
+]
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        *itertools.product(RESULTS, ["labels.csv", "labels.jsonl", "labels.json", "labels.json.gz"]),
+        (("probe", "--csv"), "labels.csv"),
+        (("probe", "--attacks", "--csv"), "labels.csv"),
+    ],
+)
+def test_results_are_not_written_over_what_is_no_result(run, examples, program, tmp_path, command, name) -> None:
+    record = b'{"response": "A text.", "score": 4}'
+    text = {"csv": b"response,score\nA text.,4\n", "jsonl": record}.get(name.rpartition(".")[2], b"[" + record + b"]")
+    there = tmp_path / name
+    there.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    before = there.read_bytes()
+    verb, *options = command
+    done = run(verb, *([program] if verb == "probe" else []), examples, *options, name, opener=refuse)
+    assert done.code == 5, done.err
+    assert f"{name} is there and is not an output of this command" in " ".join(done.err.split())
+    assert there.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.jsonl", "r.json", "r.json.gz"])
+@pytest.mark.parametrize("command", RESULTS)
+def test_results_are_written_over_results(run, examples, tmp_path, command, name) -> None:
+    verb, *options = command
+    (tmp_path / name).touch()  # an empty file holds nothing that could be lost
+    for _ in range(2):
+        done = run(verb, examples, *options, name, opener=refuse)
+        assert done.code == 0, done.err
