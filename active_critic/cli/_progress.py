@@ -128,6 +128,16 @@ class Lines:
             say("; ".join(filter(None, (how_far, self._spent()))))
 
 
+class Waits:
+    """Says, where it is drawn, that a model waits at this moment to ask its endpoint again."""
+
+    def __init__(self, model: LanguageModel | None) -> None:
+        self._model = model
+
+    def __rich__(self) -> str:
+        return "waiting for the endpoint" if self._model is not None and self._model.waiting.now else ""
+
+
 class Display:
     """Progress on standard error while work goes on; where that is no terminal, as :class:`Lines`. A context manager.
 
@@ -141,7 +151,7 @@ class Display:
     """
 
     def __init__(self, model: LanguageModel | None, *, quiet: bool = False, total: int = 0, part: int = 1) -> None:
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, Progress, RenderableColumn, TextColumn, TimeElapsedColumn
 
         from active_critic.report import usage_words
 
@@ -160,6 +170,7 @@ class Display:
             TimeElapsedColumn(),
             TextColumn("{task.fields[left]}", markup=False),
             TextColumn("{task.fields[spent]}", markup=False),
+            RenderableColumn(Waits(model)),
             console=out,
             transient=True,
             disable=quiet or not drawn,

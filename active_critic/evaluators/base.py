@@ -26,6 +26,7 @@ from active_critic.evaluators.origins import NO_MODEL, as_json, versions
 from active_critic.evaluators.parameters import check_journal, check_whole
 from active_critic.evaluators.rounds import rounds
 from active_critic.lm import LanguageModel
+from active_critic.lm.retrying import ALL_OR_NOTHING
 from active_critic.lm.spending import Amounts, as_budget, spending
 from active_critic.protocols import Order, Protocol, Provenance, Reading
 from active_critic.records import Example, Scale, Usage, Verdict
@@ -198,7 +199,7 @@ class Evaluator(ABC):
         learns = self.learns_from_examples
         data = examples_of(examples, fields=fields, scale=scale, scored=learns or scale is None)
         notes = [*data.notes, *(check_examples(data) if learns else ())]
-        with self.remembering(), self.spending(allowed):
+        with self.remembering(), self.spending(allowed), ALL_OR_NOTHING.being(True):
             self.protocol_ = self.learn(by_content(data), notes, progress)
         return self
 

@@ -26,7 +26,7 @@ from active_critic.lm.reply import END, as_response, closed, failure_in, is_flat
 from active_critic.lm.reply import Reply as Reply
 from active_critic.lm.reply import Token as Token
 from active_critic.lm.reply import Turn as Turn
-from active_critic.lm.retrying import RETRIES, SPREAD
+from active_critic.lm.retrying import ALL_OR_NOTHING, RETRIES, SPREAD, Waiting
 from active_critic.lm.scope import Blocks
 from active_critic.lm.wording import Wording
 from active_critic.records import Usage
@@ -68,6 +68,7 @@ class LanguageModel:
         extensions: Parameters of the endpoint's own that go with every request.
         count_tokens: How many tokens the model's own tokeniser makes of a text, where it is at hand; else None.
         render: The prompt that the model's own chat template makes of a conversation, likewise.
+        waiting: How many threads wait at this moment to ask the endpoint again, as ``waiting.now``.
         named_by: What names it on the command line: its name or file, and the options that say how it is reached.
     """
 
@@ -109,6 +110,7 @@ class LanguageModel:
         self._weighs: bool | None = None
         self._retries = RETRIES
         self._wait = wait
+        self.waiting = Waiting()
         self._usage = Usage()
         self._account: Account | None = None
         self._limited: Blocks[Account] = Blocks()
@@ -462,7 +464,17 @@ class LanguageModel:
     @property
     def _payer(self) -> Payer:
         spread = SPREAD if self.workers > 1 else 0.0
-        return Payer(self.name, self._secrets, self._accounts, self._count, self._retries, self._wait, spread)
+        retrying = (self._retries, self._pause, spread, self._outlasts)
+        return Payer(self.name, self._secrets, self._accounts, self._count, *retrying)
+
+    @property
+    def _outlasts(self) -> bool:
+        """Whether an outage is waited out: that of an endpoint which has answered, where the work would end with it."""
+        return ALL_OR_NOTHING.now and self.weights is None and self._usage.prompt_tokens > 0
+
+    def _pause(self, seconds: float) -> None:
+        with self.waiting:
+            self._wait(seconds)
 
     def _count(self, usage: Usage) -> None:
         with self._lock:

@@ -29,6 +29,7 @@ class Payer:
         retries: See :func:`active_critic.lm.retrying.again`.
         wait: Likewise.
         spread: Likewise.
+        outlast: Likewise.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Payer:
     retries: int
     wait: Callable[[float], None]
     spread: float
+    outlast: bool
 
     def pay(
         self, send: Callable[[], Sent], used: Callable[[Sent], Usage], most: Callable[[], Usage]
@@ -84,7 +86,7 @@ class Payer:
 
         try:
             patience = (lambda: min(account.seconds_left for account in accounts)) if accounts else None
-            came, usage = again(once, self.retries, self.wait, patience, self.spread)
+            came, usage = again(once, self.retries, self.wait, patience, self.spread, self.outlast)
         except ModelError as error:
             if attempts:
                 error.usage = replace(lost, calls=attempts)

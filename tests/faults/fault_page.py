@@ -41,6 +41,9 @@ stops (4) when the replies to its first 20 items cannot be read, not one of them
 same command goes on behind them; and when each of the first 20 requests is refused. Later on a refused request costs
 that item alone. Only what is asked anew counts, in the order of the items; a reply that can be read begins the count
 anew.
+A fit ends with one request that fails for good, and the same command goes on. So it is more patient: where an endpoint
+that has answered before takes no requests (5xx, no connection), it asks eight times more, over three minutes; what the
+provider may bill, such as a time-out, no oftener than ever (`tests/lm/test_outages.py`).
 Some endpoints cut a prompt that does not fit their context window, and say nothing; Ollama does, at 4,096 tokens unless
 it is told otherwise. Where the tokens that an endpoint says it read are fewer than the words of the prompt allow, one
 more call makes sure that it cuts; from then on such a reply counts as none, and is not kept: the item is unscored with
