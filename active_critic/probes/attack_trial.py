@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from active_critic.data.cells import plain_value
 from active_critic.data.examples import group_of
 from active_critic.evaluators.base import Evaluator, Progress
 from active_critic.evaluators.parameters import check_whole
@@ -21,6 +22,7 @@ from active_critic.stats.resampling import (
     ALIKE,
     Interval,
     bootstrap,
+    check_confidence,
     of_one_value,
     percentile_interval,
     resamples_for,
@@ -238,13 +240,16 @@ def attack_trial(
 
     Raises:
         DataError: No text is left to attack, or there is no such family.
-        FitError: The evaluator is not fitted, or the seed is no whole number.
+        FitError: The evaluator is not fitted, or the seed, or the number of resamples, is no whole number.
         ModelError: The endpoint cannot be used.
-        ValueError: The threshold is not above 0.
+        ValueError: The threshold is not above 0, or the confidence does not lie between 0 and 1.
     """
+    threshold, confidence = plain_value(threshold), plain_value(confidence)
     if not threshold > 0:  # nor NaN
         raise ValueError(f"the threshold is a part of the scale above 0, not {threshold:g}")
-    check_whole("seed", seed, 0)
+    check_confidence(confidence)
+    seed = check_whole("seed", seed, 0)
+    resamples = None if resamples is None else check_whole("resamples", resamples, 0)
     program = evaluator.fitted
     attacks = attacks_named([families] if isinstance(families, str) else families)
     texts, notes = to_probe(read(examples, program), program.shown)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, get_args
 
+from active_critic.data.cells import plain_value
 from active_critic.data.examples import group_of
 from active_critic.errors import BudgetSpent, DataError
 from active_critic.evaluators.base import Evaluator, Progress
@@ -26,7 +27,7 @@ from active_critic.probes.perturbations import PERTURBATIONS, By, named, perturb
 from active_critic.reasons import budget_spent, counted, first_spent
 from active_critic.records import Example, Scale, Verdict
 from active_critic.stats.correlation import numbered
-from active_critic.stats.resampling import cautions, resamples_for
+from active_critic.stats.resampling import cautions, check_confidence, resamples_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +192,14 @@ def examine(
     Raises:
         DataError: No example is left, no or an unknown perturbation, an unknown aspect or way, or a perturbation that
             has no rule.
-        FitError: The evaluator is not fitted, or the seed is no whole number.
+        FitError: The evaluator is not fitted, or the seed, or the number of resamples, is no whole number.
         ModelError: The language model cannot be used.
+        ValueError: The confidence does not lie between 0 and 1.
     """
-    check_whole("seed", seed, 0)
+    seed = check_whole("seed", seed, 0)
+    resamples = None if resamples is None else check_whole("resamples", resamples, 0)
+    confidence = plain_value(confidence)
+    check_confidence(confidence)
     if by not in get_args(By):
         raise DataError(f"texts are perturbed by {' or by '.join(get_args(By))}, not by {by!r}")
     program = evaluator.fitted

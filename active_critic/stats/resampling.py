@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from numbers import Real
 
 import numpy as np
 
@@ -77,6 +78,16 @@ def in_blocks(of: Callable[[int], Floats], count: int, n: int) -> Floats:
     return np.concatenate([of(min(step, count - start)) for start in range(0, count, step)] or [of(0)])
 
 
+def check_confidence(confidence: float) -> None:
+    """Whether an interval can aim at this coverage.
+
+    Raises:
+        ValueError: It is no number between 0 and 1.
+    """
+    if not isinstance(confidence, Real) or not 0 < confidence < 1:  # nor NaN
+        raise ValueError(f"the confidence of an interval lies between 0 and 1, such as 0.95, not {confidence!r}")
+
+
 def percentile_interval(
     values: Floats, confidence: float, documents: int | None = None, spread: float = 1.0
 ) -> Interval | None:
@@ -95,8 +106,7 @@ def percentile_interval(
     Raises:
         ValueError: The confidence is no such number.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"the confidence of an interval lies between 0 and 1, such as 0.95, not {confidence!r}")
+    check_confidence(confidence)
     defined = values[~np.isnan(values)]
     if 2 * len(defined) <= len(values) or (documents is not None and documents < FEWEST):
         return None

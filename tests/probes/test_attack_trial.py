@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy.stats import binomtest
 
@@ -187,6 +188,37 @@ def test_a_success_is_a_gain_of_the_threshold_or_more() -> None:
         attack_trial(half_a_level, texts(), threshold=0.0)
     with pytest.raises(ValueError, match="above 0, not nan"):
         attack_trial(half_a_level, texts(), threshold=float("nan"))
+
+
+@pytest.mark.parametrize("probe", [attack_trial, examine])
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"resamples": -1}, "resamples must be a whole number of at least 0, not -1"),
+        ({"resamples": 2.5}, "resamples must be a whole number of at least 0, not 2.5"),
+        ({"confidence": 95}, "between 0 and 1, such as 0.95, not 95"),
+        ({"confidence": "0.9"}, "between 0 and 1, such as 0.95, not '0.9'"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_asked(probe: Any, wrong: dict[str, Any], said: str) -> None:
+    asked: list[str] = []
+
+    def rate(text: str) -> float:
+        asked.append(text)
+        return 2.0
+
+    with pytest.raises((FitError, ValueError), match=re.escape(said)):
+        probe(judging(rate), texts(), **wrong)
+    assert not asked
+
+
+@pytest.mark.parametrize("probe", [attack_trial, examine])
+def test_parameters_of_numpy_give_the_same_plain_json(probe: Any) -> None:
+    given = {"seed": 3, "resamples": 20, "confidence": 0.5}
+    of_numpy = {"seed": np.int64(3), "resamples": np.int64(20), "confidence": np.float32(0.5)}
+    critic = judging(lambda _: 2.0)
+    wanted = probe(critic, texts(), **given).to_dict()
+    assert json.loads(json.dumps(probe(critic, texts(), **of_numpy).to_dict())) == json.loads(json.dumps(wanted))
 
 
 def test_intervals_are_over_documents() -> None:
