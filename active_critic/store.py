@@ -26,6 +26,8 @@ MOST = 5_000
 the texts that it was fitted on do not count."""
 FURTHEST = 1e100
 """No number in a program is further from 0; one that is makes sums of it infinite, or cannot be formatted."""
+_WHOLE = range(-(2**63), 2**64)
+"""Whole numbers that can be written."""
 _HALF = re.compile("[\ud800-\udfff]")
 """Of a pair that stands for one character; no endpoint, file or hash takes it alone."""
 _FITTED = {"fitted_on", "fitted_documents"}
@@ -151,6 +153,8 @@ def _check_size(document: Any, where: str) -> None:
             )
         elif isinstance(part, int | float) and abs(part) > FURTHEST:
             raise ProtocolError(f"{where}: a number in it is beyond {FURTHEST:g}, as none in a program; {EXPECTED}")
+        elif isinstance(part, int) and part not in _WHOLE:
+            raise ProtocolError(f"{where}: a whole number in it has more than 64 bits; {EXPECTED}")
 
 
 def _are_texts(value: Any) -> bool:

@@ -95,6 +95,8 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "a huge number": lambda: put("scale", '{"low": 1, "high": 1e999}'),
     "a number of ten thousand digits": lambda: put("scale", '{"low": 1, "high": ' + "9" * 10_000 + "}"),
     "a number of 400 digits": lambda: text(surface={"intercept": 10**400}),
+    "a whole number of more than 64 bits": lambda: combined(least_tokens=2**64),
+    "one that is negative": lambda: text(provenance={"model": "x", "settings": {"shots": [-(2**63) - 1]}}),
     "a number that makes sums infinite": lambda: text(provenance={"model": "x", "report": {"held_out": -1e300}}),
     "a version of ten thousand digits": lambda: put("format_version", "9" * 10_000),
     "a version from the future": lambda: text(format_version=10**12),
