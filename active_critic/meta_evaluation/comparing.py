@@ -140,7 +140,7 @@ def compare(
             "requests": requests,
             "budget": None if limits is None else str(limits),
             "resamples": resamples,
-            "explain": explain,
+            "explain": plain_value(explain),
             "evaluators": {name: given_settings(factory) for name, factory in methods.items()},
         },
         data_sha256=data_sha256(data),

@@ -217,6 +217,7 @@ def test_arguments_of_numpy_give_the_same_document() -> None:
         seed=np.int32(1),
         resamples=np.int64(40),
         requests=np.int64(900),
+        explain=np.False_,
         settings={"ice": {"shots": np.int64(3)}},
     )
     plain = of(
