@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from numbers import Real
 from typing import Any
 
+from active_critic.data import iter_examples
 from active_critic.data.examples import Examples, example_key
+from active_critic.data.row_reader import EMPTY
+from active_critic.data.rows import BadRow
 from active_critic.errors import DataError
 from active_critic.evaluators.given import examples_of
 from active_critic.protocols import Protocol
@@ -18,9 +23,33 @@ def read(given: Any, program: Protocol) -> Sequence[Example]:
     Raises:
         DataError: They cannot be read.
     """
-    if isinstance(given, Examples) or (isinstance(given, list | tuple) and all(isinstance(e, Example) for e in given)):
+    if isinstance(given, Examples):
         return given
+    if isinstance(given, list | tuple) and all(isinstance(one, Example) for one in given):
+        return [_plain(place, one) for place, one in enumerate(given, 1)]
     return examples_of(given, scored=False, as_before=program.provenance.fields)
+
+
+def _plain(place: int, example: Example) -> Example:
+    """The example; read as a row is, where something in it is of another kind than it should be.
+
+    Such are examples made by hand with None for a source, or with a number for the document. One without a text has an
+    empty one.
+
+    Raises:
+        DataError: It cannot be read.
+    """
+    texts, names = (example.response, example.source), (example.group, example.reference)
+    named = all(isinstance(text, str) for text in texts) and all(isinstance(name, str | None) for name in names)
+    aspects = example.aspects
+    if named and isinstance(aspects, Mapping) and all(isinstance(score, Real) for score in aspects.values()):
+        return example
+    found = next(iter_examples([replace(example, row=example.row or place)]))
+    if not isinstance(found, BadRow):
+        return found
+    if found.reason == EMPTY:
+        return replace(example, response="")
+    raise found.error(None)
 
 
 def to_probe(examples: Sequence[Example], shown: frozenset[str]) -> tuple[list[Example], list[str]]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
@@ -219,6 +220,21 @@ def test_parameters_of_numpy_give_the_same_plain_json(probe: Any) -> None:
     critic = judging(lambda _: 2.0)
     wanted = probe(critic, texts(), **given).to_dict()
     assert json.loads(json.dumps(probe(critic, texts(), **of_numpy).to_dict())) == json.loads(json.dumps(wanted))
+
+
+@pytest.mark.parametrize("probe", [attack_trial, examine])
+def test_examples_made_by_hand_may_hold_what_rows_may(probe: Any) -> None:
+    """None for a source or for all aspects, numbers for documents, and no text: as fit and score_many take them."""
+    odd: list[Any] = [{"source": None}, {"source": math.nan}, {"group": 1}, {"group": "1"}, {"aspects": None}]
+    odd += [{"aspects": {"tone": "3"}}, {"reference": math.nan}, {"response": None}, {"response": 12}]
+    by_hand = [Example(**{"response": f"He said text {i}.", **one}) for i, one in enumerate(odd)]
+    found = probe(judging(lambda _: 2.0), by_hand, resamples=20)
+    assert (found.documents, found.notes[0]) == (7, "left out, for they are empty or repeated: 1 of the items")
+    there = [(str(one.response), one.group and str(one.group)) for one in by_hand if one.response]
+    wanted = probe(judging(lambda _: 2.0), [Example(text, group=group) for text, group in there], resamples=20)
+    assert found.rows() == wanted.rows()
+    with pytest.raises(DataError, match=r"row 2, column 'group': expected a text, not tuple"):
+        probe(judging(lambda _: 2.0), [Example("One."), Example("Two.", group=(1, 2))])  # type: ignore[arg-type]
 
 
 def test_intervals_are_over_documents() -> None:
