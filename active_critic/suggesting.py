@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -265,7 +265,7 @@ class Pool:
 
 def _labelled(given: Any, fields: Mapping[str, str] | None, before: Mapping[str, str]) -> tuple[Example, ...]:
     """What is labelled, every text once."""
-    if isinstance(given, Sequence) and not len(given):
+    if isinstance(given, Sized) and not len(given):  # also a table without rows
         return ()
     read = examples_of(given, fields=fields, scored=False, as_before=before)
     if (unread := unread_score(read)) is not None:

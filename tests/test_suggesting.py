@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -144,6 +145,14 @@ def test_that_a_text_has_no_reference_is_no_place() -> None:
 
 
 # --- scoring and choosing -------------------------------------------------------------------------------------------
+
+
+def test_a_table_without_rows_is_nothing_labelled_as_an_empty_list_is(surface: Surface) -> None:
+    labelled = pd.DataFrame({"response": ["Not scored."], "score": [None]})
+    found = suggest(surface, texts(12), 4, labelled=labelled[labelled["score"].notna()])
+    assert found == suggest(surface, texts(12), 4, labelled=[])
+    with pytest.raises(DataError, match="none of the labelled rows has a score"):
+        suggest(surface, texts(12), 4, labelled=labelled)
 
 
 def test_suggestions_have_a_score_and_a_reason(surface: Surface) -> None:
