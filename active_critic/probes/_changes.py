@@ -89,7 +89,7 @@ class Measured:
         values = [
             part.score
             for part in verdict.criteria
-            if (self._aspect[part.name] if kind == "aspect" else part.name) == name
+            if (self._aspect.get(part.name) if kind == "aspect" else part.name) == name
             and (beside is None or any(part.name == other.name for other in beside.criteria))
         ]
         return sum(values) / len(values) if values else None

@@ -115,6 +115,18 @@ def test_a_critic_that_notices_one_thing_is_reported_so() -> None:
     )
 
 
+def test_a_criterion_that_only_a_worse_text_is_rated_on_counts_nowhere() -> None:
+    """An evaluator of one's own may rate each text by criteria of its own; all was paid for when that shows."""
+
+    def rate(response: str) -> dict[str, float]:
+        return {"overall": 3.0, "Fluency": 4.0} | ({} if spelling(response) == 4.0 else {"Coherence": 1.0})
+
+    found = probe(rate, perturbations=["spelling-mistake"])
+    assert [one.criterion for one in found.matched] == ["Fluency"]
+    assert outcome(found, "Fluency", "spelling-mistake", "criterion") == "unclear"
+    assert {one.n for one in found.changes} == {len(GOOD)}
+
+
 def test_a_blind_critic_is_reported_blind() -> None:
     found = probe(lambda r: {"overall": 2.5, "Fluency": 3.0, "Factual accuracy": 4.0}, MANY)
     assert not line(found, "Sensitive")
