@@ -136,8 +136,8 @@ def suggest(
 
 
 def columns_of_pool(fields: Mapping[str, str] | None) -> dict[str, str]:
-    """Column by field without that of the score: a pool lacks scores, so that it need not be there."""
-    return {name: column for name, column in checked(fields).items() if name != "score"}
+    """Column by field without those of score and rater: a pool lacks scores, so that they need not be there."""
+    return {name: column for name, column in checked(fields).items() if name not in {"score", "rater"}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """Examples in and out: files, tables and mappings become examples; records become files.
 
 From the top down: ``loading`` makes examples of whatever the user gives; ``sources`` finds the rows, ``unscored`` those
-that nobody scored, and ``row_reader`` reads one; ``fields``, ``scales`` and ``cells`` know columns, scales and values;
-``files``, ``delimited``, ``lines`` and ``labels`` read what stands on the disk, and ``writing`` writes it. ``columns``
-reads numbers without making examples.
+that nobody scored, ``row_reader`` reads one, and ``raters`` makes one example of several people's; ``fields``,
+``scales`` and ``cells`` know columns, scales and values; ``files``, ``delimited``, ``lines`` and ``labels`` read what
+stands on the disk, and ``writing`` writes it. ``columns`` reads numbers without making examples.
 """
 
 from active_critic.data.examples import Examples, check_examples, data_sha256, example_key, folds, group_of, split

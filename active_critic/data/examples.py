@@ -201,8 +201,8 @@ def repeated_rows(examples: Sequence[Example]) -> tuple[Repeated, ...]:
     more = f"; and {len(sets) - SHOWN} more such sets" if len(sets) > SHOWN else ""
     said = f"the same source and response occur more than once: {'; '.join(told)}{more}"
     if any("different" in each for each in told):
-        said += "; where several people scored a text, give it one row with a column for each of them, and name these "
-        said += "(--fields score=ANNA+BERT is their mean)"
+        said += "; where several people scored a text, name the column that says who (--fields rater=COLUMN takes the "
+        said += "mean), or give it one row with a column for each of them (--fields score=ANNA+BERT)"
     return (Repeated(said),)
 
 

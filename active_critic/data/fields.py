@@ -49,13 +49,15 @@ COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "id": ("id", "example_id", "uid"),
         "system": ("system", "model", "system_id"),
         "reference": ("reference", "ref", "target", "gold_reference"),
+        "rater": (),
     }
 )
-"""Column names recognised for each field, preferred first; case, blanks and hyphens do not matter."""
+"""Column names recognised for each field, preferred first; case, blanks and hyphens do not matter. The rater's is
+never recognised, only named."""
 
 _TEXTS = ("response", "source", "reference")
 """Fields whose values are texts."""
-_NAMES = ("group", "id", "system")
+_NAMES = ("group", "id", "system", "rater")
 """Fields whose values are names."""
 _NO_ASSISTANTS = {"user", "system", "developer", "tool", "function"}
 """Roles in conversations whose messages no model wrote."""
@@ -140,7 +142,8 @@ def resolve(
 ) -> tuple[dict[str, str], list[str]]:
     """The column of every field that has one, and what to tell the user about the choice.
 
-    ``as_before``: columns of an earlier reading, which are taken where they are there and no other is asked for.
+    ``as_before``: columns of an earlier reading, which are taken where they are there and no other is asked for; the
+    rater's only where examples are ``scored``.
 
     ``whole``: these are all rows that there are; else a column that is asked for may come later, or, where columns are
     ``fixed``, what it leads to in one of them.
@@ -157,6 +160,7 @@ def resolve(
     lacking, again = not_there(as_before, records), set[str]()
     for name, column in as_before.items():
         fits = not (judged and column == "score") and (name not in _NAMES or _names_things(rows, column))
+        fits = fits and (scored or name != "rater")
         if fits and name in COLUMNS and name not in {*asked, *lacking} and column not in asked.values():
             asked[name] = column
             again.add(name)

@@ -18,7 +18,8 @@ from active_critic.data.examples import (
     repeated_rows,
 )
 from active_critic.data.fields import COLUMNS, Given, checked, folded, holds_no_name, not_there, resolve
-from active_critic.data.notes import Drawn, ScaleGuess, Unscored
+from active_critic.data.notes import Averaged, Drawn, ScaleGuess, Unscored
+from active_critic.data.raters import one_an_output
 from active_critic.data.row_reader import EMPTY, RowReader
 from active_critic.data.rows import BadRow
 from active_critic.data.scales import Rated, infer_scale, own_scale, unused_scale
@@ -49,7 +50,9 @@ def read_examples(
             ``Example`` or ``dspy.Example``.
         fields: Column by field (``{"score": "overall"}``); other fields are found by ``COLUMNS``. A dotted name leads
             into objects and lists (``chat.completion``, ``messages.-1.content``); several names (``anna+bert``), or one
-            with a star (``rater_*``), make the score the mean of the columns that they stand for.
+            with a star (``rater_*``), make the score the mean of the columns that they stand for. A ``rater`` is the
+            column that says who scored a row: where the scores are what matters, rows with the same texts are one
+            example then, with the mean of their scores.
         scale: The scale of the scores (``"1..5"``, or its two ends). Without it, a column ``scale`` counts where all
             rows that name one name the same, else the narrowest of ``USUAL_SCALES`` that contains every score; the
             notes say which.
@@ -79,7 +82,8 @@ def read_examples(
         raise DataError("there are no examples", path=path)
     chosen, notes = resolve(rows, checked(fields), scored=scored, path=path, as_before=as_before)
     notes.extend(stream.notes)
-    column = (source.fields if isinstance(source, Examples) else chosen).get("score", "score")
+    written, columns = (source, source.fields) if isinstance(source, Examples) else (stream, chosen)
+    column = columns.get("score", "score")
     if scored:
         _check_thousands(rows, column, path)
         rows, said = scored_rows(rows, column, {*chosen.values()}, decimal_comma=stream.decimal_comma, path=path)
@@ -133,25 +137,29 @@ def read_examples(
             if number not in known:
                 reason = f"{number:g} lies outside the scale {known}; correct it, or pass --scale LOW..HIGH"
                 raise DataError(reason, path=path, row=row, column=name)
+        if "rater" in columns and not any(isinstance(note, Averaged) for note in notes):
+            by_id = "id" in checked(fields) or folded(columns.get("id", "id")) not in COLUMNS["id"]
+            more: dict[str, Any] = {"path": path, "out_of": out_of, "decimal_comma": written.decimal_comma}
+            examples, said = one_an_output(examples, columns["rater"], column, by_id=by_id, **more)
+            notes += said
         notes += [*repeated_rows(examples), *divided_sources(examples, chosen.get("source", "source"))]
     if not isinstance(source, Examples):
         notes.extend(reader.seen.blank_sources())
-    written = source if isinstance(source, Examples) else stream
     comma, bom = written.decimal_comma, written.bom
     told = given is not None or (isinstance(source, Examples) and source.scale_given)
-    columns = source.fields if isinstance(source, Examples) else chosen
     return Examples(tuple(examples), known, inferred, tuple(notes), columns, path, comma, told, bom)
 
 
 def _still_true(before: Examples, *, scored: bool, scale: Scale | None) -> list[str]:
-    """The notes of an earlier reading that a program is to tell, too: what was left out, and how the scale was found.
+    """The notes of an earlier reading that a program is to tell, too: what was left out or averaged, and how the scale
+    was found.
 
     Args:
         before: What was read.
         scored: Whether the scores are what matters.
         scale: The scale that is given now, if one is.
     """
-    kinds = (Drawn, *([Unscored] * scored), *([ScaleGuess] * (scale is None)))
+    kinds = (Averaged, Drawn, *([Unscored] * scored), *([ScaleGuess] * (scale is None)))
     return [note for note in before.notes if isinstance(note, kinds)]
 
 
@@ -276,7 +284,7 @@ def iter_examples(
     reader = RowReader(chosen, False, stream.decimal_comma, is_delimited(stream.path), own, out_of=out_of)
     columns = {name for record in records for name in record}
     lacking = not_there(as_before, records)
-    awaited = {name: column for name, column in lacking.items() if name in COLUMNS and name not in chosen}
+    awaited = {name: column for name, column in lacking.items() if name in {*COLUMNS} - {*chosen, "rater"}}
     return Items(itertools.chain(head, stream), reader, checked(fields), notes, stream, columns, awaited)
 
 

@@ -27,6 +27,12 @@ class Unscored(Guess):
     __slots__ = ()
 
 
+class Averaged(str):
+    """Says of how many people's scores these have the means; true of whatever is made of them."""
+
+    __slots__ = ()
+
+
 class Drawn(str):
     """Says which part of all examples these are, and how it was drawn.
 

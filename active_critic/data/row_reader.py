@@ -29,7 +29,7 @@ from active_critic.records import VERDICT_COLUMNS, Example
 
 EMPTY = "the text to be judged is empty; fill it in or drop the row"
 """Why a row without a response holds no example."""
-_TEXTS = tuple(name for name in COLUMNS if name != "score")
+_TEXTS = tuple(name for name in COLUMNS if name not in {"score", "rater"})
 _READERS = {"group": name_in, "system": name_in}
 
 

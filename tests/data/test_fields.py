@@ -160,8 +160,10 @@ def test_different_scores_of_the_same_text_have_a_remedy() -> None:
     (same,) = [note for note in read_examples(rows).notes if "more than once" in note]
     assert "average" not in same
     (note,) = [note for note in read_examples([*rows, {"response": "r0", "score": 4}]).notes if "more than" in note]
-    remedy = "one row with a column for each of them, and name these (--fields score=ANNA+BERT is their mean)"
-    assert note.endswith(f"with different scores (1, 4); where several people scored a text, give it {remedy}")
+    assert note.endswith(
+        "with different scores (1, 4); where several people scored a text, name the column that says who (--fields "
+        "rater=COLUMN takes the mean), or give it one row with a column for each of them (--fields score=ANNA+BERT)"
+    )
 
 
 # --- inside of objects ------------------------------------------------------------------------------------------------

@@ -1,0 +1,139 @@
+"""Rows that are one person's score of an output each, as annotation tools write them: made one example an output."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from active_critic.data.cells import cell_at, decoded, name_in
+from active_critic.data.examples import describe_rows, human_score
+from active_critic.data.notes import Averaged
+from active_critic.errors import DataError
+from active_critic.figures_in_words import count_words, how_many
+from active_critic.records import Example
+
+
+def one_an_output(
+    examples: Sequence[Example],
+    column: str,
+    score: str,
+    *,
+    by_id: bool,
+    path: str | None,
+    out_of: float | None = None,
+    decimal_comma: bool = False,
+) -> tuple[list[Example], list[str]]:
+    """One example for each output, with the mean of the scores that its raters gave, and notes on that.
+
+    Rows are of one output where source, response, reference, document and system are the same. The first keeps its
+    place, number, id and record; in the latter are the means of scores and aspects and the names of the raters
+    (``anna+bert``), so that what is written of it reads as the same example.
+
+    Args:
+        examples: One a row, each with a score.
+        column: Where the rater is named.
+        score: Where scores are; a name for several columns becomes that of one which holds the mean.
+        by_id: Whether ids tell outputs apart, too. Tools number scores as well as outputs, so that a column recognised
+            as the id does not say so.
+        path: The file, for messages.
+        out_of: What all scores say that they are out of (``4/5``), or None.
+        decimal_comma: Whether ``3,5`` is a number.
+
+    Raises:
+        DataError: Naming rows and column: a row names no rater, or a rater gave an output different scores.
+    """
+    names = _names(examples, column, path)
+    outputs: dict[tuple[str | None, ...], dict[str, Example]] = {}
+    ids: dict[tuple[str | None, ...], set[str | None]] = {}
+    again = 0
+    for example, name in zip(examples, names, strict=True):
+        texts = (example.source, example.response, example.reference)
+        key = (*texts, example.group, example.system, example.id if by_id else None)
+        ids.setdefault(key, set()).add(example.id)
+        first = outputs.setdefault(key, {}).setdefault(name, example)
+        if first.score != example.score:
+            both = f"{human_score(first):g} and {human_score(example):g}"
+            rows = f"{describe_rows([first.row, example.row])}: {name!r} scored the same output twice, {both}"
+            remedy = "drop one; if these are two outputs of the same words, --fields id=COLUMN tells them apart"
+            raise DataError(f"{rows}; {remedy}", path=path, column=column)
+        again += first is not example
+    counts = [len(of) for of in outputs.values()]
+    said = _said(len(examples), len({*names}), counts, column)
+    if by_id and max(counts) == 1:
+        said += "; rows with different ids are different outputs, since fields name the id"
+    if again:
+        said += f"; {how_many(again, 'row repeats', 'rows repeat')} a rater's score of an output and counts once"
+    notes: list[str] = [Averaged(said)]
+    if any(len(found) > 1 for found in ids.values()):
+        notes.append("rows of one output have different ids: the first is kept; --fields id=COLUMN parts them by id")
+    if max(counts) == 1:
+        return [example for of in outputs.values() for example in of.values()], notes
+    made = []
+    for of in outputs.values():
+        example = _of_all(list(of.values()))
+        if len(of) > 1 or not {score, column} <= example.record.keys():
+            mean: Any = example.score
+            if out_of is not None:
+                mean = f"{mean!r}/{out_of:g}"
+                mean = mean.replace(".", ",") if decimal_comma else mean
+            example = replace(example, record={**example.record, score: mean, column: "+".join(of)})
+        made.append(example)
+    return made, notes
+
+
+def _names(examples: Iterable[Example], column: str, path: str | None) -> list[str]:
+    names, blank = [], []
+    for example in examples:
+        try:
+            name = name_in(cell_at(example.record, column))
+        except ValueError as problem:
+            raise DataError(str(problem), path=path, row=example.row, column=column) from None
+        if name is None:
+            blank.append(example.row)
+        else:
+            names.append(name)
+    if blank:
+        reason = f"{describe_rows(blank)}: the rater is missing, where there is a score; fill it in or drop the row"
+        raise DataError(reason, path=path, column=column)
+    return names
+
+
+def _said(rows: int, raters: int, counts: Sequence[int], column: str) -> str:
+    """What was made of the rows, where outputs have so many raters each."""
+    most = max(counts)
+    if most == 1:
+        return f"every output has one rater (column {column!r}), and the score is taken as it is"
+    outputs = how_many(len(counts), "output")
+    said = f"{rows:,} rows are the scores of {raters:,} raters (column {column!r}) for {outputs}; each output has "
+    if min(counts) == raters:
+        return f"{said}their mean"
+    fewer = sum(count < most for count in counts)
+    few = f", and {how_many(fewer, 'has', 'have')} fewer than {most}" if fewer else ""
+    return f"{said}the mean of its own ({count_words(counts)}){few}"
+
+
+def _of_all(rated: Sequence[Example]) -> Example:
+    """The first of the examples with the mean of the scores, and of every aspect over those that have it."""
+    first = rated[0]
+    if len(rated) == 1:
+        return first
+    names = dict.fromkeys(name for example in rated for name in example.aspects)
+    aspects = {name: _mean(e.aspects[name] for e in rated if name in e.aspects) for name in names}
+    record = {**first.record, **_cells(first.record, aspects)}
+    return replace(first, score=_mean(map(human_score, rated)), aspects=aspects, record=record)
+
+
+def _cells(record: Mapping[str, Any], aspects: Mapping[str, float]) -> dict[str, Any]:
+    """The cells in which aspects are read: in the object ``scores``, if there is one, or in columns of their own."""
+    scores = decoded(record.get("scores"))
+    own = {name for name in aspects if f"aspect_{name}" in record or not isinstance(scores, Mapping)}
+    cells: dict[str, Any] = {f"aspect_{name}": aspects[name] for name in aspects if name in own}
+    within = {name: aspects[name] for name in aspects if name not in own}
+    return cells | ({"scores": {**scores, **within}} if within else {})
+
+
+def _mean(numbers: Iterable[float]) -> float:
+    found = list(numbers)
+    return math.fsum(found) / len(found)
