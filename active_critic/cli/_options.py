@@ -58,7 +58,8 @@ Fields = Annotated[
     typer.Option(
         "--fields",
         metavar="FIELD=COLUMN,...",
-        help="Which column holds what: score=overall,group=doc_id; score=anna+bert is the mean of two raters.",
+        help="Which column holds what: score=overall,group=doc_id; score=anna+bert is the mean of two raters, "
+        "rater=annotator that of rows with one rater each.",
     ),
 ]
 Scale = Annotated[
