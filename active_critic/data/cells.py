@@ -113,8 +113,7 @@ def text_in(cell: Any) -> str | None:
     if isinstance(cell, Decimal | date | UUID):  # names as databases have them; a datetime is a date, too
         cell = str(cell) if cell == cell else None
     if isinstance(cell, bool) or not isinstance(cell, str | int | float | None):
-        remedy = "name a part of it (COLUMN.NAME); whole, only messages with role and content can be read"
-        raise ValueError(f"expected a text, not {type(cell).__name__} ({str(cell)[:40]!r}); {remedy}")
+        raise ValueError(f"expected a text, not {type(cell).__name__} ({str(cell)[:40]!r}){_remedy(cell)}")
     if isinstance(cell, float):
         cell = int(cell) if cell.is_integer() else cell if cell == cell else None
     text = "" if cell is None else str(cell)
@@ -125,6 +124,14 @@ def text_in(cell: Any) -> str | None:
     except UnicodeEncodeError:
         raise ValueError("contains half of a surrogate pair, which is no character; the data may be damaged") from None
     return text if text.strip() else None
+
+
+def _remedy(cell: Any) -> str:
+    """What to do about a cell that is no text, behind the words that say so."""
+    if not isinstance(cell, Mapping | list):
+        return "; write it as text"
+    part = "COLUMN.NAME" if isinstance(cell, Mapping) else "COLUMN.0 is its first entry"
+    return f"; name a part of it ({part}); whole, only messages with role and content can be read"
 
 
 def name_in(cell: Any) -> str | None:

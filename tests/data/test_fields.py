@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +223,24 @@ def test_a_single_message_is_read_as_a_list_of_one_is() -> None:
     for other in ({"content": "Here."}, {"role": "assistant", "content": 4}, {"role": "assistant"}):
         with pytest.raises(DataError, match=r"expected a text, not dict .* name a part of it \(COLUMN\.NAME\)"):
             read_examples([{"response": other, "score": 3}], scale="1..5")
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        (["one", "another"], "not list (\"['one', 'another']\"); name a part of it (COLUMN.0 is its first entry)"),
+        ({"best": "one"}, "not dict (\"{'best': 'one'}\"); name a part of it (COLUMN.NAME)"),
+        (True, "not bool ('True'); write it as text"),
+        (("one", "another"), "; write it as text"),
+    ],
+)
+def test_what_is_no_text_is_refused_with_a_remedy_that_helps(cell: Any, said: str) -> None:
+    rows = [{"response": f"text {n}", "score": n, "reference": cell} for n in range(1, 6)]
+    with pytest.raises(DataError, match=re.escape(said)):
+        read_examples(rows, scale="1..5")
+    fields = {list: "reference.0", dict: "reference.best"}
+    if (named := fields.get(type(cell))) is not None:
+        assert read_examples(rows, scale="1..5", fields={"reference": named})[0].reference == "one"
 
 
 def turns(*roles: str) -> list[dict[str, str]]:
