@@ -464,8 +464,8 @@ class LanguageModel:
     @property
     def _payer(self) -> Payer:
         spread = SPREAD if self.workers > 1 else 0.0
-        retrying = (self._retries, self._pause, spread, self._outlasts)
-        return Payer(self.name, self._secrets, self._accounts, self._count, *retrying)
+        paying = (self.name, self._secrets, self._accounts, self._count)
+        return Payer(*paying, self._retries, self._pause, spread, outlast=self._outlasts)
 
     @property
     def _outlasts(self) -> bool:
