@@ -94,10 +94,7 @@ def refuse_other_rows(output: Path | None, column: str) -> bool:
     if output is None or not output.is_file() or not output.stat().st_size:
         return False
     if column not in _first_record(output):
-        raise OutputError(
-            f"{output} is there and is not an output of this command (it has no column {column!r}); name another "
-            "file, or remove it"
-        )
+        raise _foreign(output, f"column {column!r}")
     return True
 
 
@@ -112,13 +109,17 @@ def refuse_other_result(output: Path | None, *, column: str, key: str) -> None:
     Raises:
         OutputError: A file is there that cannot be read, or that lacks the column or key.
     """
+    from active_critic.data.files import LARGEST_JSON
+
     if output is None or not is_whole(output):
         refuse_other_rows(output, column)
-    elif output.is_file() and output.stat().st_size and key not in (_document(output) or {}):
-        raise OutputError(
-            f"{output} is there and is not an output of this command (it has no key {key!r}); name another file, or "
-            "remove it"
-        )
+    elif output.is_file() and output.stat().st_size and key not in _document(output, LARGEST_JSON):
+        raise _foreign(output, f"key {key!r}")
+
+
+def _foreign(output: Path, lacking: str) -> OutputError:
+    reason = f"is there and is not an output of this command (it has no {lacking})"
+    return OutputError(f"{output} {reason}; name another file, or remove it")
 
 
 def _first_record(path: Path) -> Mapping[str, Any]:
@@ -133,8 +134,12 @@ def _first_record(path: Path) -> Mapping[str, Any]:
     return first.record if isinstance(first, BadRow) else first[1]
 
 
-def _document(path: Path) -> Mapping[str, Any] | None:
-    """The JSON object that is all of a file, which may be gzipped; None where it is something else, or too large.
+def _document(path: Path, most: int) -> Mapping[str, Any]:
+    """The JSON object that is all of a file, which may be gzipped; empty where it is something else.
+
+    Args:
+        path: The file.
+        most: Bytes, unpacked; what is larger is something else.
 
     Raises:
         OSError: It cannot be read.
@@ -143,15 +148,13 @@ def _document(path: Path) -> Mapping[str, Any] | None:
     import json
     import zlib
 
-    from active_critic.data.files import LARGEST_JSON
-
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
-            read = file.read(LARGEST_JSON + 1)
-        document = json.loads(read) if len(read) <= LARGEST_JSON else None
+            read = file.read(most + 1)
+        document = json.loads(read) if len(read) <= most else None
     except (gzip.BadGzipFile, zlib.error, EOFError, ValueError, RecursionError):
-        return None
-    return document if isinstance(document, dict) else None
+        return {}
+    return document if isinstance(document, dict) else {}
 
 
 def refuse_clashes(
@@ -182,7 +185,7 @@ def _is_program(path: Path) -> bool:
     """
     from active_critic.store import LARGEST
 
-    return path.stat().st_size <= LARGEST and "format_version" in (_document(path) or {})
+    return path.stat().st_size <= LARGEST and "format_version" in _document(path, LARGEST)
 
 
 def check_writable(out: Path, *, make: bool = True) -> bool:

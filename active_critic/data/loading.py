@@ -284,7 +284,8 @@ def iter_examples(
     reader = RowReader(chosen, False, stream.decimal_comma, is_delimited(stream.path), own, out_of=out_of)
     columns = {name for record in records for name in record}
     lacking = not_there(as_before, records)
-    awaited = {name: column for name, column in lacking.items() if name in {*COLUMNS} - {*chosen, "rater"}}
+    needed = COLUMNS.keys() - {*chosen, "rater"}
+    awaited = {name: column for name, column in lacking.items() if name in needed}
     return Items(itertools.chain(head, stream), reader, checked(fields), notes, stream, columns, awaited)
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import gzip
 import itertools
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 import typer
 from conftest_cli import refuse
 
-from active_critic.cli._outputs import refuse_clashes
+from active_critic.cli._outputs import refuse_clashes, refuse_program
 from active_critic.errors import OutputError
+from active_critic.store import LARGEST
 
 # What is read, what is written, and what must be named beside it.
 VERBS = {
@@ -146,3 +148,12 @@ def test_results_are_written_over_results(run, examples, tmp_path, command, name
     for _ in range(2):
         done = run(verb, examples, *options, name, opener=refuse)
         assert done.code == 0, done.err
+
+
+def test_what_is_larger_than_any_program_once_unpacked_is_none(tmp_path) -> None:
+    """So that no more than that is unpacked to find out, however large the output of an earlier run is."""
+    packed = tmp_path / "s.jsonl.gz"
+    for size, there in ((1000, True), (LARGEST, False)):
+        packed.write_bytes(gzip.compress(b'{"format_version": 1, "task_description": "' + b"x" * size + b'"}'))
+        with pytest.raises(OutputError, match="is a program") if there else nullcontext():
+            refuse_program(packed)
