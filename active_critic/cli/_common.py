@@ -124,10 +124,10 @@ def show_notes(notes: Iterable[str], *, quiet: bool) -> None:
 
 def source_note(program: Provenance, fields: Mapping[str, str]) -> list[str]:
     """What to say where texts have a source and the examples of a fit had none, or the reverse."""
-    said = program.unlike_source("source" in fields)
+    said = program.unlike_source(bool(column := fields.get("source")))
     remedy = "--fields source=NAME says where it is"
-    if "source" in fields:
-        remedy = f"fit again on examples with their sources, or leave out the column {fields['source']!r}"
+    if column:
+        remedy = f"fit again on examples with their sources, or leave it out with --fields source= (column {column!r})"
     return [f"texts are {said}; {remedy}"] if said else []
 
 

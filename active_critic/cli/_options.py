@@ -59,7 +59,7 @@ Fields = Annotated[
         "--fields",
         metavar="FIELD=COLUMN,...",
         help="Which column holds what: score=overall,group=doc_id; score=anna+bert is the mean of two raters, "
-        "rater=annotator that of rows with one rater each.",
+        "rater=annotator that of rows with one rater each; reference= reads none.",
     ),
 ]
 Scale = Annotated[
@@ -136,7 +136,7 @@ def parse_fields(given: list[str] | None, option: str = "--fields") -> dict[str,
     fields: dict[str, str] = {}
     for part in (part for text in given or () for part in re.split(rf",(?=\s*(?:{'|'.join(COLUMNS)})\s*=)", text)):
         name, equals, column = (piece.strip() for piece in part.partition("="))
-        if not (name and equals and column):
+        if not (name and equals):
             raise typer.BadParameter(f"{option} {part.strip()!r} is not FIELD=COLUMN; write for example score=overall")
         if name in fields:
             mean = f"; the mean of several columns is score={fields[name]}+{column}" if name == "score" else ""

@@ -69,7 +69,7 @@ class Tally:
         self._fitted_on = frozenset(protocol.provenance.fitted_on)
         self._fitted_documents = frozenset(protocol.provenance.fitted_documents)
         # A fit whose rows named no documents knows their sources only.
-        self._unnamed = "group" not in protocol.provenance.fields
+        self._unnamed = not protocol.provenance.fields.get("group")
         self._new, self._related, self._known = _Drawn(), _Drawn(), _Drawn()
         self._drawn = {None: self._new, RELATED: self._related, FITTED: self._known}
         self._movement: Movement | None = None
@@ -77,7 +77,7 @@ class Tally:
     @property
     def score_column(self) -> str:
         """The column of people's score."""
-        return self._fields.get("score", "score")
+        return self._fields.get("score") or "score"
 
     @property
     def documents(self) -> int:

@@ -79,7 +79,7 @@ class Examples(Sequence[Example]):
             if isinstance(note, Repeated):
                 notes += repeated_rows(items)
             elif isinstance(note, Divided):
-                notes += divided_sources(items, self.fields.get("source", "source"))
+                notes += divided_sources(items, self.fields.get("source") or "source")
             elif isinstance(note, Sourceless):
                 notes += blank_sources(items)
             else:

@@ -61,6 +61,8 @@ _NAMES = ("group", "id", "system", "rater")
 """Fields whose values are names."""
 _NO_ASSISTANTS = {"user", "system", "developer", "tool", "function"}
 """Roles in conversations whose messages no model wrote."""
+NOWHERE = ""
+"""In the place of a column: the field is not read from any, however one may be called."""
 
 
 def folded(column: str) -> str:
@@ -140,7 +142,7 @@ def resolve(
     fixed: bool = False,
     as_before: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[dict[str, str], list[str]]:
-    """The column of every field that has one, and what to tell the user about the choice.
+    """The column of every field that has one, ``NOWHERE`` for those that are to have none, and what to tell the user.
 
     ``as_before``: columns of an earlier reading, which are taken where they are there and no other is asked for; the
     rater's only where examples are ``scored``.
@@ -157,6 +159,11 @@ def resolve(
         for name, column in asked.items()
     }
     judged = set(columns) >= VERDICT_COLUMNS
+    nowhere = {name for name in COLUMNS if asked.get(name, as_before.get(name)) == NOWHERE}
+    if not records and (left_out := nowhere & asked.keys()):
+        raise DataError(f"examples have no columns; make them without the {min(left_out)} instead", path=path)
+    asked = {name: column for name, column in asked.items() if name not in nowhere}
+    as_before = {name: column for name, column in as_before.items() if name not in nowhere}
     lacking, again = not_there(as_before, records), set[str]()
     for name, column in as_before.items():
         fits = not (judged and column == "score") and (name not in _NAMES or _names_things(rows, column))
@@ -189,7 +196,7 @@ def resolve(
     for column in sorted(set(columns) - read, key=lambda column: (column != folded(column), column)):
         free.setdefault(folded(column), []).append(column)
     for name in COLUMNS:
-        if name in asked:
+        if name in asked or name in nowhere:
             continue
         taken = set(chosen.values())
         found = [column for candidate in COLUMNS[name] for column in free.get(candidate, ()) if column not in taken]
@@ -223,7 +230,7 @@ def resolve(
     if judged:
         own = Verdict(unscored="").to_dict()
         unread = [column for column in unread if name_before(column) not in own]
-    if "source" not in chosen and unread:
+    if "source" not in chosen and "source" not in nowhere and unread:
         others = " or ".join(repr(other) for other in unread)
         notes.append(TextGuess(f"no column is recognised as the source; --fields source=NAME for {others}"))
     of_several = chosen.get("score", "")
@@ -235,8 +242,10 @@ def resolve(
         notes.append(f"no column names the document: {which} are one; --fields group=COLUMN for another")
     notes.extend(_conversation_note(chosen["response"], rows))
     notes.extend(_speaker_note(chosen["response"], rows, whole=whole))
-    chosen = {name: chosen[name] for name in COLUMNS if name in chosen}
-    used = ", ".join(f"{name}={column}" for name, column in chosen.items())
+    used = ", ".join(f"{name}={chosen[name]}" for name in COLUMNS if name in chosen)
+    if nowhere:
+        used += f"; none, as asked, for {' or '.join(name for name in COLUMNS if name in nowhere)}"
+    chosen = {name: chosen.get(name, NOWHERE) for name in COLUMNS if name in chosen or name in nowhere}
     return chosen, [f"columns used: {used}", *sorted(notes)]
 
 

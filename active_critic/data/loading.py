@@ -17,7 +17,7 @@ from active_critic.data.examples import (
     divided_sources,
     repeated_rows,
 )
-from active_critic.data.fields import COLUMNS, Given, checked, folded, holds_no_name, not_there, resolve
+from active_critic.data.fields import COLUMNS, NOWHERE, Given, checked, folded, holds_no_name, not_there, resolve
 from active_critic.data.notes import Averaged, Drawn, ScaleGuess, Unscored
 from active_critic.data.raters import one_an_output
 from active_critic.data.row_reader import EMPTY, RowReader
@@ -49,7 +49,8 @@ def read_examples(
             DataFrame of pandas or polars, a pyarrow ``Table``, a Hugging Face ``Dataset``, or an iterable of mappings,
             ``Example`` or ``dspy.Example``.
         fields: Column by field (``{"score": "overall"}``); other fields are found by ``COLUMNS``. A dotted name leads
-            into objects and lists (``chat.completion``, ``messages.-1.content``); several names (``anna+bert``), or one
+            into objects and lists (``chat.completion``, ``messages.-1.content``); an empty one says that the field is
+            not read from any column, however one may be called; several names (``anna+bert``), or one
             with a star (``rater_*``), make the score the mean of the columns that they stand for. A ``rater`` is the
             column that says who scored a row: where the scores are what matters, rows with the same texts are one
             example then, with the mean of their scores.
@@ -83,7 +84,7 @@ def read_examples(
     chosen, notes = resolve(rows, checked(fields), scored=scored, path=path, as_before=as_before)
     notes.extend(stream.notes)
     written, columns = (source, source.fields) if isinstance(source, Examples) else (stream, chosen)
-    column = columns.get("score", "score")
+    column = columns.get("score") or "score"
     if scored:
         _check_thousands(rows, column, path)
         rows, said = scored_rows(rows, column, {*chosen.values()}, decimal_comma=stream.decimal_comma, path=path)
@@ -91,7 +92,7 @@ def read_examples(
     if isinstance(source, Examples):
         notes += _still_true(source, scored=scored, scale=given)
     out_of = (
-        scores_out_of((given for _, given in rows if isinstance(given, dict)), column) if "score" in chosen else None
+        scores_out_of((given for _, given in rows if isinstance(given, dict)), column) if chosen.get("score") else None
     )
     reader = RowReader(chosen, scored, stream.decimal_comma, is_delimited(stream.path), out_of=out_of)
     examples: list[Example] = []
@@ -114,7 +115,7 @@ def read_examples(
     if scored and 0 < len(ungrouped) < len(examples):
         remedy = "fill it in (merged cells in a spreadsheet hold it in their first row only), or drop the column"
         reason = f"{describe_rows(ungrouped)}: the document is missing, where other rows name theirs; {remedy}"
-        raise DataError(reason, path=path, column=chosen.get("group", "group"))
+        raise DataError(reason, path=path, column=chosen.get("group") or "group")
     ratings = reader.ratings(examples) if scored else []
     known = source.scale if given is None and isinstance(source, Examples) else given
     if known is None and not isinstance(source, Examples):
@@ -137,12 +138,12 @@ def read_examples(
             if number not in known:
                 reason = f"{number:g} lies outside the scale {known}; correct it, or pass --scale LOW..HIGH"
                 raise DataError(reason, path=path, row=row, column=name)
-        if "rater" in columns and not any(isinstance(note, Averaged) for note in notes):
-            by_id = "id" in checked(fields) or folded(columns.get("id", "id")) not in COLUMNS["id"]
+        if columns.get("rater") and not any(isinstance(note, Averaged) for note in notes):
+            by_id = "id" in checked(fields) or folded(columns.get("id") or "id") not in COLUMNS["id"]
             more: dict[str, Any] = {"path": path, "out_of": out_of, "decimal_comma": written.decimal_comma}
             examples, said = one_an_output(examples, columns["rater"], column, by_id=by_id, **more)
             notes += said
-        notes += [*repeated_rows(examples), *divided_sources(examples, chosen.get("source", "source"))]
+        notes += [*repeated_rows(examples), *divided_sources(examples, chosen.get("source") or "source")]
     if not isinstance(source, Examples):
         notes.extend(reader.seen.blank_sources())
     comma, bom = written.decimal_comma, written.bom
@@ -186,7 +187,7 @@ class Items(Iterator["Example | BadRow"]):
         self.fields = MappingProxyType(reader.fields)
         self.decimal_comma, self.bom = source.decimal_comma, source.bom
         self.delimited = is_delimited(source.path)
-        self._unseen = {name: reader.fields[name] for name in asked}
+        self._unseen = {name: reader.fields[name] for name in asked if reader.fields[name] != NOWHERE}
         self._columns = set(columns)
         self._awaited = dict(awaited)
         self._late: dict[str, tuple[str, int]] = {}
@@ -280,7 +281,7 @@ def iter_examples(
         chosen, notes = resolve(readable, chosen, scored=False, **how)
     own = "score" in checked(fields)
     records = [given for _, given in readable if isinstance(given, dict)]
-    out_of = scores_out_of(records, chosen["score"]) if "score" in chosen else None
+    out_of = scores_out_of(records, chosen["score"]) if chosen.get("score") else None
     reader = RowReader(chosen, False, stream.decimal_comma, is_delimited(stream.path), own, out_of=out_of)
     columns = {name for record in records for name in record}
     lacking = not_there(as_before, records)
@@ -302,7 +303,7 @@ def _check_thousands(rows: Iterable[tuple[int, Given]], column: str, path: str |
 
 def unread_score(examples: Examples) -> DataError | None:
     """What is wrong with the first score that stands there and is no number, where scores need not be there."""
-    where = examples.fields.get("score", "score")
+    where = examples.fields.get("score") or "score"
     out_of = scores_out_of((example.record for example in examples), where)
     for example in examples:
         cells = rated(example.record, where) if example.score is None else {}

@@ -76,7 +76,7 @@ class RowReader:
     """Makes examples of rows.
 
     Attributes:
-        fields: Column by field.
+        fields: Column by field; ``NOWHERE`` for one that is to have none.
         scored: Whether a row cannot be used where its score is none.
         decimal_comma: Whether ``3,5`` is a number.
         seen: What it came across.
@@ -100,7 +100,7 @@ class RowReader:
         kept = given.record if isinstance(given, Example) else given
         values: dict[str, Any] = {}
         for name in _TEXTS:
-            column = self.fields.get(name)
+            column = self.fields.get(name) or None
             cell = there(getattr(made, name)) if made else None if column is None else cell_at(kept, column)
             if self.delimited and made is None and column in kept and isinstance(cell, str):
                 self.seen.apostrophes += cell != unguarded(cell)
@@ -108,8 +108,9 @@ class RowReader:
             try:
                 values[name] = _READERS.get(name, text_in)(cell)
             except ValueError as problem:
-                return BadRow(row, str(problem), kept, column or name)
-        column = self.fields.get("score")
+                unread = "" if made or name == "response" else f"; or read no {name}: --fields {name}="
+                return BadRow(row, f"{problem}{unread}", kept, column or name)
+        column = self.fields.get("score") or None
         if column == "score" and not self.own_score and kept.keys() >= VERDICT_COLUMNS:
             column = None  # a program gave it, as only the rows behind the first tell
             self.seen.judged += "score" in kept
@@ -156,7 +157,7 @@ class RowReader:
 
     def ratings(self, examples: Iterable[Example]) -> list[Rated]:
         """The numbers that the scores were made of."""
-        column = self.fields.get("score", "score")
+        column = self.fields.get("score") or "score"
         if not several(column):
             return [(e.row, e.score, column) for e in examples if e.score is not None]
         found: list[Rated] = []

@@ -196,7 +196,7 @@ def test_texts_without_the_source_that_every_example_had_are_told_of(run: Any, s
     assert run("fit", bare, "--evaluator", "surface", "-o", "bare.json", opener=refuse).code == 0
     told = run("score", "bare.json", write(tmp_path / "i.jsonl", rows(12)), "-o", "judged.jsonl").err
     assert "texts are scored with a source, and no example" in told
-    assert "leave out the column 'source'" in told
+    assert "leave it out with --fields source= (column 'source')" in told
 
 
 def test_a_part_that_is_too_small_to_fit_on_is_told_as_such(run: Any, tmp_path: Path) -> None:
