@@ -58,6 +58,23 @@ def rater_columns(table: Table, patterns: Sequence[str], aspect: str | None, hum
     return found
 
 
+def of_one_output(table: Table, taken: set[str]) -> list[str]:
+    """The columns that tell outputs apart, by their usual names: of texts, documents and systems.
+
+    Raises:
+        DataError: None of them is usual for an output's text.
+    """
+    from active_critic.data import COLUMNS
+    from active_critic.data.fields import folded
+
+    free = [column for column in table.columns if column not in taken]
+    if not any(folded(column) in COLUMNS["response"] for column in free):
+        reason = "no column is recognised as the text of the outputs, which tells them apart"
+        raise DataError(f"{reason}; name one that does with --id COLUMN", path=table.path)
+    usual = {name for kind in ("source", "response", "reference", "group", "system") for name in COLUMNS[kind]}
+    return [column for column in free if folded(column) in usual]
+
+
 def ratings_of(table: Table, name: str) -> Predictions:
     """What a rater gave: a number, or nothing, in every row.
 
@@ -152,7 +169,9 @@ class PeoplesScores:
 
     def note(self, raters: Sequence[str]) -> str:
         """That it is a mean, and of what."""
-        mean = f"people's scores are the mean of {len(raters)} raters ({', '.join(map(repr, raters))})"
+        from active_critic.data.fields import listed
+
+        mean = f"people's scores are the mean of {len(raters)} raters ({listed(raters)})"
         some = f", or of those that a row has: {self.lacking:,} of {len(self.scores):,} rows lack some"
         return mean + some if self.lacking else mean
 

@@ -43,6 +43,22 @@ def agreement(
             help="A single rater, or `ratings.*` for all: how far people agree. May be repeated.",
         ),
     ] = None,
+    rated_by: Annotated[
+        str | None,
+        typer.Option(
+            "--rated-by",
+            metavar="COLUMN",
+            help="Who gave the --human score of a row, where each rater has a row of their own.",
+        ),
+    ] = None,
+    output_id: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="COLUMN",
+            help="With --rated-by: what tells outputs apart. Default: their texts, documents and systems.",
+        ),
+    ] = None,
     group: Annotated[
         str | None, typer.Option("--group", metavar="COLUMN", help="The document of each row. Usual names are found.")
     ] = None,
@@ -89,7 +105,7 @@ def agreement(
     No model is used. Rows without a usable prediction are counted and do not count as anything.
     """
     from active_critic.cli._agreement_job import Job
-    from active_critic.cli._agreement_raters import rater_columns
+    from active_critic.cli._agreement_raters import of_one_output, rater_columns
     from active_critic.data import COLUMNS
     from active_critic.data.cells import several
     from active_critic.data.columns import Table
@@ -97,9 +113,14 @@ def agreement(
     from active_critic.stats.resampling import resamples_for
 
     outputs.refuse_clashes(outputs=(html,), inputs=(scored,))
+    if output_id is not None and rated_by is None:
+        raise typer.BadParameter("--id tells the outputs of --rated-by apart; give that, too")
+    if rated_by is not None and (human is None or raters or "*" in human):
+        need = "the one column in which the raters' scores are, and leave out --raters"
+        raise typer.BadParameter(f"--rated-by says who gave the score of a row: name with --human {need}")
     if human is None and not raters:
         raise typer.BadParameter("name what people said with --human COLUMN, or single raters with --raters COLUMN")
-    if predicted is None and (other or not raters):
+    if predicted is None and (other or not (raters or rated_by)):
         raise typer.BadParameter("name what is judged with --predicted COLUMN" + ("" if other else ", or --raters"))
     columns = [*([predicted] if predicted is not None else []), *(other or [])]
     for name in columns:
@@ -108,8 +129,10 @@ def agreement(
     if len(set(columns)) < len(columns):
         raise typer.BadParameter("a column is named twice")
     known = None if scale is None else Scale.parse(scale)
-    named = [name for name in (human, *columns, *(raters or []), group, system, *(part or [])) if name is not None]
-    usual = [name for kind in ("group", "system", "source") for name in COLUMNS[kind]]
+    own = [name for name in (*columns, group, system, *(part or [])) if name is not None]
+    named = [name for name in (human, rated_by, output_id, *(raters or []), *own) if name is not None]
+    texts = ("response", "reference") if rated_by is not None and output_id is None else ()
+    usual = [name for kind in ("group", "system", "source", *texts) for name in COLUMNS[kind]]
     table = Table(scored, named, [*usual, NOTES, *SPLIT])
     unscored: list[str] = []
     if human is not None and human not in table and (parts := several(human)) and set(parts) <= {*table.columns}:
@@ -121,26 +144,31 @@ def agreement(
         rated = rater_columns(table, raters or [], None, None)
         unscored = of_unscored(table.leave_out_blank(*rated), rated, "rating")
     said = [*table.notes, *unscored, *of_known_texts(table), *of_a_program(table, human)]
+    people = human
+    if rated_by is not None and human is not None:
+        outputs_by = [output_id] if output_id is not None else of_one_output(table, {human, rated_by, *own})
+        said.append(table.by_rater(rated_by, human, outputs_by, own))
+        people, raters = None, [f"{rated_by}.*"]
     resamples = resamples_for(len(table), resamples)
     job = Job(table, resamples, seed, known, raters or [], notes=said)
-    taken = {*columns, *(raters or []), *([human] if human is not None else [])}
+    taken = {*columns, *(raters or []), *([people] if people is not None else [])}
     job.find_groups(group, taken)
     job.find_systems(system, taken)
     job.find_parts(part or [], taken)
     levels: list[Level] = ["dataset", "document", "system"] if level == "all" else [level]
-    if human is None or "*" not in human or human in job.table:  # a star in a column's own name is no pattern
+    if people is None or "*" not in people or people in job.table:  # a star in a column's own name is no pattern
         for one in levels:
-            job.measure(human, columns, one, None, only=len(levels) == 1)
+            job.measure(people, columns, one, None, only=len(levels) == 1)
     else:
-        for aspect in job.table.matching(human):
-            first, *rest = (c if c in job.table else c.replace("*", aspect) for c in (human, *columns))
+        for aspect in job.table.matching(people):
+            first, *rest = (c if c in job.table else c.replace("*", aspect) for c in (people, *columns))
             if first in {*rest, *(raters or [])}:
-                job.notes.append(f"{first!r} is like {human!r}, but is compared with it: it is not taken for people's")
+                job.notes.append(f"{first!r} is like {people!r}, but is compared with it: it is not taken for people's")
                 continue
             for one in levels:
                 job.measure(first, rest, one, aspect, only=False)
     if not job.results and not job.left_out:
-        raise typer.BadParameter(f"{human!r} stands for nothing but the columns that are compared with it")
+        raise typer.BadParameter(f"{people!r} stands for nothing but the columns that are compared with it")
     job.finish()
     document = {
         "file": scored.name,
@@ -149,6 +177,7 @@ def agreement(
         "predicted": predicted,
         "other": other or [],
         "raters": raters or [],
+        "rated_by": rated_by,
         "group": job.group_column,
         "system": job.system_column,
         "part": list(job.part_columns),

@@ -25,6 +25,7 @@ from active_critic.data.cells import (
 from active_critic.data.fields import folded
 from active_critic.data.files import iter_records
 from active_critic.data.out_of import all_out_of, share_in
+from active_critic.data.raters import Score, by_output, check_named, said_of_raters
 from active_critic.data.rows import NUMBER, BadRow, Unreadable
 from active_critic.errors import DataError
 
@@ -109,6 +110,50 @@ class Table:
         self.rows = [self.rows[place] for place in kept]
         self._records = [self._records[place] for place in kept]
         return left
+
+    def by_rater(self, rater: str, score: str, outputs: Sequence[str], same: Sequence[str]) -> str:
+        """Make one row of all in which raters scored one output: the first of them, and in the place of the column
+        that names the rater an object with what each gave.
+
+        Args:
+            rater: Where raters are named.
+            score: Where what they gave is.
+            outputs: The columns in which rows of one output are the same.
+            same: Further columns that cannot differ within an output.
+
+        Returns:
+            What was made of the rows, for a note.
+
+        Raises:
+            DataError: There is no such column, a row holds no number or names no rater, a rater gave an output
+                different numbers, no output has two raters, or ``same`` differ within one.
+        """
+        numbers = self.human(score)
+        names = check_named(self.names(rater), self.rows, rater, self.path)
+        keys = zip(*map(self.digests, outputs), strict=True)
+        scores = [Score(*of) for of in zip(keys, names, numbers, self.rows, strict=True)]
+        found = by_output(scores, "--id COLUMN", path=self.path, column=rater)
+        if max(map(len, found)) == 1:
+            alike = ", ".join(map(repr, outputs))
+            reason = f"no output has two raters; rows are of one output where {alike} are the same"
+            raise DataError(f"{reason}: --id COLUMN names what tells outputs apart", path=self.path, column=rater)
+        for column in same:
+            cells = self._cells(column)
+            for first, *others in map(list, map(dict.values, found)):
+                if odd := next((place for place in others if cells[place] != cells[first]), None):
+                    both = f"rows {self.rows[first]} and {self.rows[odd]} are of one output"
+                    unlike = f"hold {_short(cells[first])} and {_short(cells[odd])}"
+                    remedy = "--id COLUMN tells apart what are two outputs"
+                    raise DataError(f"{both}, and {unlike}; {remedy}", path=self.path, column=column)
+        given = self._cells(score)
+        firsts = [next(iter(of.values())) for of in found]
+        self._records = [
+            {**self._records[first], rater: {name: given[place] for name, place in of.items()}}
+            for first, of in zip(firsts, found, strict=True)
+        ]
+        self.rows = [self.rows[first] for first in firsts]
+        self.columns[rater] = None
+        return said_of_raters(found, names, rater)
 
     def human(self, name: str) -> tuple[float, ...]:
         """A column in which every row must hold a number.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from active_critic.data.cells import cell_at, decoded, name_in
 from active_critic.data.examples import describe_rows, human_score
@@ -44,35 +44,31 @@ def one_an_output(
     Raises:
         DataError: Naming rows and column: a row names no rater, or a rater gave an output different scores.
     """
-    names = _names(examples, column, path)
-    outputs: dict[tuple[str | None, ...], dict[str, Example]] = {}
+    names = check_named(_names(examples, column, path), [example.row for example in examples], column, path)
+    keys = []
     ids: dict[tuple[str | None, ...], set[str | None]] = {}
-    again = 0
-    for example, name in zip(examples, names, strict=True):
+    for example in examples:
         texts = (example.source, example.response, example.reference)
-        key = (*texts, example.group, example.system, example.id if by_id else None)
-        ids.setdefault(key, set()).add(example.id)
-        first = outputs.setdefault(key, {}).setdefault(name, example)
-        if first.score != example.score:
-            both = f"{human_score(first):g} and {human_score(example):g}"
-            rows = f"{describe_rows([first.row, example.row])}: {name!r} scored the same output twice, {both}"
-            remedy = "drop one; if these are two outputs of the same words, --fields id=COLUMN tells them apart"
-            raise DataError(f"{rows}; {remedy}", path=path, column=column)
-        again += first is not example
-    counts = [len(of) for of in outputs.values()]
-    said = _said(len(examples), len({*names}), counts, column)
+        keys.append((*texts, example.group, example.system, example.id if by_id else None))
+        ids.setdefault(keys[-1], set()).add(example.id)
+    outputs = by_output(
+        [Score(*of) for of in zip(keys, names, map(human_score, examples), (e.row for e in examples), strict=True)],
+        "--fields id=COLUMN",
+        path=path,
+        column=column,
+    )
+    counts = [len(of) for of in outputs]
+    said = said_of_raters(outputs, names, column)
     if by_id and max(counts) == 1:
         said += "; rows with different ids are different outputs, since fields name the id"
-    if again:
-        said += f"; {how_many(again, 'row repeats', 'rows repeat')} a rater's score of an output and counts once"
     notes: list[str] = [Averaged(said)]
     if any(len(found) > 1 for found in ids.values()):
         notes.append("rows of one output have different ids: the first is kept; --fields id=COLUMN parts them by id")
     if max(counts) == 1:
-        return [example for of in outputs.values() for example in of.values()], notes
+        return [examples[place] for of in outputs for place in of.values()], notes
     made = []
-    for of in outputs.values():
-        example = _of_all(list(of.values()))
+    for of in outputs:
+        example = _of_all([examples[place] for place in of.values()])
         if len(of) > 1 or not {score, column} <= example.record.keys():
             mean: Any = example.score
             if out_of is not None:
@@ -83,25 +79,83 @@ def one_an_output(
     return made, notes
 
 
-def _names(examples: Iterable[Example], column: str, path: str | None) -> list[str]:
-    names, blank = [], []
+class Score(NamedTuple):
+    """What one person gave an output.
+
+    Attributes:
+        output: What tells it from others.
+        rater: Who.
+        number: How much.
+        row: Where that stands, for messages.
+    """
+
+    output: Hashable
+    rater: str
+    number: float
+    row: int
+
+
+def by_output(scores: Sequence[Score], parting: str, *, path: str | None, column: str) -> list[dict[str, int]]:
+    """For each output, in the order of their first rows, the places of its scores by rater.
+
+    Args:
+        scores: One a row.
+        parting: The option that tells outputs apart which are taken for one.
+        path: The file, for messages.
+        column: Where raters are named.
+
+    Raises:
+        DataError: Naming rows: a rater gave an output different scores.
+    """
+    outputs: dict[Hashable, dict[str, int]] = {}
+    for place, score in enumerate(scores):
+        first = scores[outputs.setdefault(score.output, {}).setdefault(score.rater, place)]
+        if first.number != score.number:
+            both = f"{first.number:g} and {score.number:g}"
+            rows = f"{describe_rows([first.row, score.row])}: {score.rater!r} scored the same output twice, {both}"
+            remedy = f"drop one; if these are two outputs of the same words, {parting} tells them apart"
+            raise DataError(f"{rows}; {remedy}", path=path, column=column)
+    return list(outputs.values())
+
+
+def _names(examples: Iterable[Example], column: str, path: str | None) -> list[str | None]:
+    names = []
     for example in examples:
         try:
-            name = name_in(cell_at(example.record, column))
+            names.append(name_in(cell_at(example.record, column)))
         except ValueError as problem:
             raise DataError(str(problem), path=path, row=example.row, column=column) from None
-        if name is None:
-            blank.append(example.row)
-        else:
-            names.append(name)
-    if blank:
-        reason = f"{describe_rows(blank)}: the rater is missing, where there is a score; fill it in or drop the row"
-        raise DataError(reason, path=path, column=column)
     return names
 
 
+def check_named(names: Sequence[str | None], rows: Sequence[int], column: str, path: str | None) -> list[str]:
+    """The raters' names.
+
+    Raises:
+        DataError: Some rows name none.
+    """
+    if blank := [row for name, row in zip(names, rows, strict=True) if name is None]:
+        reason = f"{describe_rows(blank)}: the rater is missing, where there is a score; fill it in or drop the row"
+        raise DataError(reason, path=path, column=column)
+    return [name for name in names if name is not None]
+
+
+def said_of_raters(outputs: Sequence[Mapping[str, int]], names: Sequence[str], column: str) -> str:
+    """What was made of rows that are one rater's score each, for a note.
+
+    Args:
+        outputs: As from :func:`by_output`.
+        names: The rater of every row.
+        column: Where raters are named.
+    """
+    counts = [len(of) for of in outputs]
+    said = _said(len(names), len({*names}), counts, column)
+    if again := len(names) - sum(counts):
+        said += f"; {how_many(again, 'row repeats', 'rows repeat')} a rater's score of an output and counts once"
+    return said
+
+
 def _said(rows: int, raters: int, counts: Sequence[int], column: str) -> str:
-    """What was made of the rows, where outputs have so many raters each."""
     most = max(counts)
     if most == 1:
         return f"every output has one rater (column {column!r}), and the score is taken as it is"

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from statistics import median
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from active_critic.figures_in_words import figure_words, number_words, p_words
+from active_critic.figures_in_words import count_words, figure_words, number_words, p_words
 from active_critic.report.fits import LEVELS, agreement_table
 from active_critic.report.tables import table_of
 from active_critic.report.texts import plain
+
+_EACH = 10
+"""So many raters are told of one by one."""
 
 
 def agreement_account(document: Mapping[str, Any]) -> RenderableType:
@@ -95,17 +99,26 @@ def _words(result: Mapping[str, Any]) -> list[str]:
 
 def _raters(found: Mapping[str, Any]) -> list[RenderableType]:
     alpha, ceiling, raters = found["alpha"], found["ceiling"], found["columns"]
-    names = ", ".join(rater["column"] for rater in raters)
+    many = len(raters) > _EACH
+    names = ", ".join(rater["column"] for rater in raters[:_EACH])
     shown = [f"Krippendorff's alpha of {len(raters)} raters, {found['items']:,} rows with two ratings or more: "]
     shown.append(", ".join(f"{value:.3f} ({measurement})" for measurement, value in alpha.items()) + ".")
-    sentences = [f"The raters: {names}.", "".join(shown)]
-    for rater in raters:
+    sentences = [f"The raters: {names}{f' and {len(raters) - _EACH:,} more' if many else ''}.", "".join(shown)]
+    if many:
+        rows = raters[0]["n"] + raters[0]["missing"]
+        sentences.append(f"Each rated {count_words([rater['n'] for rater in raters])} of {rows:,} rows.")
+    for rater in [] if many else raters:
         if without := rater["missing"]:
             rows = f"{without:,} of {rater['n'] + without:,} rows"
             sentences.append(f"{rater['column']!r}: {rows} have no rating and do not count.")
     figures = {**ceiling, "total": sum(rater["n"] for rater in raters)}
     table = agreement_table({"human ceiling": figures}, whom="the mean of the other raters, rater by rater,")
-    each = ", ".join(number_words(rater["mean_with_the_rest"], ".3f", "not defined") for rater in raters)
+    means = [rater["mean_with_the_rest"] for rater in raters]
+    each = ", ".join(number_words(mean, ".3f", "not defined") for mean in means)
+    if many:
+        known = [mean for mean in means if mean is not None]
+        spread = f"{min(known):.3f} to {max(known):.3f}, the median is {median(known):.3f}; " if known else ""
+        each = f"{spread}defined for {len(known):,} of {len(raters):,} raters, whom --json lists"
     return [*(Text(plain(line)) for line in sentences), table, Text(f"Mean of 3 of each rater with the rest: {each}.")]
 
 
