@@ -1,14 +1,14 @@
-"""Whether it would pay to average combinations that begin with several beliefs about readings: simulated, no model.
+"""Which belief about readings a combination is to begin with, or an average of several: simulated, no model.
 
     python benchmarks/mixtures.py
 
 Labels are drawn from normal distributions in which readings correlate with people's scores and with each other as
-measured on real sets (``readings.py``), and in a second situation with a rating of .6. What counts is how the
-combination that few labels give correlates with people's scores in the whole distribution. The product begins with one
-belief that counts for 20 examples. Each of the others weighs several combinations by how likely the labels are under
-what each begins with (Bayesian model averaging): beliefs of how much the first counts, or that belief and four in each
-of which one reading is far better than the rest. At half their weight the likelihoods are square roots, as labels of
-one document are alike.
+measured on real sets (``readings.py``), and in further situations with a rating of .3, .45 and .6, as that of an abler
+model may be. What counts is how the combination that few labels give correlates with people's scores in the whole
+distribution. The product begins with one belief that counts for 20 examples, and with another where the model is not of
+its catalogue. Each of the others weighs several combinations by how likely the labels are under what each begins with
+(Bayesian model averaging): beliefs of how much the first counts, or that belief and four in each of which one reading
+is far better than the rest. At half their weight the likelihoods are square roots, as labels of one document are alike.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from combining import STRONG
 from numpy.typing import NDArray
 
 from active_critic import calibration
-from active_critic.calibration import EXPECTED, PRIOR
+from active_critic.calibration import ABLER, EXPECTED, PRIOR
 
 Floats = NDArray[np.float64]
 
 NAMES = ("rating", "approval", "likelihood", "surface")
 SIZES = (5, 10, 20, 30, 50)
+SITUATIONS = (None, 0.3, 0.45, 0.6)
+"""The correlation of the rating with people's scores; None: as measured."""
 PRIORS = (5.0, 10.0, PRIOR, 40.0, 80.0)
 BEST, REST = 0.55, 0.5
 """The correlation of the reading that is far better, and what is left of that of the others."""
@@ -39,6 +40,7 @@ FLOOR = 0.01
 """Correlations that were measured apart need not fit together: no direction varies by less than this."""
 ALIKE = np.array([[calibration._together(one, other) for other in NAMES] for one in NAMES])
 BELIEVED = np.array([EXPECTED[name] for name in NAMES])
+OF_OTHERS = np.array([ABLER[name] for name in NAMES])
 BELIEFS = [BELIEVED, *(np.where(np.arange(4) == best, BEST, REST * BELIEVED) for best in range(4))]
 CHANCES = [USUAL, *[(1 - USUAL) / 4] * 4]
 
@@ -60,8 +62,7 @@ def main() -> None:
     for path in args.of:
         for one in json.loads(Path(path).read_text())["sets"]:
             where = f"{one['name']} ({Path(path).stem})"
-            rows.append(tried(args, where, *correlations(one)))
-            rows.append(tried(args, f"{where}, rating {STRONG:g}", *correlations(one, STRONG)))
+            rows += [{"rating": r, **tried(args, where, *correlations(one, r))} for r in SITUATIONS]
     document = {
         "settings": {"tries": args.tries, "seed": args.seed, "of": [Path(p).name for p in args.of]},
         "rows": rows,
@@ -136,6 +137,7 @@ def averaged(beliefs: list[tuple[float, float, Floats]], part: float = 1.0) -> W
 _FIVE = [(chance, PRIOR, one) for chance, one in zip(CHANCES, BELIEFS, strict=True)]
 WAYS: dict[str, Way] = {
     f"one belief, counts for {PRIOR:g} (the product)": lambda z, y: combined(z, y, PRIOR, BELIEVED),
+    "that of the product for other models": lambda z, y: combined(z, y, PRIOR, OF_OTHERS),
     "one belief, counts for 10": lambda z, y: combined(z, y, 10.0, BELIEVED),
     "how much it counts, by evidence": averaged([(0.2, prior, BELIEVED) for prior in PRIORS]),
     "five beliefs, by evidence": averaged(_FIVE),
@@ -150,13 +152,15 @@ def table(document: dict[str, Any]) -> str:
     of = ", ".join(settings["of"])
     lines += [f"{settings['tries']} draws of labels each, seed {settings['seed']}; correlations of {of}."]
     rows = document["rows"]
-    for title, some in (("As measured", rows[::2]), (f"With a rating of {STRONG:g}", rows[1::2])):
+    for rating in SITUATIONS:
+        some = [row for row in rows if row["rating"] == rating]
+        title = "As measured" if rating is None else f"With a rating of {rating:g}"
         lines += ["", f"## {title}, mean of {len(some)} sets", "", f"| labels | {' | '.join(map(str, SIZES))} |"]
         lines += ["| --- |" + " --- |" * len(SIZES)]
         for way in WAYS:
             means = [np.mean([row["reached"][way][str(size)] for row in some]) for size in SIZES]
             lines.append(f"| {way} | {' | '.join(f'{mean:.3f}' for mean in means)} |")
-    best = np.mean([row["best linear combination"] for row in rows[::2]])
+    best = np.mean([row["best linear combination"] for row in rows if row["rating"] is None])
     return "\n".join([*lines, "", f"The best linear combination would reach {best:.3f} as measured.", ""])
 
 

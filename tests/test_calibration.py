@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import t
 
 from active_critic.calibration import (
+    ABLER,
     COVERAGES,
     EXPECTED,
     LEAST_SLOPE,
@@ -166,6 +167,16 @@ def test_the_prior_counts_for_as_many_examples_as_it_says() -> None:
     mixed = np.linalg.solve(share * alike + (1 - share) * seen_alike, share * believed + (1 - share) * seen)
     found = weights_of(calibrate(readings, human, alone(n)))
     assert list(found.values()) == pytest.approx((mixed * np.std(human)).tolist())
+
+
+def test_another_belief_moves_the_weights_of_few_labels_more_than_those_of_many() -> None:
+    def share(n: int, expected: dict[str, float]) -> float:
+        readings, human = drawn(n, {"rating": 0.5, "approval": 0.5, "likelihood": 0.5, "surface": 0.5}, 0.5)
+        return calibrate(readings, human, alone(n), expected=expected).shares["rating"]
+
+    few, many = (share(n, ABLER) - share(n, EXPECTED) for n in (5, 500))
+    assert few > 0.05
+    assert 0 < many < few / 10
 
 
 def test_rating_and_approval_are_believed_to_be_one_voice() -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from active_critic.approval import Approval, approval
 from active_critic.asking import PER_ITEM
-from active_critic.calibration import CRITERION, SHOWN, Calibration, calibrate, percent
+from active_critic.calibration import ABLER, CRITERION, EXPECTED, SHOWN, Calibration, calibrate, percent
 from active_critic.data.examples import MIN_EXAMPLES, folds, group_of
 from active_critic.demo_search import MIN_COVERAGE, Search
 from active_critic.errors import BudgetSpent, FitError, ModelError, RequestRefused
@@ -20,6 +20,7 @@ from active_critic.evaluators.base import Progress
 from active_critic.evaluators.gpt_score import weighing_turns
 from active_critic.evaluators.surface import SurfaceFloor, copied_share, figures_of, out_of_fold
 from active_critic.lm import LanguageModel
+from active_critic.lm.catalogue import CATALOGUE
 from active_critic.lm.lengths import beginning_of, length_of
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood, refusal
 from active_critic.records import LEAST_SPREAD, Criterion, Example, Scale, Verdict
@@ -73,6 +74,11 @@ def readings_for(lm: LanguageModel, uses: Mapping[str, Use]) -> tuple[tuple[str,
         else:
             said.append(f"the score is read without the {name}: {why_not}")
     return tuple(names), said
+
+
+def expected_of(lm: LanguageModel) -> Mapping[str, float]:
+    """The correlation of each kind of reading with people's scores that is believed in before any label is seen."""
+    return EXPECTED if lm.weights in {model.sha256 for model in CATALOGUE} else ABLER
 
 
 def _no_likelihood(lm: LanguageModel) -> str | None:
@@ -156,6 +162,7 @@ class Combiner:
         always: Those readings that count however small their share.
         further: What else the model was asked, by reading: a value for every example, None where it cannot be had.
         rated: Whether the ratings count; see :meth:`unrated`.
+        expected: See :func:`expected_of`.
     """
 
     names: tuple[str, ...]
@@ -164,6 +171,7 @@ class Combiner:
     always: frozenset[str] = frozenset()
     further: dict[str, list[float | None]] = field(default_factory=dict)
     rated: bool = True
+    expected: Mapping[str, float] = field(default_factory=lambda: EXPECTED)
 
     def rated_by(self, criteria: Sequence[Criterion], use: Use) -> None:
         """Go on with the ratings of these criteria, too, which the verdicts of the search hold (fine mode)."""
@@ -270,7 +278,7 @@ class Combiner:
             floor = SurfaceFloor().fit(examples, self.scale, figures=figures)
             values["surface"] = out_of_fold(examples, _parts(examples), self.scale, figures=figures)
         human = [self.search.human[i] for i in kept]
-        found = calibrate(values, human, [group_of(example) for example in examples])
+        found = calibrate(values, human, [group_of(example) for example in examples], expected=self.expected)
         if "likelihood" in values:
             # Half-way from the most that any example copies to all of it: where people copy, copying is no fault.
             copied = (1 + max(self.copied[i] for i in kept)) / 2

@@ -12,7 +12,7 @@ from active_critic.data.examples import Examples
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, Search, demo_count
 from active_critic.errors import BudgetSpent, FitError
 from active_critic.evaluators._fit_bill import Bill
-from active_critic.evaluators._readings import Combiner, Use, readings_for, take, weighed_part, words
+from active_critic.evaluators._readings import Combiner, Use, expected_of, readings_for, take, weighed_part, words
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.fit_report import FitReport, make_report
@@ -191,7 +191,7 @@ class ActiveCritic(Evaluator):
         search: Search = compiled.search
         found: list[Candidate] = compiled.candidate_programs
         notes += self._told_of(search, len(found), ways, data)
-        combiner = Combiner(readings, search, protocol.scale, self._always)
+        combiner = Combiner(readings, search, protocol.scale, self._always, expected=expected_of(self.model))
         # Without a rating of the whole the mean of the criteria is what is asked for, and no other weights.
         mean = not self.overall_scoring and self.use_criteria != "always"
         if self.mode == "fine" and not mean:

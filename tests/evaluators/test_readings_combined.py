@@ -10,12 +10,13 @@ import pytest
 from simulated import simulated_lm
 from test_readings import SCALE, searched, text_of
 
-from active_critic.calibration import calibrate
+from active_critic.calibration import ABLER, EXPECTED, calibrate
 from active_critic.data.examples import folds, group_of
 from active_critic.evaluators import ActiveCritic, Surface, _surface_features
-from active_critic.evaluators._readings import Combiner, _parts, is_copy, readings_of
+from active_critic.evaluators._readings import Combiner, _parts, expected_of, is_copy, readings_of
 from active_critic.evaluators.fit_report import FOLDS
 from active_critic.evaluators.surface import SurfaceFloor, copied_share, out_of_fold
+from active_critic.lm.catalogue import CATALOGUE
 from active_critic.records import Example, Verdict
 
 
@@ -108,3 +109,22 @@ def test_the_surface_measures_what_it_scores_once_explained_or_not(monkeypatch: 
     assert evaluator.score("a text that is scored", explain=False).score == explained.score
     assert len(measured) == 2
     assert (explained.explanation or "").startswith("Computed from the surface alone, in points: ")
+
+
+def test_the_rating_of_a_model_that_was_not_measured_here_is_believed_in_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = simulated_lm()
+    assert expected_of(lm) is ABLER
+    for model in CATALOGUE:
+        monkeypatch.setitem(lm.identity, "weights", model.sha256)
+        assert expected_of(lm) is EXPECTED
+    monkeypatch.setitem(lm.identity, "weights", "0" * 64)
+    assert expected_of(lm) is ABLER
+
+
+def test_a_fit_begins_with_the_belief_in_its_model() -> None:
+    search, _ = searched()
+    before, now = (
+        Combiner(("rating", "surface"), search, SCALE, expected=expected).fit(0, range(10))[0]
+        for expected in (EXPECTED, ABLER)
+    )
+    assert now.shares["rating"] > before.shares["rating"] + 0.02
