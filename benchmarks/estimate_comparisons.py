@@ -68,7 +68,7 @@ def methods(document: dict[str, Any], path: str) -> list[dict[str, Any]]:
         if method["name"] in EVALUATOR_NAMES and not method["failures"]
     }
     given = {name: dict(document["settings"]["evaluators"][name]) for name in real}
-    with model(document["model"]) as lm:
+    with model(document["model"], document["weights"]) as lm:
         work = comparison_rehearsal(data, resolve(list(real), given), splits, explain=document["settings"]["explain"])
         started = time.process_time()
         said = rehearsal.estimate_parts(lm, work, [], takes=rehearsal.TAKES, scores=shares(data))
@@ -90,14 +90,14 @@ def methods(document: dict[str, Any], path: str) -> list[dict[str, Any]]:
     ]
 
 
-def model(name: str) -> LanguageModel:
+def model(name: str, weights: str) -> LanguageModel:
     """What stands for an embedded model, and cannot be asked."""
 
     def refuse(*_: object) -> Any:
         raise AssertionError("a call was made")
 
     everything = Capabilities(json_schema=True, probabilities=True)
-    identity = {"name": name, "weights": "0" * 64}
+    identity = {"name": name, "weights": weights}
     return LanguageModel(name, refuse, identity=identity, context=CONTEXT, capabilities=everything, weigh=refuse)
 
 
