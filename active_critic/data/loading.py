@@ -337,7 +337,8 @@ def for_aspect(examples: Examples, aspect: str) -> Examples:
             f"no example has a human score for the aspect {aspect!r}; {known}; {remedy}", path=examples.path
         )
     scored = [replace(e, score=e.aspects[column]) for e in examples if column in e.aspects]
-    ratings = [(example.row, example.aspects[column], column) for example in scored]
+    single = [note.aspects.get(column, ()) for note in examples.notes if isinstance(note, Averaged)]
+    ratings = [*single[0]] if any(single) else [(e.row, e.aspects[column], column) for e in scored]
     given = _given_scale(examples, ratings)
     scale, said = infer_scale(ratings, examples.path, column) if given is None else (given, [])
     why = "" if given is None else ", which was given: all its scores lie in it"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
 
 class Guess(str):
     """Says what may be wrong and the user can put right; what is no guess says what was done as it is always done."""
@@ -28,9 +31,13 @@ class Unscored(Guess):
 
 
 class Averaged(str):
-    """Says of how many people's scores these have the means; true of whatever is made of them."""
+    """Says of how many people's scores these have the means; true of whatever is made of them.
 
-    __slots__ = ()
+    Attributes:
+        aspects: What each person gave for every aspect, by its name (row, number, name): means say less of the scale.
+    """
+
+    aspects: Mapping[str, Sequence[tuple[int, float, str]]] = MappingProxyType({})
 
 
 class Drawn(str):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from active_critic.data.cells import cell_at, decoded, name_in
 from active_critic.data.examples import describe_rows, human_score
 from active_critic.data.notes import Averaged
+from active_critic.data.scales import Rated
 from active_critic.errors import DataError
 from active_critic.figures_in_words import count_words, how_many
 from active_critic.records import Example
@@ -61,7 +62,9 @@ def one_an_output(
     said = said_of_raters(outputs, names, column)
     if by_id and max(counts) == 1:
         said += "; rows with different ids are different outputs, since fields name the id"
-    notes: list[str] = [Averaged(said)]
+    averaged = Averaged(said)
+    averaged.aspects = _single_aspects(examples)
+    notes: list[str] = [averaged]
     if any(len(found) > 1 for found in ids.values()):
         notes.append("rows of one output have different ids: the first is kept; --fields id=COLUMN parts them by id")
     if max(counts) == 1:
@@ -186,6 +189,14 @@ def _cells(record: Mapping[str, Any], aspects: Mapping[str, float]) -> dict[str,
     cells: dict[str, Any] = {f"aspect_{name}": aspects[name] for name in aspects if name in own}
     within = {name: aspects[name] for name in aspects if name not in own}
     return cells | ({"scores": {**scores, **within}} if within else {})
+
+
+def _single_aspects(examples: Iterable[Example]) -> dict[str, list[Rated]]:
+    found: dict[str, list[Rated]] = {}
+    for example in examples:
+        for name, number in example.aspects.items():
+            found.setdefault(name, []).append((example.row, number, name))
+    return found
 
 
 def _mean(numbers: Iterable[float]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from active_critic.data import Examples, RecordWriter, data_sha256, iter_examples, read_examples, split
+from active_critic.data.loading import for_aspect
 from active_critic.data.notes import Averaged
 from active_critic.errors import DataError
 
@@ -225,3 +227,11 @@ def test_what_is_to_be_scored_stays_one_row_each_and_needs_no_rater() -> None:
     assert [item.score for item in rated] == [row["score"] for row in long()]
     named = iter_examples(long(), fields=WHO)
     assert len([*named]) == 18
+
+
+def test_the_scale_of_an_aspect_is_that_of_single_scores_too() -> None:
+    rows = [*long(6, ("anna",), aspect_tone=1), *long(6, ("bert",), aspect_tone=5)]
+    examples = read_examples(rows, fields=WHO)
+    assert {example.aspects["tone"] for example in examples} == {3.0}
+    for some in (examples, examples.take(range(3)), pickle.loads(pickle.dumps(examples))):
+        assert str(for_aspect(some, "tone").scale) == "1..5"
