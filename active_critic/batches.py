@@ -18,7 +18,7 @@ SHORTENED = "(the first two thirds and the last third of their share of the cont
 def batches(examples: Sequence[Example], seed: int) -> list[list[Example]]:
     """Mini-batches that each span the scores: sorted by score, ties shuffled, and dealt out like cards.
 
-    The last batches are smaller by one where the number of examples is not a multiple of ``BATCH_SIZE``.
+    As few batches as hold ``BATCH_SIZE`` examples each at most, whose sizes differ by one at most.
     """
     shuffled = list(examples)
     rng = random.Random(seed)  # noqa: S311

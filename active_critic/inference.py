@@ -32,7 +32,7 @@ from active_critic.typed_asking import Asker
 
 MAX_BATCHES = 25
 STOP_AFTER = 5
-"""The model is asked until it says "complete" this many times in a row (Appendix D.2)."""
+"""The model is asked until it says "complete" this many times in a row (section 4.1)."""
 AT_FAULT = 2
 """Batches that nothing comes of before any other, after which the model is at fault, and not the examples in them."""
 LOST = "{} of {} batches said nothing of the {}: {} refused them, or did not answer in the form asked for"
