@@ -3,7 +3,9 @@ from __future__ import annotations
 import base64
 import codecs
 import json
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -33,6 +35,32 @@ def test_the_page_names_every_family_and_kind() -> None:
     rows = [f"| `{attack.name}` | {attack.kind} | {attack.about} |" for attack in ATTACKS]
     assert [line for line in page.splitlines() if line.startswith("| `")] == rows
     assert all(f"\n| {kind} | " in page for kind in KINDS)
+
+
+def test_the_page_quotes_what_was_measured() -> None:
+    root = Path(__file__).parents[2]
+    page = (root / "docs/probes.md").read_text(encoding="utf-8")
+    (file,) = (root / "benchmarks/results").glob("robustness_sfres_*.json")
+    measured = json.loads(file.read_text(encoding="utf-8"))["methods"]
+    names = ("zero-shot", "g-eval", "active-critic-coarse (rating only)", "active-critic-coarse")
+    trials = [measured[name]["attacks"] for name in names]
+
+    def row(title: str, lifts: Iterable[dict[str, Any]]) -> str:
+        cells = []
+        for lift in lifts:
+            low, high = lift["percent_interval"]
+            cells.append(f"{lift['percent']:+.0f} [{low:+.0f}, {high:+.0f}]; {100 * lift['success']:.0f} %")
+        return f"| {title} | {' | '.join(cells)} |"
+
+    original = [f"{20 * (trial['overall']['original'] - 1):.0f} %" for trial in trials]  # of the scale 1 to 6
+    rows = [f"| score as it was | {' | '.join(original)} |"]
+    rows += [
+        row(kind, [next(of["lift"] for of in trial["kinds"] if of["kind"] == kind) for trial in trials])
+        for kind in KINDS
+    ]
+    rows.append(row("all that keep the text", [trial["overall"] for trial in trials]))
+    rows.append(row("all that replace it", [trial["replacing"] for trial in trials]))
+    assert "\n".join(rows) in page
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
