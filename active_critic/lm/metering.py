@@ -69,8 +69,8 @@ class Meter:
             if key not in self._asked:
                 if self._budget is not None and len(self._asked) >= self._budget:
                     self._spent = BudgetSpent(
-                        f"the budget of {self._budget:,} calls is spent; raise it, or make the method cheaper by its "
-                        "settings"
+                        f"the budget of {self._budget:,} requests is spent; allow more (--requests, in Python "
+                        "requests=), or make the method cheaper by its settings"
                     )
                     raise self._spent
                 self._asked.add(key)

@@ -96,7 +96,7 @@ def test_surface_alone_opens_no_model_and_no_journal(run, labels) -> None:
 def test_a_method_that_fails_leaves_the_others_and_the_exit_code_says_so(run, labels) -> None:
     done = run("compare", labels, "--evaluators", "active-critic-coarse,zero-shot", "--requests", 18, *QUICK, *SMALL)
     assert done.code == 7, done.err
-    assert "active-critic-coarse failed in 2 of 2 splits, first in its fit: the budget of 18 calls" in done.out
+    assert "active-critic-coarse failed in 2 of 2 splits, first in its fit: the budget of 18 requests" in done.out
     assert "0 of 18" in done.out
     assert "18 of 18" in done.out
 

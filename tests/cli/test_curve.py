@@ -125,7 +125,7 @@ def test_sizes_there_are_no_labels_for_are_left_out_and_said(run, labels) -> Non
 def test_what_fails_is_said_and_the_exit_code_says_so(run, labels) -> None:
     done = run("curve", labels, *QUICK, *SMALL, "--requests", 25)
     assert done.code == 7, done.err
-    assert "the budget of 25 calls" in done.out
+    assert "the budget of 25 requests" in done.out
 
 
 @pytest.mark.parametrize(

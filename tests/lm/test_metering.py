@@ -87,7 +87,7 @@ def test_the_budget_is_exact(workers) -> None:
         assert len(calls) == len(set(calls)) == 3
         ask(lm, *calls)  # what is known already costs nothing
     assert len(said) == 21
-    assert "budget of 3 calls" in said[0]
+    assert "budget of 3 requests" in said[0]
 
 
 def test_replies_from_the_memory_count_against_the_budget() -> None:
@@ -130,5 +130,5 @@ def test_a_refusal_that_an_evaluator_made_do_with_is_raised_afterwards() -> None
     with pytest.raises(BudgetSpent):
         outer.recall("b")
     for meter in (inner, outer):
-        with pytest.raises(BudgetSpent, match="1 calls is spent"):
+        with pytest.raises(BudgetSpent, match=r"1 requests is spent; allow more \(--requests"):
             meter.check()

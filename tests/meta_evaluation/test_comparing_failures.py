@@ -25,7 +25,7 @@ def test_a_budget_is_exact_for_each_method_and_leaves_the_others_alone() -> None
     assert [(f.split, f.stage, f.error) for f in first.failures] == [(1, "scoring", "BudgetSpent")]
     assert first.agreement.n == 12
     assert first.agreement.coverage == 0.5
-    assert "budget of 20 calls" in first.unscored[1, 0]
+    assert "budget of 20 requests" in first.unscored[1, 0]
     enough = compare(examples(), {"a": asking("dear")}, model(), requests=26, **{**QUICK, "folds": 2})
     assert not enough["a"].failures
 
