@@ -23,7 +23,7 @@ from active_critic.evaluators.given import examples_of, items_of
 from active_critic.evaluators.judging import Judge
 from active_critic.evaluators.opened import Opened, Unwritten
 from active_critic.evaluators.origins import NO_MODEL, as_json, versions
-from active_critic.evaluators.parameters import check_journal, check_whole
+from active_critic.evaluators.parameters import check_flag, check_journal, check_progress, check_whole
 from active_critic.evaluators.rounds import rounds
 from active_critic.lm import LanguageModel
 from active_critic.lm.retrying import ALL_OR_NOTHING
@@ -195,6 +195,7 @@ class Evaluator(ABC):
         self.check()
         check_whole("seed", getattr(self, "seed", 0), 0)
         check_journal(self.journal)
+        check_progress(progress)
         allowed = None if budget is None else as_budget(budget)
         learns = self.learns_from_examples
         data = examples_of(examples, fields=fields, scale=scale, scored=learns or scale is None)
@@ -339,6 +340,7 @@ class Evaluator(ABC):
 
         Raises:
             DataError: They cannot be read at all, or ``fields`` are given for examples.
+            FitError: Not fitted yet, or ``explain`` is not True or False, or ``progress`` cannot be called.
             ModelError: The endpoint does not answer at all, or failed five times in a row, or its first twenty replies
                 cannot be read or are refusals, all of them, or fifty in a row cannot be read later on; a note says how
                 to go on.
@@ -366,8 +368,11 @@ class Evaluator(ABC):
             progress: See :data:`Progress`.
 
         Raises:
+            FitError: As in :meth:`score_many`.
             ModelError: As in :meth:`score_many`.
         """
+        check_flag("explain", explain)
+        check_progress(progress)
         with self.remembering():
             judge = self.judge()
         made = self.fitted.provenance

@@ -35,6 +35,17 @@ def check_flag(name: str, value: object) -> None:
         raise FitError(f"{name} must be True or False, not {value!r}")
 
 
+def check_progress(progress: object) -> None:
+    """Whether it can be called to tell how far the work is; None: nothing is told.
+
+    Raises:
+        FitError: It can not.
+    """
+    if progress is not None and not callable(progress):
+        said = "progress must be a function of what is done, how much of it, and how much there is at most, or None"
+        raise FitError(f"{said}, not {progress!r}")
+
+
 def check_journal(journal: object) -> None:
     """Whether replies can be kept there; nothing is opened.
 

@@ -13,7 +13,7 @@ from active_critic.errors import FitError
 from active_critic.evaluators.base import JournalPath, Progress
 from active_critic.evaluators.given import examples_of
 from active_critic.evaluators.origins import versions
-from active_critic.evaluators.parameters import check_whole
+from active_critic.evaluators.parameters import check_flag, check_progress, check_whole
 from active_critic.lm.spending import Amounts
 from active_critic.meta_evaluation.comparison import (
     FLOOR,
@@ -93,11 +93,13 @@ def compare(
     seed = check_whole("seed", seed, 0)  # else it is found when all is paid for
     methods = resolve(evaluators, settings, seed=seed)
     check_names([*methods])
-    if against is not None and against not in methods:
+    if against is not None and against not in list(methods):
         raise FitError(f"against must be one of the methods compared ({', '.join(methods)}), not {against!r}")
     requests, allowed = limits_of(requests, budget)
     resamples = None if resamples is None else check_whole("resamples", resamples, 0)
     repeats = check_whole("repeats", repeats, 1)
+    check_flag("explain", explain)
+    check_progress(progress)
     data = examples_of(examples, fields=fields, scale=scale)
     if isinstance(examples, Examples):  # where they came from has been said
         data = replace(data, path=examples.path, notes=tuple(dict.fromkeys([*examples.notes, *data.notes])))

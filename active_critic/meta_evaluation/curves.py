@@ -16,7 +16,7 @@ from active_critic.errors import DataError, FitError
 from active_critic.evaluators.base import JournalPath, Progress
 from active_critic.evaluators.given import examples_of
 from active_critic.evaluators.origins import versions
-from active_critic.evaluators.parameters import check_whole
+from active_critic.evaluators.parameters import check_progress, check_whole
 from active_critic.lm.spending import Amounts
 from active_critic.meta_evaluation.comparison import FLOOR, MethodResult, check_names, ids_note
 from active_critic.meta_evaluation.estimates import Estimate, estimate, slope
@@ -94,6 +94,7 @@ def curve(
     requests, allowed = limits_of(requests, budget)
     resamples = None if resamples is None else check_whole("resamples", resamples, 0)
     repeats = check_whole("repeats", repeats, 1)
+    check_progress(progress)
     test, test_documents = plain_value(test), plain_value(test_documents)
     data = examples_of(examples, fields=fields, scale=scale)
     if isinstance(examples, Examples):  # where they came from has been said

@@ -24,7 +24,7 @@ from active_critic.errors import (
     UnknownModel,
 )
 from active_critic.evaluators.base import JournalPath, Progress
-from active_critic.evaluators.parameters import check_whole
+from active_critic.evaluators.parameters import check_journal, check_whole
 from active_critic.journal import Journal
 from active_critic.lm import Budget, LanguageModel, open_lm
 from active_critic.lm.client import Memory
@@ -64,6 +64,9 @@ class Shared:
         budget: Different requests that all methods together may make at most; None: no limit.
         allowed: What may be spent on the model in all, from when it is opened; None: what its own budget allows.
 
+    Raises:
+        FitError: Replies cannot be kept there.
+
     Attributes:
         model: The model, once a method has needed it.
         probing: What it cost to find out what the model can do.
@@ -74,6 +77,7 @@ class Shared:
     def __init__(
         self, lm: Any, journal: JournalPath, *, budget: int | None = None, allowed: Budget | None = None
     ) -> None:
+        check_journal(journal)
         self.lm = lm
         self.model: LanguageModel | None = None
         self.probing = Usage()

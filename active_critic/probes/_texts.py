@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -11,10 +11,36 @@ from active_critic.data import iter_examples
 from active_critic.data.examples import Examples, example_key
 from active_critic.data.row_reader import EMPTY
 from active_critic.data.rows import BadRow
-from active_critic.errors import DataError
+from active_critic.errors import DataError, FitError
+from active_critic.evaluators.base import Evaluator
 from active_critic.evaluators.given import examples_of
 from active_critic.protocols import Protocol
 from active_critic.records import Example
+
+
+def program_of(evaluator: Evaluator) -> Protocol:
+    """The program of what is probed.
+
+    Raises:
+        FitError: It is no evaluator, or not fitted yet.
+    """
+    if isinstance(evaluator, type) or not hasattr(evaluator, "score_many"):
+        raise FitError(f"what is probed is a fitted evaluator, as load() gives it, not {evaluator!r}")
+    program: Protocol = evaluator.fitted
+    return program
+
+
+def names_of(what: str, given: object) -> list[str]:
+    """The names that are given, one or several, in a list.
+
+    Raises:
+        DataError: They are no names.
+    """
+    names: list[Any] = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    for name in names:
+        if not isinstance(name, str):
+            raise DataError(f"{what} are named, in a list of texts; {name!r} is no name")
+    return names
 
 
 def read(given: Any, program: Protocol) -> Sequence[Example]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ import numpy as np
 from active_critic.data.cells import plain_value
 from active_critic.data.examples import group_of
 from active_critic.evaluators.base import Evaluator, Progress
-from active_critic.evaluators.parameters import check_whole
-from active_critic.probes._texts import read, to_probe
+from active_critic.evaluators.parameters import check_progress, check_whole
+from active_critic.probes._texts import program_of, read, to_probe
 from active_critic.probes.attacks import KINDS, Attack, Attacker, Kind, attacks_named
 from active_critic.reasons import budget_spent, counted, first_spent
 from active_critic.records import Example, Scale, Verdict
@@ -242,16 +243,17 @@ def attack_trial(
         DataError: No text is left to attack, or there is no such family.
         FitError: The evaluator is not fitted, or the seed, or the number of resamples, is no whole number.
         ModelError: The endpoint cannot be used.
-        ValueError: The threshold is not above 0, or the confidence does not lie between 0 and 1.
+        ValueError: The threshold is not above 0 and at most 1, or the confidence does not lie between 0 and 1.
     """
     threshold, confidence = plain_value(threshold), plain_value(confidence)
-    if not threshold > 0:  # nor NaN
-        raise ValueError(f"the threshold is a part of the scale above 0, not {threshold:g}")
+    if not isinstance(threshold, Real) or not 0 < threshold <= 1:  # nor NaN
+        raise ValueError(f"the threshold is a part of the scale above 0, up to 1 for all of it, not {threshold!r}")
     check_confidence(confidence)
+    check_progress(progress)
     seed = check_whole("seed", seed, 0)
     resamples = None if resamples is None else check_whole("resamples", resamples, 0)
-    program = evaluator.fitted
-    attacks = attacks_named([families] if isinstance(families, str) else families)
+    program = program_of(evaluator)
+    attacks = attacks_named(families)
     texts, notes = to_probe(read(examples, program), program.shown)
     resamples = resamples_for(len(texts), resamples)
     attacker = Attacker.of(program, seed=seed)

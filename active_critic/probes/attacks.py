@@ -8,7 +8,7 @@ looks). The wording is our own. Every attack is a pure function of the text, its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -18,6 +18,7 @@ from active_critic.probes import _content_attacks as content
 from active_critic.probes import _format_attacks as format_
 from active_critic.probes import _word_attacks as word
 from active_critic.probes._attacker import Attacker
+from active_critic.probes._texts import names_of
 
 __all__ = ["ATTACKS", "KINDS", "Attack", "Attacker", "Kind", "attacks_named"]
 
@@ -118,7 +119,7 @@ ATTACKS: tuple[Attack, ...] = tuple(
 """Every family, by kind."""
 
 
-def attacks_named(names: Sequence[str] | None = None) -> tuple[Attack, ...]:
+def attacks_named(names: str | Iterable[str] | None = None) -> tuple[Attack, ...]:
     """Families by name, or whole kinds by theirs, in the order of ``ATTACKS``; None: all.
 
     Raises:
@@ -126,6 +127,7 @@ def attacks_named(names: Sequence[str] | None = None) -> tuple[Attack, ...]:
     """
     if names is None:
         return ATTACKS
+    names = names_of("attacks", names)
     known = {attack.name for attack in ATTACKS}
     unknown = [name for name in names if name not in known and name not in KINDS]
     if unknown or not names:

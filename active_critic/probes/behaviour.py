@@ -15,13 +15,13 @@ from active_critic.data.cells import plain_value
 from active_critic.data.examples import group_of
 from active_critic.errors import BudgetSpent, DataError
 from active_critic.evaluators.base import Evaluator, Progress
-from active_critic.evaluators.parameters import check_whole
+from active_critic.evaluators.parameters import check_progress, check_whole
 from active_critic.lm import LanguageModel
 from active_critic.probes._changes import Change as Change
 from active_critic.probes._changes import Measured
 from active_critic.probes._confusion import Pair, pairs_of
 from active_critic.probes._telling import told
-from active_critic.probes._texts import read, to_probe
+from active_critic.probes._texts import names_of, program_of, read, to_probe
 from active_critic.probes.aspects import ASPECTS, Matched, match_aspect
 from active_critic.probes.perturbations import PERTURBATIONS, By, named, perturb
 from active_critic.reasons import budget_spent, counted, first_spent
@@ -200,10 +200,11 @@ def examine(
     resamples = None if resamples is None else check_whole("resamples", resamples, 0)
     confidence = plain_value(confidence)
     check_confidence(confidence)
+    check_progress(progress)
     if by not in get_args(By):
         raise DataError(f"texts are perturbed by {' or by '.join(get_args(By))}, not by {by!r}")
-    program = evaluator.fitted
-    perturbations = [perturbations] if isinstance(perturbations, str) else perturbations
+    program = program_of(evaluator)
+    perturbations = None if perturbations is None else names_of("perturbations", perturbations)
     texts, notes = to_probe(read(examples, program), program.shown)
     resamples = resamples_for(len(texts), resamples)
     if perturbations is not None and not perturbations:

@@ -20,6 +20,7 @@ from active_critic.probes import _invention_rules as invention
 from active_critic.probes import _language_rules as language
 from active_critic.probes import _omission_rules as omission
 from active_critic.probes._sentences import Text, english
+from active_critic.probes._texts import names_of
 from active_critic.probes.aspects import EFFECTS, Effect
 
 if TYPE_CHECKING:
@@ -223,6 +224,7 @@ def named(name: str) -> Perturbation:
     Raises:
         DataError: There is none.
     """
+    (name,) = names_of("perturbations", [name])
     if name not in PERTURBATIONS:
         near = did_you_mean(name, PERTURBATIONS)
         said, listed = f"there is no perturbation {name!r}", "all stand in `active-critic probe --help`"

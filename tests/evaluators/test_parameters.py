@@ -91,3 +91,27 @@ def test_aspects_are_a_list_of_different_names() -> None:
     for wrong in ("tone", [], ["tone", " "], ["tone", "Tone"], [1]):
         with pytest.raises(FitError, match="aspects must"):
             check_aspects(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"explain": "no"}, "explain must be True or False, not 'no'"),
+        ({"explain": None}, "explain must be True or False, not None"),
+        ({"progress": True}, "progress must be a function .*, or None, not True"),
+    ],
+)
+def test_how_to_score_is_checked_before_anything_is_asked(wrong: dict[str, Any], said: str) -> None:
+    with ZeroShot(form_filling_lm(rate), journal=None) as evaluator:
+        evaluator.fit(examples(), scale="1..5")
+        before = evaluator.usage.calls
+        with pytest.raises(FitError, match=said):
+            list(evaluator.score_many(examples(), **wrong))
+        assert evaluator.usage.calls == before
+
+
+def test_a_fit_refuses_a_progress_that_cannot_be_called() -> None:
+    lm = form_filling_lm(rate)
+    with pytest.raises(FitError, match="progress must be a function"):
+        ActiveCritic(lm, journal=None).fit(examples(), scale="1..5", progress=True)  # type: ignore[arg-type]
+    assert lm.usage.calls == 0

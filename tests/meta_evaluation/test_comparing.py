@@ -382,3 +382,19 @@ def test_an_evaluator_of_ones_own_without_a_model_opens_none_to_score() -> None:
     assert found["length"].agreement.n == 24
     critic = Length(None, journal=None).fit(examples(), scale="1..5")
     assert [again.score for _, again in critic.score_repeatedly([Example("abc"), Example("abcd")], 2)] == [4.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"against": ["a"]}, r"against must be one of the methods compared \(a, b\), not \['a'\]"),
+        ({"explain": "no"}, "explain must be True or False, not 'no'"),
+        ({"progress": True}, "progress must be a function .* not True"),
+        ({"journal": 5}, "journal must be a path, 'default', or None to keep no replies, not 5"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused_before_anything_is_asked(wrong, said) -> None:
+    lm = model()
+    with pytest.raises(errors.FitError, match=said):
+        compare(examples(), {"a": asking("a"), "b": asking("b")}, lm, **{**QUICK, **wrong})
+    assert lm.usage.calls == 0

@@ -236,3 +236,11 @@ def test_the_scores_are_hidden_and_kept_on_the_scale() -> None:
     found = curve(labelled(), FLAT, model(), **QUICK)  # AskingJudge refuses examples that show what people said
     assert not any(point.result.failures for point in found.points)
     assert all(1 <= truth(example) <= 5 for example in labelled())
+
+
+@pytest.mark.parametrize("wrong", [{"progress": True}, {"journal": 5}])
+def test_arguments_of_another_kind_are_refused_before_anything_is_asked(wrong) -> None:
+    lm = model()
+    with pytest.raises(errors.FitError, match=f"{next(iter(wrong))} must be"):
+        curve(labelled(), FLAT, lm, **{**QUICK, **wrong})
+    assert lm.usage.calls == 0

@@ -187,8 +187,9 @@ def test_a_success_is_a_gain_of_the_threshold_or_more() -> None:
         assert lift_of(found, "flattery").success == success
     with pytest.raises(ValueError, match="above 0"):
         attack_trial(half_a_level, texts(), threshold=0.0)
-    with pytest.raises(ValueError, match="above 0, not nan"):
-        attack_trial(half_a_level, texts(), threshold=float("nan"))
+    for wrong in (float("nan"), 5, float("inf"), "a", None, [0.1]):  # no gain is more than all of the scale
+        with pytest.raises(ValueError, match=rf"above 0, up to 1 for all of it, not {re.escape(repr(wrong))}"):
+            attack_trial(half_a_level, texts(), threshold=wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("probe", [attack_trial, examine])
@@ -199,6 +200,7 @@ def test_a_success_is_a_gain_of_the_threshold_or_more() -> None:
         ({"resamples": 2.5}, "resamples must be a whole number of at least 0, not 2.5"),
         ({"confidence": 95}, "between 0 and 1, such as 0.95, not 95"),
         ({"confidence": "0.9"}, "between 0 and 1, such as 0.95, not '0.9'"),
+        ({"progress": True}, "progress must be a function of what is done, how much of it, and how much there is"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_asked(probe: Any, wrong: dict[str, Any], said: str) -> None:
@@ -211,6 +213,20 @@ def test_what_cannot_be_is_refused_before_anything_is_asked(probe: Any, wrong: d
     with pytest.raises((FitError, ValueError), match=re.escape(said)):
         probe(judging(rate), texts(), **wrong)
     assert not asked
+
+
+@pytest.mark.parametrize("wrong", [None, "surface", Surface, texts()])
+@pytest.mark.parametrize("probe", [attack_trial, examine])
+def test_what_is_no_evaluator_is_refused(probe: Any, wrong: Any) -> None:
+    with pytest.raises(FitError, match="what is probed is a fitted evaluator, as load"):
+        probe(wrong, texts())
+
+
+@pytest.mark.parametrize("wrong", [3, b"plea", ["plea", None], [["plea"]]])
+@pytest.mark.parametrize(("probe", "what"), [(attack_trial, "families"), (examine, "perturbations")])
+def test_what_is_no_name_is_refused(probe: Any, what: str, wrong: Any) -> None:
+    with pytest.raises(DataError, match=r"(attacks|perturbations) are named, in a list of texts; .* is no name"):
+        probe(judging(lambda _: 2.0), texts(), **{what: wrong})
 
 
 @pytest.mark.parametrize("probe", [attack_trial, examine])

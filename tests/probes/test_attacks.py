@@ -174,3 +174,7 @@ def test_families_are_found_by_name_and_by_kind_in_one_order() -> None:
     with pytest.raises(DataError, match="'flatery'"):
         attacks_named(["flatery"])
     assert "persuasion" in str(caught.value)
+
+
+def test_names_that_can_be_read_once_name_the_same_attacks() -> None:
+    assert attacks_named(name for name in ["plea", "null"]) == attacks_named(["plea", "null"]) != ()

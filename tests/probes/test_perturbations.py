@@ -374,3 +374,9 @@ def test_a_slip_in_what_is_no_word_takes_no_longer_for_being_long() -> None:
     assert changed is not None
     assert changed != letters
     assert abs(len(changed) - len(letters)) <= 1
+
+
+@pytest.mark.parametrize("wrong", [None, 3, ["negation"]])
+def test_what_is_no_name_of_a_perturbation_is_refused(wrong: Any) -> None:
+    with pytest.raises(DataError, match="perturbations are named"):
+        perturb("He is here.", "", wrong)
