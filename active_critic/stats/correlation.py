@@ -6,7 +6,7 @@ never 0. What differs only by rounding does not vary.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -325,8 +325,10 @@ def aligned(pred: Scores, human: Numbers) -> tuple[Floats, Floats]:
     """Predictions and human scores as arrays of one length; a missing prediction is NaN, an infinite one stays.
 
     Raises:
-        ValueError: Lists of different lengths, or human scores that are not finite.
+        ValueError: Lists of different lengths, a mapping, or human scores that are not finite.
     """
+    if isinstance(pred, Mapping) or isinstance(human, Mapping):  # its keys would be read
+        raise ValueError("predictions and human scores are lists in the same order, not mappings; list their values")
     if len(pred) != len(human):
         raise ValueError(f"{len(pred)} predictions for {len(human)} human scores")
     x, y = (np.array([np.nan if is_absent(v) else v for v in side], dtype=np.float64) for side in (pred, human))

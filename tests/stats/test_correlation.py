@@ -10,7 +10,7 @@ from by_scipy import COEFFICIENTS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from active_critic.stats import correlation
+from active_critic.stats import agreement, correlation
 from active_critic.stats.correlation import rowwise_coefficients
 
 # Few distinct values, so that ties are common; with a few decimals, so that Pearson is well conditioned.
@@ -92,3 +92,10 @@ def test_unequal_lengths_and_missing_numbers_are_refused() -> None:
         correlation.pearson([1, 2], [1])
     with pytest.raises(ValueError, match="finite"):
         correlation.kendall([1, float("nan")], [1, 2])
+
+
+def test_the_keys_of_a_mapping_are_not_taken_for_scores() -> None:
+    by_number = dict(enumerate([5.0, 3.0, 4.0, 1.0, 2.0]))
+    for pred, human in ((by_number, [1.0, 2.0, 3.0, 4.0, 5.0]), ([1.0, 2.0, 3.0, 4.0, 5.0], by_number)):
+        with pytest.raises(ValueError, match="not mappings; list their values"):
+            agreement(pred, human)  # type: ignore[arg-type]
