@@ -310,7 +310,7 @@ class Combiner:
             kept = self.usable(candidate, range(len(self.search.examples)), [name])
             values = [self.read(candidate, i)[name] for i in kept]
             r = pearson(values, [self.search.human[i] for i in kept])
-            if r is not None and r < 0 and _chance(r, len(kept)) < SURELY_AGAINST:
+            if r is not None and _chance(r, len(kept)) < SURELY_AGAINST:
                 said = (
                     f"the {name} goes against people's scores (Pearson {r:.2f}): where lower is better on your scale "
                     "(school grades), turn the scores round first and fit again, for a critic takes the highest for "
