@@ -77,6 +77,7 @@ def ask_all(lm: LanguageModel, count: int, *, max_tokens: int = 5) -> list[str]:
         ("10 min", Budget(seconds=600.0)),
         ("90s", Budget(seconds=90.0)),
         ("2 hours", Budget(seconds=7200.0)),
+        ("1 hour", Budget(seconds=3600.0)),
         (["500 calls", "$2"], Budget(calls=500, cost=2.0)),
     ],
 )
@@ -158,6 +159,22 @@ def test_calls_are_never_exceeded_by_one_whatever_comes_at_once() -> None:
     assert reason.startswith("the budget of 20 calls is spent (all are made); run this again with a larger one")
 
 
+@pytest.mark.parametrize("taken", [Usage(calls=1), None], ids=["it was made", "it was not"])
+def test_what_a_call_under_way_may_take_is_given_to_no_other_before_it_ends(taken) -> None:
+    account = Account(Budget(calls=1), "m", lambda _: None)
+    held = account.hold(Usage(calls=1))
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(account.hold, Usage(calls=1))
+        with pytest.raises(TimeoutError):
+            other.result(timeout=0.1)
+        account.let_go(held, taken)
+        if taken is None:
+            assert other.result(timeout=5).calls == 1
+        else:
+            with pytest.raises(BudgetSpent, match="all are made"):
+                other.result(timeout=5)
+
+
 def test_tokens_are_never_exceeded_and_used_as_far_as_one_call_at_a_time_allows() -> None:
     most = at_most(model()._request([("user", "question 10")], max_tokens=5), None)
     a_call = most.prompt_tokens + most.completion_tokens
@@ -201,6 +218,25 @@ def test_a_budget_that_cannot_be_obeyed_leaves_the_one_before_it_as_it_was() -> 
         lm.budget = Budget(cost=1.0)
     assert lm.budget == Budget(calls=2)
     assert ask_all(lm, 3).count("ok") == 1
+
+
+def test_a_reply_counts_as_what_the_endpoint_says_and_as_the_most_where_it_does_not() -> None:
+    account = Account(Budget(cost=1.0), "m", lambda usage: usage.completion_tokens / 1000)
+    most = Usage(calls=1, prompt_tokens=100, completion_tokens=20)
+    with paying([account], most) as took:
+        took(Usage(prompt_tokens=70))  # a gateway that counts the prompt alone
+    assert account.spent == Usage(calls=1, prompt_tokens=70, completion_tokens=20, cost=0.02)
+    with paying([account], most) as took:
+        took(Usage(prompt_tokens=70, completion_tokens=10, cost=0.5))  # what it billed, whatever the price list says
+    assert account.spent.cost == pytest.approx(0.52)
+
+
+def test_a_call_that_is_interrupted_counts_as_the_most_it_may_have_taken() -> None:
+    account = Account(Budget(tokens=1000), "m", lambda _: None)
+    most = Usage(calls=1, prompt_tokens=100, completion_tokens=20)
+    with pytest.raises(KeyboardInterrupt), paying([account], most):
+        raise KeyboardInterrupt  # it was sent, and is answered all the same
+    assert account.spent == most
 
 
 def test_no_call_begins_when_the_time_is_over() -> None:
