@@ -226,6 +226,28 @@ def test_closing_another_journal_of_the_same_file_lets_go_of_nothing(tmp_path: P
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no locks of this kind")
+def test_a_question_that_another_process_is_asking_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "j.sqlite"
+    code = "import sys; from active_critic.journal import Journal\n"
+    code += "with Journal(sys.argv[1]) as j, j.asking('k'): print(flush=True); sys.stdin.read()"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code, path], **pipes) as other, Journal(path) as journal:
+        other.stdout.readline()
+        has_it = threading.Event()
+
+        def ask() -> None:
+            with journal.asking("k"):
+                has_it.set()
+
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(ask)
+            assert not has_it.wait(0.3)
+            other.stdin.close()
+            asked.result(30)
+        assert has_it.is_set()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks of this kind")
 def test_a_thread_that_is_stopped_waits_for_no_other_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("active_critic.journal.LONGEST_TURN", 5.0)
     path = tmp_path / "j.sqlite"
@@ -326,6 +348,14 @@ def test_the_first_reply_to_a_question_stays(tmp_path: Path) -> None:
         journal.keep("k", "{}", "second")
         assert journal.recall("k") == "first"
         assert journal.recall("other") is None
+
+
+def test_the_latest_questions_come_the_last_one_first(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j.sqlite") as journal:
+        for number in range(4):
+            journal.keep(f"k{9 - number}", f"request {number}", f"reply {number}")
+        assert journal.latest(2) == [("request 3", "reply 3"), ("request 2", "reply 2")]
+        assert len(journal.latest(9)) == 4
 
 
 def test_kill_in_the_middle_of_writing_keeps_everything_before(tmp_path: Path) -> None:
