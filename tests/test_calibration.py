@@ -403,7 +403,7 @@ def test_as_json_and_back_it_is_the_same(rows: list[tuple[float, float, float, i
 
 
 @pytest.mark.parametrize(
-    ("human", "step"), [([1, 2, 5, 3], 1.0), ([1, 2.5, 4], 0.5), ([1.25, 2], 0.25), ([1.1, 2], None)]
+    ("human", "step"), [([1, 2, 5, 3], 1.0), ([1, 2.5, 4], 0.5), ([1.25, 2], 0.25), ([1.1, 2], None), ([1.02, 2], None)]
 )
 def test_the_levels_that_people_score_on_are_found(human: list[float], step: float | None) -> None:
     values = [float(i) for i in range(len(human))]
@@ -425,6 +425,21 @@ def test_an_interval_ends_at_a_level_and_loses_no_level_by_that() -> None:
         half = found.half_widths["90"]
         for level in range(1, 6):
             assert (low <= level <= high) == (told.score - half <= level <= told.score + half)
+
+
+def test_an_end_that_misses_a_level_by_rounding_alone_is_that_level() -> None:
+    found = calibrate({"rating": [1.0, 2.0, 3.0]}, [1.0, 2.0, 3.0], alone(3))
+    assert 2.14 - 1.14 > 1
+    assert found.model_copy(update={"half_widths": {"90": 1.14}}).interval(2.14, SCALE) == (1.0, 3.0)
+    just_below = math.nextafter(3.0, 0.0)
+    assert found.model_copy(update={"half_widths": {"90": just_below - 2.0}}).interval(2.0, SCALE) == (1.0, 3.0)
+
+
+@pytest.mark.parametrize("each", [1, 3])
+def test_nine_documents_give_an_interval_whatever_parts_their_examples_count_as(each: int) -> None:
+    readings, human = drawn(9 * each, {"rating": 1.0}, 0.5)
+    found = calibrate(readings, human, [f"document {i // each}" for i in range(9 * each)])
+    assert set(found.half_widths) == {"50", "80", "90"}
 
 
 def test_an_interval_in_which_no_level_lies_is_not_drawn_together() -> None:

@@ -58,6 +58,14 @@ def test_the_strength_is_chosen_by_leaving_documents_out_not_rows() -> None:
     assert ridge.pick_alpha(x, y, ["one"] * 48) == by_row
 
 
+def test_of_two_documents_each_is_left_out_whole() -> None:
+    rng = np.random.default_rng(0)
+    x = np.repeat([[-1.0], [1.0]], 8, axis=0) + 0.1 * rng.normal(size=(16, 1))
+    y = np.repeat([1.0, 5.0], 8)  # told apart row by row; from one document nothing follows for the other
+    assert ridge.pick_alpha(x, y, list("aaaaaaaabbbbbbbb")) == max(ridge.ALPHAS)
+    assert ridge.pick_alpha(x, y, list("abcdefghijklmnop")) < 1
+
+
 def test_of_strengths_that_do_as_well_the_strongest_is_taken() -> None:
     assert ridge.pick_alpha(np.zeros((6, 2)), np.arange(6.0), list("aabbcc")) == max(ridge.ALPHAS)
 
@@ -104,7 +112,7 @@ def test_out_of_fold_is_the_whole_fit_on_the_others_strength_and_all() -> None:
     x, y = rng.normal(size=(24, 4)), rng.normal(size=24)
     y[:6] += 3 * x[:6, 0]  # telling in one fold alone: the strength differs with it and without it
     x[:, 3] *= 0.005  # hardly varies
-    groups = [f"d{i // 2}" for i in range(24)]
+    groups = [f"d{i * 5 % 24 // 8}" for i in range(24)]  # three, whose rows lie apart
     folds = [list(range(start, start + 6)) for start in range(0, 24, 6)]
     found = ridge.out_of_fold(x, y, groups, folds, least=0.01)
     strengths = set()
@@ -133,5 +141,7 @@ def test_what_cannot_be_fitted_is_said() -> None:
         ridge.fit(x[:1], y[:1], groups[:1])
     with pytest.raises(FitError, match="finite"):
         ridge.fit(np.where(x > x.max() - 1e-9, np.nan, x), y, groups)
+    with pytest.raises(FitError, match="finite"):
+        ridge.fit(x, np.where(y > y.max() - 1e-9, np.inf, y), groups)
     with pytest.raises(FitError, match="every example exactly once"):
         ridge.out_of_fold(x, y, groups, [[0, 1], [1, 2]])
