@@ -13,10 +13,11 @@ from test_readings import SCALE, searched, text_of
 from active_critic.calibration import ABLER, EXPECTED, calibrate
 from active_critic.data.examples import folds, group_of
 from active_critic.evaluators import ActiveCritic, Surface, _surface_features
-from active_critic.evaluators._readings import Combiner, _parts, expected_of, is_copy, readings_of
+from active_critic.evaluators._readings import Combiner, _parts, expected_of, is_copy, readings_of, value_of
 from active_critic.evaluators.fit_report import FOLDS
 from active_critic.evaluators.surface import SurfaceFloor, copied_share, out_of_fold
 from active_critic.lm.catalogue import CATALOGUE
+from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood
 from active_critic.records import Example, Verdict
 
 
@@ -53,6 +54,59 @@ def test_what_counts_as_a_copy_is_learnt_from_the_examples_fitted_on_alone() -> 
     combiner.further["likelihood"] = [-float(i % 7) for i in range(40)]
     assert combiner.fit(0, range(39))[0].copied == 0.5
     assert combiner.fit(0, range(40))[0].copied == 1.0
+
+
+def test_a_copy_is_paid_no_more_for_being_likely_where_its_score_is_predicted() -> None:
+    search, _ = searched()
+    source = "so many words that all come again"
+    search.examples[39] = Example(source, source, search.examples[39].score)
+    scores = {}
+    for value in (-0.5, 0.0):  # both above the mean
+        combiner = Combiner(("rating", "likelihood"), search, SCALE, frozenset({"likelihood"}))
+        combiner.further["likelihood"] = [search.human[i] - 6.0 for i in range(39)] + [value]
+        found, _ = combiner.fit(0, range(39))
+        likelihood = found.parts[1]
+        assert likelihood.weight > 0
+        assert likelihood.mean < value
+        scores[value], _ = combiner.predict(0, range(39), [39])
+    average = {"rating": search.verdicts[0, 39].score or 0.0, "likelihood": likelihood.mean}
+    assert scores[0.0] == scores[-0.5] == {39: found.apply(average, SCALE).score}
+
+
+def test_an_example_that_was_left_unscored_has_no_rating_to_combine() -> None:
+    search, _ = searched()
+    search.verdicts[0, 3] = Verdict(unscored="the reply could not be read")
+    del search.verdicts[0, 4]
+    likelihoods: list[float | None] = [score - 6.0 for score in search.human]
+    combiner = Combiner(("rating", "likelihood"), search, SCALE, further={"likelihood": likelihoods})
+    assert combiner.usable(0, range(2, 7)) == [2, 5, 6]
+    assert combiner.fit(0, range(40))[0].n == 38
+    assert combiner.unrated()
+    assert combiner.usable(0, range(2, 7)) == [2, 3, 4, 5, 6]
+    assert combiner.fit(0, range(40))[0].n == 40
+
+
+def test_without_any_other_reading_that_was_asked_for_the_rating_stays() -> None:
+    search, _ = searched()
+    combiner = Combiner(("rating", "surface"), search, SCALE)
+    assert not combiner.unrated()
+    assert (combiner.names, combiner.rated) == (("rating", "surface"), True)
+
+
+@pytest.mark.parametrize(("had", "kept"), [(36, True), (35, False)])
+def test_a_reading_that_more_than_a_tenth_of_the_examples_lack_is_left_out(had: int, kept: bool) -> None:
+    search, _ = searched()
+    values: list[float | None] = [-float(i % 7) if i < had else None for i in range(40)]
+    for always in (frozenset[str](), frozenset({"likelihood"})):
+        combiner = Combiner(("rating", "likelihood"), search, SCALE, always)
+        said = combiner.add("likelihood", values)
+        assert (said is None) == ("likelihood" in combiner.names) == (kept or bool(always))
+        assert said is None or said == f"the score is read without the likelihood: only {had} of 40 examples have one"
+
+
+def test_a_likelihood_counts_as_that_of_the_least_likely_tokens() -> None:
+    read = Likelihood((-9.0,) * LEAST_LIKELY + (-1.0,) * 100, "forced")
+    assert value_of(read) == pytest.approx(-9.0)
 
 
 def test_what_was_measured_of_all_examples_gives_to_the_last_bit_what_measuring_each_again_would() -> None:
