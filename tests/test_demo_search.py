@@ -8,6 +8,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -214,6 +215,14 @@ def test_no_example_is_scored_with_itself_or_its_group_among_the_demonstrations(
     assert max(hidden) >= 1  # it did come to that
     sets = [{name_of(d.response) for d in c.demos} for c in found.candidate_programs]
     assert all(any(set(shown) <= names for names in sets) for _, shown in model.scored)
+
+
+def test_no_example_is_scored_beside_its_own_texts_under_the_name_of_another_document() -> None:
+    data = examples(20)
+    data += [replace(example, group="given again", score=(example.score or 0.0) / 2) for example in data]
+    _, model = compiled(lambda item, shown: noise(item), data, demos=5, race=False)
+    assert len(model.scored) > 100
+    assert not [item for item, shown in model.scored if item in shown]
 
 
 # --- the objective ----------------------------------------------------------------------------------------------------
@@ -568,3 +577,8 @@ def test_progress_tells_what_is_done_and_how_much_there_is_at_most() -> None:
         assert [done for done, _ in counts] == list(range(1, len(counts) + 1))
         assert all(done <= total for done, total in counts)
     assert math.isclose(told[-1][2], 11 * 30)
+
+
+def test_a_few_long_texts_among_short_ones_do_not_make_the_demonstrations_fewer() -> None:
+    assert demo_count([*examples(24), *examples(6, length=5_000)], None) == 8
+    assert demo_count([*examples(6), *examples(24, length=5_000)], None) == 3
