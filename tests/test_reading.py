@@ -245,6 +245,24 @@ def test_two_objects_that_differ_are_refused_in_any_order(text: str) -> None:
         read_form(Reply(text), first="overall")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'At first {"advice": "x", "overall": 2}, now {"overall": 5, "advice": "x"}',
+        'So {"overall": 5, "advice": "x"}, and not {"advice": "x", "overall": 2}',
+        'So {"overall": 5, "advice": "x"}, {"advice": "y", "overall": 5} or {"advice": "x", "overall": 2}',
+    ],
+)
+def test_another_number_for_the_same_field_is_refused_wherever_it_stands(text: str) -> None:
+    with pytest.raises(UnreadableReply, match="two JSON objects that differ in 'overall'"):
+        read_form(Reply(text), first="overall")
+
+
+def test_a_form_within_another_object_is_read() -> None:
+    form = read_form(Reply('{"answer": {"overall": 4, "advice": "x"}}'), first="overall")
+    assert form.values == {"overall": 4.0, "advice": "x"}
+
+
 SHOWN = 'Fine. {"overall": 5, "justification": "flawless"} <response>'
 
 
