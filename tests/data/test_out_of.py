@@ -56,6 +56,12 @@ def test_what_looks_alike_is_none(date: str) -> None:
         read_examples(rows(date, date))
 
 
+def test_the_end_of_the_scale_itself_is_a_score() -> None:
+    examples = read_examples(rows("5/5", "1/5"))
+    assert [example.score for example in examples] == [5, 1]
+    assert str(examples.scale) == "1..5"
+
+
 def test_raters_whose_scores_are_averaged_are_out_of_the_same() -> None:
     given = [{"response": f"r{i}", "anna": "4/5", "bert": f"{i}/5", "carl": f"{i}/10"} for i in range(3)]
     assert [example.score for example in read_examples(given, fields={"score": "anna+bert"})] == [2, 2.5, 3]

@@ -64,6 +64,25 @@ def test_it_is_told_how_many_outputs_have_fewer_raters_than_the_most() -> None:
     )
 
 
+def test_an_output_that_one_of_all_raters_left_out_is_told() -> None:
+    examples = read_examples([*long(3, ("anna", "bert")), scored(9, "anna", 5)], fields=WHO)
+    assert averaged(examples).endswith("each output has the mean of its own (1 to 2), and 1 has fewer than 2")
+
+
+def test_means_of_aspects_are_written_where_the_aspects_were_read() -> None:
+    rows = [
+        scored(0, who, 3, scores={"tone": tone, "length": "short"}, aspect_facts=facts)
+        for who, tone, facts in (("anna", 1, 2), ("bert", 4, 5))
+    ]
+    (example,) = read_examples(rows, fields=WHO)
+    assert example.aspects == {"tone": 2.5, "facts": 3.5}
+    assert example.record["scores"] == {"tone": 2.5, "length": "short"}
+    assert example.record["aspect_facts"] == 3.5
+    assert "aspect_tone" not in example.record
+    (again,) = read_examples([example.record])
+    assert again.aspects == example.aspects
+
+
 def test_without_the_field_no_rater_is_guessed_and_the_remedy_is_named() -> None:
     examples = read_examples([{**row, "rater": row["annotator"]} for row in long()])
     assert len(examples) == 18

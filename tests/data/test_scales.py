@@ -33,6 +33,17 @@ def test_of_fewer_than_ten_scores_one_that_is_far_off_is_named() -> None:
     assert doubts(read_examples(rows([1, 2, 3, 4, 5, 5, 4, 3, 8]))) == []  # as one of nine on 0..10 may well be
 
 
+def test_a_slip_makes_the_scale_twice_as_wide_of_ten_scores_on_and_is_one_of_five_at_least() -> None:
+    ten = read_examples(rows([0, 1, 2, 3, 4, 5, 4, 3, 2, 7]))
+    assert str(ten.scale) == "0..10"  # just twice as wide
+    assert doubts(ten) == ["only row 10 (7) lies outside 0..5: correct it if it is a slip"]
+    assert doubts(read_examples(rows([0, 1, 2, 3, 4, 5, 4, 3, 7]))) == []
+    assert doubts(read_examples(rows([1, 2, 3, 4, 50]))) == [
+        "only row 5 (50) lies outside 1..4: correct it if it is a slip"
+    ]
+    assert doubts(read_examples(rows([1, 2, 3, 50]))) == []
+
+
 def test_two_slips_are_named_and_the_fewest_that_explain_the_width() -> None:
     examples = read_examples(rows([*FIVES[:20], 33, *FIVES[:20], 0.5]))
     assert doubts(examples) == ["only row 21 (33) lies outside 0..5: correct it if it is a slip"]
@@ -80,3 +91,16 @@ def test_scores_that_fill_a_fifth_or_are_few_are_not_noted() -> None:
     assert doubts(read_examples(rows(FIVES), scale="0..20")) == []
     assert doubts(read_examples(rows([3, 3, 3, 3]), scale="1..5")) == []
     assert doubts(read_examples(rows([40, 45] * 10))) == []  # inferred: that it is is said anyway
+
+
+def test_rows_that_name_no_scale_beside_others_that_do_are_counted() -> None:
+    given = [{**row, "scale": "1..10" if i < 6 else ""} for i, row in enumerate(rows([1, 2, 3, 4, 5, 5, 4, 3, 2]))]
+    examples = read_examples(given)
+    assert str(examples.scale) == "1..10"
+    assert "scale 1..10 taken from the file; rows that name none: 3" in examples.notes
+
+
+def test_a_column_scale_that_is_another_field_names_no_scale() -> None:
+    given = [{**row, "scale": "1..10"} for row in rows([1, 2, 3, 4, 5])]
+    assert str(read_examples(given).scale) == "1..10"
+    assert str(read_examples(given, fields={"system": "scale"}).scale) == "1..5"
