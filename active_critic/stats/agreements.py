@@ -347,8 +347,10 @@ def chance_ahead(
 
     Raises:
         DataError: Some examples have a document and some have none.
-        ValueError: Lists of different lengths, or human scores that are missing (None, NaN) or infinite.
+        ValueError: Lists of different lengths, human scores that are missing (None, NaN) or infinite, or no resamples.
     """
+    if resamples < 1:
+        raise ValueError(f"a chance is counted over one resample or more, not {resamples}")
     all_a, all_y = aligned(pred_a, human)
     all_b, _ = aligned(pred_b, human)
     kept = np.flatnonzero(np.isfinite(all_a) & np.isfinite(all_b))
@@ -368,8 +370,13 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
 
     Each is what it would have to be below for all differences found at that level to be right with that certainty:
     the i-th smallest of m is multiplied by m - i + 1, and never falls below the one before it.
+
+    Raises:
+        ValueError: One does not lie between 0 and 1.
     """
     known = sorted((float(p), i) for i, p in enumerate(ps) if p is not None and not is_absent(p))
+    if odd := [p for p, _ in known if not 0 <= p <= 1]:
+        raise ValueError(f"a p-value lies between 0 and 1, not at {odd[0]:g}")
     corrected: list[float | None] = [None] * len(ps)
     highest = 0.0
     for rank, (p, i) in enumerate(known):

@@ -426,6 +426,17 @@ def test_twenty_thousand_examples_are_resampled_in_seconds_and_equal_scipy() -> 
     assert one[:3] == pytest.approx([of(pred[rows], human[rows]) for of in COEFFICIENTS.values()], abs=1e-12)
 
 
+@pytest.mark.parametrize("p", [-0.1, 1.5, float("inf")])
+def test_holm_refuses_what_is_no_p_value(p: float) -> None:
+    with pytest.raises(ValueError, match="a p-value lies between 0 and 1, not at"):
+        stats.holm([0.5, None, p])
+
+
+def test_a_chance_over_no_resamples_is_refused() -> None:
+    with pytest.raises(ValueError, match="one resample or more, not 0"):
+        stats.chance_ahead([1, 2, 3], [3, 2, 1], [1, 2, 3], ["a", "b", "c"], resamples=0)
+
+
 def test_holm_corrects_for_the_number_of_comparisons() -> None:
     # Holm (1979), stepping down: 0.01 * 4, then 0.02 * 3, then the larger of that and 0.03 * 2, then 0.2 * 1.
     assert stats.holm([0.03, 0.01, 0.2, 0.02]) == pytest.approx([0.06, 0.04, 0.2, 0.06])
