@@ -444,11 +444,12 @@ def test_an_explanation_that_was_cut_off_is_kept_and_said() -> None:
     assert verdict.notes == ("the explanation was cut off",)
 
 
-def test_criterion_explanations_that_were_cut_off_are_said() -> None:
+@pytest.mark.parametrize(("overall_scoring", "score"), [(True, 2.0), (False, 2.5)])
+def test_criterion_explanations_that_were_cut_off_are_said(overall_scoring: bool, score: float) -> None:
     cut = '{"scores": {"Accuracy": 2, "Tone": 3}, "explanations": {"Accuracy": "wrong pla'
     asked = Asked(in_turn(cut, '{"overall": 2, "justification": "no", "advice": "yes"}'))
-    verdict = Scorer(protocol(), asked.lm).verdict("Where?", "Here.")
-    assert verdict.score == 2.0
+    verdict = Scorer(protocol(overall_scoring=overall_scoring), asked.lm).verdict("Where?", "Here.")
+    assert verdict.score == score
     assert verdict.criteria[0].explanation == "wrong pla…"
     assert verdict.notes == ("the explanation was cut off",)
 
@@ -536,6 +537,11 @@ def test_demonstrations_that_are_named_are_left_out() -> None:
         scorer.verdict("Where?", "Here.", without=without)
         said = "".join(re.findall(r"answer (\d)", "".join(text for _, text in asked.conversations[-1])))
         assert said == shown
+
+
+def test_a_demonstration_shows_its_score_for_a_criterion_that_it_has_none_of() -> None:
+    shown = demo_turns(protocol(), [demo(4).model_copy(update={"criteria": {"Tone": 0.0}})])
+    assert json.loads(shown[1][1])["scores"] == {"Accuracy": 5, "Tone": 1}
 
 
 # --- the paper's ablations ------------------------------------------------------------------------------------------
