@@ -170,6 +170,16 @@ def test_suggestions_have_a_score_and_a_reason(surface: Surface) -> None:
     assert suggest(surface, pool, 1)[0].because.startswith("no labelled text is named, and it is nearest")
 
 
+@pytest.mark.parametrize(("words", "sign"), [(400, 1), (1, -1)])
+def test_the_reason_says_in_which_direction_a_text_is_apart(surface: Surface, words: int, sign: int) -> None:
+    odd = Example("word " * words, "question", id="odd")
+    labelled = [Example("word " * n, "question", 3.0, id=f"s{n}") for n in (18, 20, 22)]
+    (found,) = suggest(surface, [odd, *(Example("word " * n, "question") for n in (19, 21))], 1, labelled=labelled)
+    assert found.example.id == "odd"
+    assert sign * found.apart["log_words"] > 0
+    assert f"log_words {'+' if sign > 0 else '-'}" in found.because
+
+
 def test_what_is_no_evaluator_is_told() -> None:
     with pytest.raises(FitError, match=r"a fitted evaluator, as load\(\) gives it, not 'program.json'"):
         suggest("program.json", texts(12), 4)  # type: ignore[arg-type]

@@ -72,6 +72,16 @@ def test_the_lift_is_the_gain_over_the_same_text_in_points_of_the_scale() -> Non
     assert (found.texts, found.documents, found.unscored, found.threshold) == (10, 5, 0, 1.0)
 
 
+def test_a_lift_is_a_part_of_the_scale_wherever_that_begins() -> None:
+    program = PROGRAM.model_copy(update={"scale": Scale(low=10, high=20)})
+    for threshold, success in ((0.5, 1.0), (0.51, 0.0)):
+        found = attack_trial(judging(fooled_by_flattery, program), texts(), families=["flattery"], threshold=threshold)
+        lift = lift_of(found, "flattery")
+        assert (lift.original, lift.mean, lift.success) == (pytest.approx(12.5), pytest.approx(5.0), success)
+        assert found.percent(lift.mean) == pytest.approx(50.0)
+        assert found.threshold == pytest.approx(10 * threshold)
+
+
 def test_texts_are_taken_as_other_items_are() -> None:
     mappings = [{"response": text.response, "source": text.source, "group": text.group} for text in texts()]
     wanted = attack_trial(judging(fooled_by_flattery), texts(), families="flattery").to_dict()
