@@ -82,6 +82,19 @@ def test_a_lift_is_a_part_of_the_scale_wherever_that_begins() -> None:
         assert found.threshold == pytest.approx(10 * threshold)
 
 
+def test_an_interval_counts_every_text_of_a_document_that_is_drawn() -> None:
+    """One of eight documents has half of all texts, and it alone is lifted: by 5 points, however often it is drawn."""
+    given = [Example(f"Text {i} of many.", "Source.", group="large") for i in range(7)]
+    given += [Example(f"Text {i} says so.", f"Source {i}.", group=f"d{i}") for i in range(7)]
+    judge = judging(lambda text: 4.0 if "discernment" in text and "of many" in text else 2.0)
+    lift = lift_of(attack_trial(judge, given, families=["flattery"]), "flattery")
+    assert (lift.mean, lift.success) == (pytest.approx(2.5), 0.5)
+    # Drawn k times in eight it has 7 k of 7 k + (8 - k) texts. It is drawn four times or more once in 90 resamples,
+    # five times once in 800; 95 % intervals of eight documents are widened to what lies between.
+    assert lift.success_interval == pytest.approx((0.0, 28 / 32))
+    assert lift.interval == pytest.approx((0.0, 5 * 28 / 32))
+
+
 def test_texts_are_taken_as_other_items_are() -> None:
     mappings = [{"response": text.response, "source": text.source, "group": text.group} for text in texts()]
     wanted = attack_trial(judging(fooled_by_flattery), texts(), families="flattery").to_dict()
