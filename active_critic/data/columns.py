@@ -138,7 +138,7 @@ class Table:
             reason = f"no output has two raters; rows are of one output where {alike} are the same"
             raise DataError(f"{reason}: --id COLUMN names what tells outputs apart", path=self.path, column=rater)
         for column in same:
-            cells = self._cells(column)
+            cells = [None if is_missing(cell) else cell for cell in self._cells(column)]
             for first, *others in map(list, map(dict.values, found)):
                 if odd := next((place for place in others if cells[place] != cells[first]), None):
                     both = f"rows {self.rows[first]} and {self.rows[odd]} are of one output"

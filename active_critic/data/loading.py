@@ -139,7 +139,7 @@ def read_examples(
                 reason = f"{number:g} lies outside the scale {known}; correct it, or pass --scale LOW..HIGH"
                 raise DataError(reason, path=path, row=row, column=name)
         if columns.get("rater") and not any(isinstance(note, Averaged) for note in notes):
-            by_id = "id" in checked(fields) or folded(columns.get("id") or "id") not in COLUMNS["id"]
+            by_id = bool(checked(fields).get("id")) or folded(columns.get("id") or "id") not in COLUMNS["id"]
             more: dict[str, Any] = {"path": path, "out_of": out_of, "decimal_comma": written.decimal_comma}
             examples, said = one_an_output(examples, columns["rater"], column, by_id=by_id, **more)
             notes += said

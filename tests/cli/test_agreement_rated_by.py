@@ -82,6 +82,17 @@ def test_an_id_tells_outputs_apart_and_the_same_score_twice_counts_once(run, tmp
     assert "--id COLUMN tells them apart" in twice.err
 
 
+def test_a_prediction_that_an_output_lacks_is_the_same_in_all_of_its_rows(run, tmp_path) -> None:
+    rows = [
+        {"response": f"r{i}", "annotator": who, "rating": 1 + (i * 3 + k) % 5, "score": i if i else float("nan")}
+        for k, who in enumerate("ab")
+        for i in range(8)
+    ]
+    found = rated(run, write(tmp_path / "x.jsonl", rows), "--predicted", "score", *QUICK, "--json").document
+    (column,) = found["results"][0]["columns"]
+    assert (column["missing"], column["figures"]["n"]) == (1, 7)
+
+
 def test_many_raters_are_told_of_together(run, tmp_path) -> None:
     rows = [
         {"response": f"r{i}", "doc_id": i // 2, "annotator": f"w{(i + k * 5) % 20}", "rating": 1 + (i + i * k % 3) % 5}
