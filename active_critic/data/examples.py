@@ -32,7 +32,7 @@ class Examples(Sequence[Example]):
         scale_inferred: Whether the scale was guessed from the scores.
         notes: What the user should be told: columns used, scale, repeated rows. Texts; some of a kind of their own
             (``active_critic.data.notes``).
-        fields: Field name to column, as used.
+        fields: Field name to column, as used; an empty name where none was to be read.
         path: The file they came from, or None.
         decimal_comma: Whether ``3,5`` is a number in their rows, as where semicolons separate the cells of the file.
         scale_given: Whether the user said the scale; neither guessed nor read from a column ``scale``.
