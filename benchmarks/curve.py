@@ -13,7 +13,7 @@ import platform
 import sys
 from pathlib import Path
 
-from active_critic.figures_in_words import figure_words, number_words
+from active_critic.figures_in_words import figure_words, how_many, number_words
 from active_critic.journal import Journal
 from active_critic.lm import open_lm
 from active_critic.meta_evaluation import curve
@@ -66,7 +66,7 @@ def table(name: str, found: Curve) -> str:
     tests = len(found.repeats[0].test)
     lines = [
         f"**{name}**, {found.model}, {found.evaluator}: mean of three coefficients on {tests} examples, what the step",
-        f"from the size before brought, and {len(found.repeats)} repeats, each with other labels and tests.",
+        f"from the size before brought; {how_many(len(found.repeats), 'draw')} of labels and tests.",
         "",
         "| labels | mean of three | brought | surface on the same labels | calls of a fit |",
         "| --- | --- | --- | --- | --- |",
