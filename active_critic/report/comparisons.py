@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 GAP = 1
 """Blanks between the columns of these tables, which would not fit 80 columns with more."""
-FIGURES = (*COEFFICIENTS.values(), "MAE")
 PRICES = ("calls to fit", "to score", "read", "cached", "written", "seconds", "cost")
 
 
@@ -76,7 +75,7 @@ def _basis(found: Comparison, methods: Sequence[MethodResult]) -> str:
         )
         if first.spread > 1:
             said += f", their quantiles {first.spread:g} times as far out since fits share documents"
-    return f"{said}. MAE: mean distance from people's scores on their scale {data.scale}."
+    return f"{said}. Below a name: examples scored, and MAE, the mean distance from people's scores on {data.scale}."
 
 
 def _tested(found: Comparison) -> str:
@@ -88,7 +87,7 @@ def _tested(found: Comparison) -> str:
 
 
 def _figures(methods: Sequence[MethodResult]) -> Table:
-    table = table_of("", *FIGURES, right=FIGURES, gap=GAP)
+    table = table_of("", *COEFFICIENTS.values(), right=[*COEFFICIENTS.values()], gap=GAP)
     for method in methods:
         found = method.agreement
         cells = []
@@ -96,8 +95,8 @@ def _figures(methods: Sequence[MethodResult]) -> Table:
             # The interval below its figure: four of them side by side would be too wide for most terminals.
             said = number_words(getattr(found, name)) + interval_below(getattr(found, f"{name}_interval"))
             cells.append(Text(said, style="bold" if name == "mean" else ""))
-        head = Text.assemble(plain(method.name), (f"\n{found.n:,} of {found.total:,} scored", "dim"))
-        table.add_row(head, *cells, Text(number_words(method.mae)))
+        below = f"{found.n:,} of {found.total:,}, MAE {number_words(method.mae)}"
+        table.add_row(Text.assemble(plain(method.name), (f"\n{below}", "dim")), *cells)
     return table
 
 
