@@ -7,7 +7,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -225,14 +227,21 @@ def test_closing_another_journal_of_the_same_file_lets_go_of_nothing(tmp_path: P
         assert free() == "True\n"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no locks of this kind")
-def test_a_question_that_another_process_is_asking_is_waited_for(tmp_path: Path) -> None:
-    path = tmp_path / "j.sqlite"
+@contextmanager
+def asked_elsewhere(path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Another process that is asking ``k``, until its input is closed."""
     code = "import sys; from active_critic.journal import Journal\n"
     code += "with Journal(sys.argv[1]) as j, j.asking('k'): print(flush=True); sys.stdin.read()"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen([sys.executable, "-c", code, path], **pipes) as other, Journal(path) as journal:
+    with subprocess.Popen([sys.executable, "-c", code, path], **pipes) as other:
         other.stdout.readline()
+        yield other
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks of this kind")
+def test_a_question_that_another_process_is_asking_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "j.sqlite"
+    with asked_elsewhere(path) as other, Journal(path) as journal:
         has_it = threading.Event()
 
         def ask() -> None:
@@ -251,11 +260,7 @@ def test_a_question_that_another_process_is_asking_is_waited_for(tmp_path: Path)
 def test_a_thread_that_is_stopped_waits_for_no_other_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("active_critic.journal.LONGEST_TURN", 5.0)
     path = tmp_path / "j.sqlite"
-    code = "import sys; from active_critic.journal import Journal\n"
-    code += "with Journal(sys.argv[1]) as j, j.asking('k'): print(flush=True); sys.stdin.read()"
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen([sys.executable, "-c", code, path], **pipes) as other, Journal(path) as journal:
-        other.stdout.readline()
+    with asked_elsewhere(path) as other, Journal(path) as journal:
         waiting = threading.Event()
 
         def wait() -> None:
