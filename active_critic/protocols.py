@@ -97,7 +97,8 @@ class Provenance(Record):
         seed: Seed of sampling and search; where the evaluator has none, that by which its examples were drawn.
         data_sha256: Hash over the training examples' texts and scores.
         n_train: Training examples used.
-        fields: The column that each of their fields was read from; empty for what was not read from columns.
+        fields: The column that each of their fields was read from, an empty name where none was to be read; nothing for
+            what was not read from columns.
         sourced: How many of them have a source; None where it is not known, or nothing was learnt from them.
         fitted_on: The keys of the training texts (``examples.text_key``), so that scoring can tell them from others.
         fitted_documents: The keys of their documents (``examples.document_keys``), by name and by source, likewise.
