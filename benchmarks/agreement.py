@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,9 @@ from scipy.stats import norm, t
 from active_critic import stats
 
 RESAMPLES = 2_000
-
-
+ENOUGH = 0.9
+"""Share of the examples that a method has to score, in every comparison, to be in the table: agreement with people on
+what is left of them after failures is no figure of the method. It is what ``compare`` asks of a baseline."""
 Runs = dict[str, list[dict[str, Any]]]
 """The comparisons of every set, by its name."""
 
@@ -41,11 +43,10 @@ def main() -> None:
         else:
             runs.append(document)
     every = [document for runs in found.values() for document in runs]
-    methods = [
-        name
-        for name in {m["name"]: None for document in every for m in document["methods"]}
-        if all(_scored(document, name) for document in every)
-    ]
+    names = list({m["name"]: None for document in every for m in document["methods"]})
+    methods = [name for name in names if all(_scored(document, name) for document in every)]
+    if args.ours not in methods:
+        sys.exit(f"{args.ours} did not score {ENOUGH:.0%} of every comparison; there is nothing to compare with")
     rng = np.random.default_rng(args.seed)
     draws = [_of_sets(found, methods, None)]
     draws += [_of_sets(found, methods, rng) for _ in range(args.resamples)]
@@ -58,6 +59,7 @@ def main() -> None:
         "ours": args.ours,
         "seed": args.seed,
         "resamples": args.resamples,
+        "left_out": [name for name in names if name not in methods],
         "methods": {},
     }
     ours = methods.index(args.ours)
@@ -117,6 +119,8 @@ def table(document: dict[str, Any]) -> str:
         sizes = "; ".join(f"{train} fitted on, {test} tested" for splits in entry["splits"] for train, test in splits)
         seeds = f"seed{'s' * (len(entry['seeds']) > 1)} {', '.join(map(str, entry['seeds']))}"
         lines.append(f"- {entry['name']}: {entry['model']}, {seeds}: {sizes}")
+    if left_out := document["left_out"]:
+        lines.append(f"- Left out, as they did not score {ENOUGH:.0%} in every comparison: {', '.join(left_out)}")
     return "\n".join(lines) + "\n"
 
 
@@ -173,7 +177,8 @@ def _of(document: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _scored(document: dict[str, Any], name: str) -> bool:
-    return any(m["name"] == name and m["agreement"]["mean"] is not None for m in document["methods"])
+    found = [m["agreement"] for m in document["methods"] if m["name"] == name]
+    return any(a["mean"] is not None and a["n"] >= ENOUGH * a["total"] for a in found)
 
 
 def _sizes(document: dict[str, Any]) -> list[tuple[int, int]]:
