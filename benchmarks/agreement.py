@@ -6,7 +6,8 @@ The mean of the three coefficients a method and data set, their average over the
 average between one method and every other, with a 95 % bootstrap interval: documents are drawn anew within each set,
 the same for both methods, and the average taken again. Comparisons of one set with several seeds count as one: its
 figure is their mean, and a document that several of them tested on is drawn for all. Comparisons of one set with the
-same seed and splits are one comparison, of all their methods. No model is asked.
+same seed and splits are one comparison, of all their methods. A method is in the table if every comparison has it; one
+that left more than a tenth of the examples of one of them unscored is named instead. No model is asked.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ import numpy as np
 from scipy.stats import norm, t
 
 from active_critic import stats
+from active_critic.demo_search import MIN_COVERAGE
 
 RESAMPLES = 2_000
-ENOUGH = 0.9
-"""Share of the examples that a method has to score, in every comparison, to be in the table: agreement with people on
-what is left of them after failures is no figure of the method. It is what ``compare`` asks of a baseline."""
+
+
 Runs = dict[str, list[dict[str, Any]]]
 """The comparisons of every set, by its name."""
 
@@ -46,7 +47,7 @@ def main() -> None:
     names = list({m["name"]: None for document in every for m in document["methods"]})
     methods = [name for name in names if all(_scored(document, name) for document in every)]
     if args.ours not in methods:
-        sys.exit(f"{args.ours} did not score {ENOUGH:.0%} of every comparison; there is nothing to compare with")
+        sys.exit(f"--ours {args.ours}: not in every comparison, or scored less than {MIN_COVERAGE:.0%} of one")
     rng = np.random.default_rng(args.seed)
     draws = [_of_sets(found, methods, None)]
     draws += [_of_sets(found, methods, rng) for _ in range(args.resamples)]
@@ -59,7 +60,7 @@ def main() -> None:
         "ours": args.ours,
         "seed": args.seed,
         "resamples": args.resamples,
-        "left_out": [name for name in names if name not in methods],
+        "left_out": [name for name in names if any(_left_out(document, name) for document in every)],
         "methods": {},
     }
     ours = methods.index(args.ours)
@@ -120,7 +121,7 @@ def table(document: dict[str, Any]) -> str:
         seeds = f"seed{'s' * (len(entry['seeds']) > 1)} {', '.join(map(str, entry['seeds']))}"
         lines.append(f"- {entry['name']}: {entry['model']}, {seeds}: {sizes}")
     if left_out := document["left_out"]:
-        lines.append(f"- Left out, as they did not score {ENOUGH:.0%} in every comparison: {', '.join(left_out)}")
+        lines.append(f"- Left out, having scored less than {MIN_COVERAGE:.0%} of a comparison: {', '.join(left_out)}")
     return "\n".join(lines) + "\n"
 
 
@@ -176,9 +177,18 @@ def _of(document: dict[str, Any], name: str) -> dict[str, Any]:
     return next(m for m in document["methods"] if m["name"] == name)
 
 
+def _has(document: dict[str, Any], name: str) -> bool:
+    return any(method["name"] == name for method in document["methods"])
+
+
 def _scored(document: dict[str, Any], name: str) -> bool:
-    found = [m["agreement"] for m in document["methods"] if m["name"] == name]
-    return any(a["mean"] is not None and a["n"] >= ENOUGH * a["total"] for a in found)
+    """Whether a method has a figure here: one of the few examples that failures left would be none of the method."""
+    agreement = _of(document, name)["agreement"] if _has(document, name) else None
+    return bool(agreement) and agreement["mean"] is not None and agreement["n"] >= MIN_COVERAGE * agreement["total"]
+
+
+def _left_out(document: dict[str, Any], name: str) -> bool:
+    return _has(document, name) and not _scored(document, name)
 
 
 def _sizes(document: dict[str, Any]) -> list[tuple[int, int]]:
