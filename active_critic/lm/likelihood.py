@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -30,6 +30,8 @@ FLOOR = -104.0
 LIKELIEST, EVERY_TOKEN = 4096, 1 << 20
 """How many alternatives to look among for a token that is not whole characters; the second is more than any vocabulary
 has. A list of a whole vocabulary takes the server longer than the step itself."""
+FAR_ABOVE = 1000.0
+"""What a token's logit is raised by to be generated for certain: logits lie within some tens of each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,12 @@ def refusal(who: str) -> str:
 
 
 def forcing(post: Callable[[str, dict[str, Any]], Any], name: str, *, context: int, cached: bool) -> Weigh:
-    """Weigh texts with llama.cpp's server: a grammar of token numbers forces it along the text's own tokens.
+    """Weigh texts with llama.cpp's server, forced along the text's own tokens.
+
+    With the prefix cache, each token is asked for by itself, its logit raised above all others: that takes a fifth to
+    a quarter less time than one request under a grammar of token numbers, which has to look at the whole vocabulary
+    wherever the text is not what the model would have said; the log-probabilities are the same to the last bit.
+    Without the cache, where each request reads the prompt anew, it is that one request.
 
     The log-probabilities are those before sampling, over the whole vocabulary at temperature 1; the tokens are those
     that the model's tokeniser makes of the text, never another segmentation of the same characters. The server gives
@@ -147,8 +154,8 @@ def forcing(post: Callable[[str, dict[str, Any]], Any], name: str, *, context: i
                 f"model's context window ({context} tokens)"
             )
 
-        def step(tokens: list[int], number: int, grammar: str, shown: int) -> Any:
-            body = {"prompt": tokens, "n_predict": number, "grammar": grammar, "n_probs": shown, "return_tokens": True}
+        def step(tokens: list[int], number: int, forced: dict[str, Any], shown: int) -> Any:
+            body = {"prompt": tokens, "n_predict": number, "n_probs": shown, "return_tokens": True, **forced}
             return ask("/completion", {**body, "temperature": 0.0, "cache_prompt": cached})
 
         reused = 0
@@ -160,17 +167,18 @@ def forcing(post: Callable[[str, dict[str, Any]], Any], name: str, *, context: i
         logprobs: list[float] = []
         behind = list(prompt)
         for whole, group in itertools.groupby(given, key=_whole):
-            ids = [token["id"] for token in group]
-            if whole:
-                answer = step(behind, len(ids), _literal(ids), 1)
-                steps = answer.get("completion_probabilities") or []
-                if answer.get("tokens") != ids or len(steps) != len(ids):
-                    said = f"{name}: the model could not be forced along the text {text[:60]!r}"
-                    raise UnreadableReply(said, reply="")
-                logprobs += [one["logprob"] for one in steps]
-            else:
-                logprobs += [_among_all(step, behind + ids[:i], ids[i]) for i in range(len(ids))]
-            behind += ids
+            every = [token["id"] for token in group]
+            for ids in [[number] for number in every] if cached or not whole else [every]:
+                if whole:
+                    answer = step(behind, len(ids), _forced(ids), 1)
+                    steps = answer.get("completion_probabilities") or []
+                    if answer.get("tokens") != ids or len(steps) != len(ids):
+                        said = f"{name}: the model could not be forced along the text {text[:60]!r}"
+                        raise UnreadableReply(said, reply="")
+                    logprobs += [one["logprob"] for one in steps]
+                else:
+                    logprobs.append(_among_all(step, behind, *ids))
+                behind += ids
         usage = Usage(prompt_tokens=len(prompt), cached_tokens=reused, completion_tokens=len(given))
         return Likelihood.of(logprobs, "forced", usage)
 
@@ -194,14 +202,17 @@ def _whole(token: Mapping[str, Any]) -> bool:
     return isinstance(token["piece"], str) and token["piece"] != "" and "\x00" not in token["piece"]
 
 
-def _literal(ids: Iterable[int]) -> str:
-    return "root ::= " + " ".join(f"<[{number}]>" for number in ids)
+def _forced(ids: Sequence[int]) -> dict[str, Any]:
+    """What lets the server generate these tokens and no others; probabilities before sampling do not change by it."""
+    if len(ids) == 1:
+        return {"logit_bias": [[ids[0], FAR_ABOVE]]}
+    return {"grammar": "root ::= " + " ".join(f"<[{number}]>" for number in ids)}
 
 
-def _among_all(step: Callable[[list[int], int, str, int], Any], behind: list[int], token: int) -> float:
+def _among_all(step: Callable[[list[int], int, dict[str, Any], int], Any], behind: list[int], token: int) -> float:
     for number in (LIKELIEST, EVERY_TOKEN):
         # Whatever is generated has to be shown with its probabilities, and a letter always is.
-        shown = step(behind, 1, "root ::= [a-z]", number)["completion_probabilities"][0]["top_logprobs"]
+        shown = step(behind, 1, {"grammar": "root ::= [a-z]"}, number)["completion_probabilities"][0]["top_logprobs"]
         for other in shown:
             if other["id"] == token:
                 return float(other["logprob"])
