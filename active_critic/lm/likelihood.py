@@ -118,7 +118,7 @@ def refusal(who: str) -> str:
 def forcing(post: Callable[[str, dict[str, Any]], Any], name: str, *, context: int, cached: bool) -> Weigh:
     """Weigh texts with llama.cpp's server, forced along the text's own tokens.
 
-    With the prefix cache, each token is asked for by itself, its logit raised above all others: that takes a fifth to
+    With the prefix cache, each token is asked for by itself, its logit raised above all others: that takes a sixth to
     a quarter less time than one request under a grammar of token numbers, which has to look at the whole vocabulary
     wherever the text is not what the model would have said; the log-probabilities are the same to the last bit.
     Without the cache, where each request reads the prompt anew, it is that one request.
