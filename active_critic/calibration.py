@@ -4,7 +4,8 @@ What a model's rating, the likelihood of the text and its surface show are diffe
 best on every kind of text (``benchmarks/results/compare_*``). Weights learnt freely from a few dozen labels do worse
 than equal ones; equal ones do badly where one reading is far better than the others. So the weights are those of a
 regression that begins with a belief about readings (``EXPECTED``, ``TOGETHER``) which counts for ``PRIOR`` examples:
-few labels leave them near what follows from that, many let them go where they belong.
+few labels leave them near what follows from that, many let them go where they belong. The figures of the surface have
+no such belief, but are held near 0 by a ridge of their own: what they add, they add to what the readings say.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
 from active_critic.errors import FitError
 from active_critic.records import LEAST_SPREAD, Record, Scale, Spread
+from active_critic.standardising import Floats, Standard
 
 PRIOR = 20.0
 """How many examples the belief about readings counts for."""
 CRITERION = "criterion "
 """What the name of a reading begins with that is the rating of one criterion; behind it stands the criterion's name."""
-EXPECTED = {"rating": 0.2, "approval": 0.3, "likelihood": 0.2, "surface": 0.2, "criterion": 0.15}
+EXPECTED = {"rating": 0.2, "approval": 0.3, "likelihood": 0.2, "criterion": 0.15}
 """The correlation of a reading with people's scores that is believed in before any label is seen, with a model of the
 catalogue: this was settled on these small ones.
 
@@ -58,8 +59,6 @@ SHOWN = 0.9
 
 STEPS = (1.0, 0.5, 0.25)
 """Distances of levels that people are known to score on."""
-
-Floats = NDArray[np.float64]
 
 
 class Part(Record):
@@ -210,43 +209,82 @@ def calibrate(
     Raises:
         FitError: Fewer than two examples, or a value that is not finite.
     """
+    none = np.zeros((len(human), 0))
+    return calibrate_with(none, readings, human, groups, prior=prior, expected=expected)[0]
+
+
+def calibrate_with(
+    figures: Floats,
+    readings: Mapping[str, Sequence[float]],
+    human: Sequence[float],
+    groups: Sequence[str],
+    *,
+    prior: float = PRIOR,
+    expected: Mapping[str, float] = EXPECTED,
+) -> tuple[Calibration, Standard, Floats]:
+    """Fit the combination of readings and of figures of the surface, in one regression.
+
+    So the figures correct what the readings owe to them: that long texts are likely ones, say. Figures that are
+    standardised and weighted first, and combined after that as one reading more, agree less with people, and less than
+    the figures alone where these are the best there is (``benchmarks/results/surface_beside.md``).
+
+    Args:
+        figures: Figures of each example, shape ``(n, figures)``; not finite where an example lacks one.
+        readings: As for :func:`calibrate`, and so are the others.
+        human: Human scores.
+        groups: The document of each example.
+        prior: See ``PRIOR``.
+        expected: See ``EXPECTED``.
+
+    Returns:
+        The combination, with a part ``"surface"`` where there are figures; how these are standardised; and the change
+        of the score for one standard deviation of each. The part's reading is the mean score and what they add to it.
+
+    Raises:
+        FitError: Fewer than two examples, or a reading or score that is not finite.
+    """
     names = list(readings)
     x = np.array([readings[name] for name in names], dtype=np.float64).reshape(len(names), len(human)).T
     y = np.array(human, dtype=np.float64)
     if len(y) < 2 or not names or not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise FitError(f"a combination needs two or more examples with finite readings; there are {len(y)}")
     # By value: the last digit of a sum depends on the order of rows.
-    order = np.lexsort((y, *x.T))
-    x, y = x[order], y[order]
+    order = np.lexsort((*figures.T, y, *x.T))
+    x, y, figures = x[order], y[order], figures[order]
     number = {name: i for i, name in enumerate(sorted(set(groups)))}
     where = np.array([number[groups[i]] for i in order])
-    most = _most(x, names)
-    means, spreads, weights = _fit(np.minimum(x, most), y, names, prior, expected)
+    whole = _Regression.of(x, figures, y, names, prior, expected)
     residuals: list[tuple[float, float]] = []
     left_out = range(len(number)) if len(number) > 1 else ()
     for document in left_out:
         out = where == document
-        rest, scores = x[~out], y[~out]
-        high = _most(rest, names)
-        m, s, w = _fit(np.minimum(rest, high), scores, names, prior, expected)
-        missed = np.abs(scores.mean() + _standard(np.minimum(x[out], high), m, s) @ w - y[out])
+        rest = _Regression.of(x[~out], figures[~out], y[~out], names, prior, expected)
+        missed = np.abs(rest.predict(x[out], figures[out]) - y[out])
         residuals += [(one, 1 / len(missed)) for one in missed.tolist()]
-    return Calibration(
-        parts=tuple(
-            Part(
-                name=name,
-                mean=float(mean),
-                spread=float(spread),
-                weight=float(weight),
-                high=float(high) if name in UNBOUNDED else None,
-            )
-            for name, mean, spread, weight, high in zip(names, means, spreads, weights, most, strict=True)
-        ),
+    parts = [
+        Part(
+            name=name,
+            mean=float(mean),
+            spread=float(spread),
+            weight=float(weight),
+            high=float(high) if name in UNBOUNDED else None,
+        )
+        for name, mean, spread, weight, high in zip(
+            names, whole.means, whole.spreads, whole.weights, whole.most, strict=True
+        )
+    ]
+    if figures.shape[1]:
+        told = float((whole.standard.apply(figures) @ whole.coefficients).std())
+        told = told if told > LEAST_SPREAD else 0.0
+        parts.append(Part(name="surface", mean=float(y.mean()), spread=told, weight=told))
+    found = Calibration(
+        parts=tuple(parts),
         intercept=float(y.mean()),
         half_widths=_half_widths(sorted(residuals)),
         step=next((step for step in STEPS if np.allclose(y / step, np.round(y / step), rtol=0, atol=1e-9)), None),
         n=len(y),
     )
+    return found, whole.standard, whole.coefficients
 
 
 def _most(x: Floats, names: Sequence[str]) -> Floats:
@@ -259,33 +297,74 @@ def _most(x: Floats, names: Sequence[str]) -> Floats:
     return np.asarray(x.mean(axis=0) + reach)
 
 
-def _fit(
-    x: Floats, y: Floats, names: Sequence[str], prior: float, expected: Mapping[str, float]
-) -> tuple[Floats, Floats, Floats]:
-    """Means and spreads of the readings, and their weights in points for one standard deviation: none below 0.
+@dataclass(frozen=True, slots=True)
+class _Regression:
+    """Readings and figures to scores: standardised, with weights of 0 or more for the readings.
 
-    The standardised regression with weights of 0 or more, to which ``prior`` examples are added in which the readings
-    correlate as believed with people's scores and with each other.
+    Attributes:
+        means, spreads: Of the readings, none above ``most``; 0 spread for one that does not vary.
+        most: The highest value of every reading that counts.
+        weights: Points for one standard deviation of each reading.
+        standard: How figures are standardised.
+        coefficients: Points for one standard deviation of each figure.
+        intercept: The mean score.
     """
-    believed = np.array([expected.get(_kind(name), TOGETHER) for name in names])
-    alike = np.array([[_together(one, other) for other in names] for one in names])
-    means, spreads = x.mean(axis=0), x.std(axis=0)
-    spreads = np.where(spreads > LEAST_SPREAD, spreads, 0.0)
-    varies, spread = spreads > 0, float(y.std())
-    weights = np.zeros(len(means))
-    if not varies.any() or spread <= 1e-9:
-        return means, spreads, weights
-    z = _standard(x, means, spreads)[:, varies]
-    alike = alike[np.ix_(varies, varies)]
-    seen = z.T @ (y - y.mean()) / spread
-    weights[varies] = _non_negative(z.T @ z + prior * alike, seen + prior * believed[varies])
-    against = float((z @ weights[varies]).std()) <= 1e-9
-    if against:  # the same score for every text would say nothing at all: what is believed, as weakly as can be
-        weights[varies] = _non_negative(alike, believed[varies])
-    told = float((z @ weights[varies]).std())
-    if told > 1e-9 and (against or told < LEAST_SLOPE):
-        weights *= LEAST_SLOPE / told
-    return means, spreads, weights * spread
+
+    means: Floats
+    spreads: Floats
+    most: Floats
+    weights: Floats
+    standard: Standard
+    coefficients: Floats
+    intercept: float
+
+    @classmethod
+    def of(
+        cls, x: Floats, figures: Floats, y: Floats, names: Sequence[str], prior: float, expected: Mapping[str, float]
+    ) -> _Regression:
+        """The standardised ridge regression to which ``prior`` examples are added that bear out what is believed.
+
+        In these the readings correlate as believed with people's scores and with each other, and the figures say
+        nothing. With weights w and coefficients v, it has the least of
+
+            w'(z'z + prior R)w / 2 + v'(f'f + alpha)v / 2 + w'z'f v - (z'y + prior e)'w - (f'y)'v.
+
+        For given w, v is the ridge of what the readings leave, (f'f + alpha)^-1 f'(y - z w); put in, there remains the
+        same problem for w alone.
+        """
+        believed = np.array([expected.get(_kind(name), TOGETHER) for name in names])
+        alike = np.array([[_together(one, other) for other in names] for one in names])
+        most = _most(x, names)
+        x = np.minimum(x, most)
+        means, spreads = x.mean(axis=0), x.std(axis=0)
+        spreads = np.where(spreads > LEAST_SPREAD, spreads, 0.0)
+        varies, spread = spreads > 0, float(y.std())
+        standard = Standard.of(figures)
+        f = standard.apply(figures)
+        weights, coefficients = np.zeros(len(means)), np.zeros(f.shape[1])
+        if spread > 1e-9 and (varies.any() or standard.spreads.any()):
+            z, alike = _standard(x, means, spreads)[:, varies], alike[np.ix_(varies, varies)]
+            seen = (y - y.mean()) / spread
+            of_rest = np.linalg.solve(f.T @ f + standard.alpha * np.eye(f.shape[1]), f.T)
+            left = np.eye(len(y)) - f @ of_rest
+            if varies.any():
+                weights[varies] = _non_negative(
+                    z.T @ left @ z + prior * alike, z.T @ left @ seen + prior * believed[varies]
+                )
+            coefficients = of_rest @ (seen - z @ weights[varies])
+            told = float((z @ weights[varies] + f @ coefficients).std())
+            against = told <= 1e-9 and varies.any()
+            if against:  # the same score for every text would say nothing: what is believed, as weakly as can be
+                weights[varies] = _non_negative(alike, believed[varies])
+                told = float((z @ weights[varies]).std())
+            if told > 1e-9 and (against or told < LEAST_SLOPE):
+                weights, coefficients = weights * LEAST_SLOPE / told, coefficients * LEAST_SLOPE / told
+        return cls(means, spreads, most, weights * spread, standard, coefficients * spread, float(y.mean()))
+
+    def predict(self, x: Floats, figures: Floats) -> Floats:
+        """Scores, not clipped to a scale."""
+        of_readings = _standard(np.minimum(x, self.most), self.means, self.spreads) @ self.weights
+        return np.asarray(self.intercept + of_readings + self.standard.apply(figures) @ self.coefficients)
 
 
 def _non_negative(a: Floats, b: Floats) -> Floats:

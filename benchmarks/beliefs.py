@@ -23,15 +23,15 @@ sys.path.insert(0, str(Path(__file__).parent))
 import combining
 import readings
 
-NAMES = ("rating", "approval", "likelihood", "surface")
+NAMES = ("rating", "approval", "likelihood")
 BELIEFS = (
     (*(calibration.EXPECTED[name] for name in NAMES), calibration.SAME_VOICE),
-    (0.25, 0.3, 0.2, 0.2, 0.8),
-    (0.3, 0.3, 0.2, 0.2, 0.8),
-    (0.3, 0.3, 0.2, 0.2, 0.6),
-    (0.2, 0.3, 0.2, 0.2, 0.5),
-    (0.25, 0.25, 0.2, 0.2, 0.8),
-    (0.25, 0.25, 0.25, 0.25, 0.8),
+    (0.25, 0.3, 0.2, 0.8),
+    (0.3, 0.3, 0.2, 0.8),
+    (0.3, 0.3, 0.2, 0.6),
+    (0.2, 0.3, 0.2, 0.5),
+    (0.25, 0.25, 0.2, 0.8),
+    (0.25, 0.25, 0.25, 0.8),
 )
 """Of the readings by ``NAMES``, and of rating and approval with each other."""
 SITUATIONS = {"as it is": False, f"a simulated rating that correlates {combining.STRONG:g} with people": True}
@@ -58,7 +58,7 @@ def over_splits(known: combining.Readings, args: Any, *, strong: bool) -> list[d
             for size, trial in trials:
                 fitted = combining.fitted(trial)
                 reached[str(size)].append(q(combining.applied(fitted, trial).tolist(), trial.truth.tolist()) / 3)
-                idle[str(size)].append(fitted.shares["rating"] < WORTH)
+                idle[str(size)].append(fitted.calibration.shares["rating"] < WORTH)
         rows.append(
             {
                 **expected,
@@ -76,7 +76,7 @@ def page(sets: list[dict[str, Any]]) -> str:
     lines = ["# Beliefs about readings", "", "`python benchmarks/beliefs.py`", "", basis, ""]
     lines += ["Mean of three coefficients on the held-out part; in brackets how often the rating had less than 5 % of"]
     lines += [
-        "the weights. The rows are beliefs: of rating, approval, likelihood, surface; of the first two together.",
+        "the weights. The rows are beliefs: of rating, approval, likelihood; of the first two together.",
         "",
     ]
     for one in sets:

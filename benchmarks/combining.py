@@ -2,7 +2,7 @@
 
 In every split a third of the examples (whole documents) is held out, and the labels come from the others; the held-out
 part is the same for every number of labels, and fewer labels are part of more. They come document after document. The
-surface reading is fitted on those labels, out of fold for them.
+surface reading is fitted on those labels, out of fold for them; the product takes the figures of the surface instead.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 import active_critic as ac
 from active_critic import calibration
-from active_critic.calibration import COVERAGES, PRIOR, Calibration, calibrate
+from active_critic.calibration import COVERAGES, PRIOR, Calibration, Combined, calibrate, calibrate_with
 from active_critic.data.examples import folds, group_of, human_score
-from active_critic.evaluators._readings import _parts, _worth
+from active_critic.evaluators._readings import _worth
 from active_critic.evaluators.surface import SurfaceFloor, figures_of, out_of_fold
-from active_critic.records import Scale
+from active_critic.records import Example, Scale
 from active_critic.stats import agreement, pearson, percentile_interval, q
 
 HELD_OUT = 1 / 3
@@ -36,7 +36,10 @@ SITUATIONS = {
 }
 """Whether the rating is simulated, and whether the surface is that of other texts."""
 ALONE = " alone"
+FOLDS = 8
+"""Parts of the documents for the out-of-fold surface reading."""
 EQUAL = "equal weights"
+ONE_MORE = "calibrated, the surface fitted first, as one reading more"
 CHOSEN = "chosen by cross-validation: one alone, or equal weights"
 FREE = "free least squares"
 
@@ -85,6 +88,8 @@ class Trial:
         labels: The examples of ``train``.
         human, truth: Human scores of ``train`` and of ``test``.
         scale: What scores are clipped to.
+        figures, there: The figures of the surface of ``train`` and of ``test``, which the combination of the product
+            takes in place of the surface reading; None: it takes the readings alone.
     """
 
     train: dict[str, Floats]
@@ -93,6 +98,8 @@ class Trial:
     human: Floats
     truth: Floats
     scale: Scale
+    figures: Floats | None = None
+    there: Floats | None = None
 
     def rows(self, kept: Sequence[int], tried: Sequence[int]) -> Trial:
         """Some of the training examples, tried on others of them."""
@@ -104,7 +111,17 @@ class Trial:
             self.human[at],
             self.human[out],
             self.scale,
+            None if self.figures is None else self.figures[at],
+            None if self.figures is None else self.figures[out],
         )
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A combination, and the surface floor in it."""
+
+    calibration: Calibration
+    floor: SurfaceFloor | None
 
 
 # --- ways to combine --------------------------------------------------------------------------------------------------
@@ -116,7 +133,8 @@ def ways(names: Sequence[str]) -> dict[str, Combine]:
     """All of them by what tables call them, for readings of these names."""
     simple: dict[str, Combine] = {f"{name}{ALONE}": _alone(name) for name in names}
     simple[EQUAL] = _equal
-    return {**simple, **{way_of(prior): _calibrated(prior) for prior in PRIORS}, CHOSEN: _chosen(simple), FREE: _free}
+    calibrated = {way_of(prior): _calibrated(prior) for prior in PRIORS}
+    return {**simple, **calibrated, ONE_MORE: _one_more, CHOSEN: _chosen(simple), FREE: _free}
 
 
 def way_of(prior: float) -> str:
@@ -124,18 +142,35 @@ def way_of(prior: float) -> str:
     return f"calibrated, prior {prior:g}{' (the product)' if prior == PRIOR else ''}"
 
 
-def fitted(trial: Trial, prior: float = PRIOR) -> Calibration:
+def fitted(trial: Trial, prior: float = PRIOR) -> Fitted:
     """The combination of the product: readings that are not worth their price, the rating apart, are left out."""
+    names = list(trial.train) if trial.figures is None else [*trial.train.keys() - {"surface"}, "surface"]
+    found = _fitted(trial, prior, sorted(names))
+    kept = [n for n in names if n == "rating" or _worth(n, found.calibration.shares[n])]
+    return found if len(kept) == len(names) else _fitted(trial, prior, sorted(kept))
+
+
+def _fitted(trial: Trial, prior: float, names: Sequence[str]) -> Fitted:
     groups = [group_of(example) for example in trial.labels]
-    found = calibrate(trial.train, trial.human, groups, prior=prior)
-    kept = {n: column for n, column in trial.train.items() if n == "rating" or _worth(n, found.shares[n])}
-    return found if len(kept) == len(trial.train) else calibrate(kept, trial.human, groups, prior=prior)
+    values = {n: c for n, c in trial.train.items() if n in names and (trial.figures is None or n != "surface")}
+    if trial.figures is None or "surface" not in names:
+        return Fitted(calibrate(values, trial.human, groups, prior=prior), None)
+    found, *numbers = calibrate_with(trial.figures, values, trial.human, groups, prior=prior)
+    return Fitted(found, SurfaceFloor.beside(*numbers, found.intercept, trial.scale))
 
 
-def applied(found: Calibration, trial: Trial) -> Floats:
+def applied(found: Fitted, trial: Trial) -> Floats:
     """Scores of the examples that are tried."""
+    return np.array([one.score for one in combined(found, trial)])
+
+
+def combined(found: Fitted, trial: Trial) -> list[Combined]:
+    """Scores of the examples that are tried, and what each reading adds to them."""
+    test = dict(trial.test)
+    if found.floor is not None:
+        test["surface"] = np.array(found.floor.predict([None] * len(trial.there), figures=trial.there))
     rows = range(len(trial.truth))
-    return np.array([found.apply({n: c[i] for n, c in trial.test.items()}, trial.scale).score for i in rows])
+    return [found.calibration.apply({n: c[i] for n, c in test.items()}, trial.scale) for i in rows]
 
 
 def _alone(name: str) -> Combine:
@@ -144,6 +179,11 @@ def _alone(name: str) -> Combine:
 
 def _calibrated(prior: float) -> Combine:
     return lambda trial: applied(fitted(trial, prior), trial)
+
+
+def _one_more(trial: Trial) -> Floats:
+    trial = replace(trial, figures=None)
+    return applied(fitted(trial), trial)
 
 
 def _equal(trial: Trial) -> Floats:
@@ -226,16 +266,30 @@ def trials(
             yield (
                 size,
                 Trial(
-                    {n: c[train] for n, c in values.items()}
-                    | {"surface": np.array(out_of_fold(shown, _parts(shown), data.scale))},
+                    {n: c[train] for n, c in values.items()} | {"surface": out_of_fold_surface(shown, data.scale)},
                     {n: c[test] for n, c in values.items()}
                     | {"surface": np.array(floor.predict(data.examples.take(test), figures=there))},
                     taken,
                     data.human[train],
                     data.human[test],
                     data.scale,
+                    figures[swapped[train]],
+                    there,
                 ),
             )
+
+
+def out_of_fold_surface(examples: Sequence[Example], scale: Scale) -> Floats:
+    """The surface floor's predictions of examples, each from other documents; from others where one has them all."""
+    return np.array(out_of_fold(examples, parts_of(examples), scale))
+
+
+def parts_of(examples: Sequence[Example]) -> list[list[int]]:
+    """Folds of whole documents; of single examples where one document has all of them, or all but one."""
+    parts = folds(examples, FOLDS, 0)
+    if len(examples) - max(map(len, parts)) < 2:
+        return [[i] for i in range(len(examples))]
+    return parts
 
 
 def parted(data: Readings, splits: int, seed: int) -> list[tuple[list[int], list[int]]]:
@@ -283,8 +337,7 @@ def with_each_other(data: Readings) -> dict[str, float | None]:
 
 
 def _with_surface(data: Readings) -> dict[str, Floats]:
-    surface = np.array(out_of_fold(data.examples, _parts(data.examples), data.scale))
-    return {**data.values, "surface": surface}
+    return {**data.values, "surface": out_of_fold_surface(data.examples, data.scale)}
 
 
 def over_splits(data: Readings, sizes: Sequence[int], splits: int, seed: int) -> dict[str, Any]:
@@ -296,7 +349,7 @@ def over_splits(data: Readings, sizes: Sequence[int], splits: int, seed: int) ->
     sizes = [size for size in sizes if size <= least]
     all_ways = ways([*data.values, "surface"])
     documents: dict[int, list[int]] = {size: [] for size in sizes}
-    intervals: dict[int, list[tuple[Calibration, Trial]]] = {size: [] for size in sizes}
+    intervals: dict[int, list[tuple[Fitted, Trial]]] = {size: [] for size in sizes}
     reached: dict[str, dict[str, dict[int, list[float]]]] = {}
     for situation, (strong, mute) in SITUATIONS.items():
         table: dict[str, dict[int, list[float]]] = {name: {size: [] for size in sizes} for name in all_ways}
@@ -351,7 +404,7 @@ def _spread(values: Sequence[float]) -> dict[str, float | None]:
     return {"mean": float(np.mean(values)), "low": low, "high": high}
 
 
-def _coverage(found: Sequence[tuple[Calibration, Trial]]) -> dict[str, dict[str, float | int | None]]:
+def _coverage(found: Sequence[tuple[Fitted, Trial]]) -> dict[str, dict[str, float | int | None]]:
     """For every coverage the part of held-out human scores inside, and the mean width in percent of the scale."""
     told: dict[str, dict[str, float | int | None]] = {}
     for coverage in COVERAGES:
@@ -359,11 +412,11 @@ def _coverage(found: Sequence[tuple[Calibration, Trial]]) -> dict[str, dict[str,
         inside: list[bool] = []
         widths: list[float] = []
         had = 0
-        for combined, trial in found:
-            if (half := combined.half_widths.get(name)) is None:
+        for one, trial in found:
+            if (half := one.calibration.half_widths.get(name)) is None:
                 continue
             had += 1
-            scores, scale = applied(combined, trial), trial.scale
+            scores, scale = applied(one, trial), trial.scale
             low, high = np.maximum(scores - half, scale.low), np.minimum(scores + half, scale.high)
             inside += ((low - 1e-9 <= trial.truth) & (trial.truth <= high + 1e-9)).tolist()
             widths += (100 * (high - low) / (scale.high - scale.low)).tolist()

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -129,13 +130,10 @@ def over_splits(complete: combining.Readings, args: Any) -> dict[str, dict[str, 
     sizes = [size for size in args.sizes if size <= least]
     reached: dict[int, list[tuple[float, float]]] = {size: [] for size in sizes}
     for size, trial in combining.trials(complete, sizes, args.splits, args.seed, strong=False, mute=False):
-        without = combining.Trial(
-            {n: c for n, c in trial.train.items() if not n.startswith(CRITERION)},
-            {n: c for n, c in trial.test.items() if not n.startswith(CRITERION)},
-            trial.labels,
-            trial.human,
-            trial.truth,
-            trial.scale,
+        without = replace(
+            trial,
+            train={n: c for n, c in trial.train.items() if not n.startswith(CRITERION)},
+            test={n: c for n, c in trial.test.items() if not n.startswith(CRITERION)},
         )
         truth = trial.truth.tolist()
         both = (q(combining.applied(combining.fitted(one), one).tolist(), truth) / 3 for one in (without, trial))

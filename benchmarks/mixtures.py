@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from active_critic import calibration
-from active_critic.calibration import ABLER, EXPECTED, PRIOR
+from active_critic.calibration import ABLER, EXPECTED, PRIOR, TOGETHER
 
 Floats = NDArray[np.float64]
 
@@ -39,8 +39,8 @@ USUAL = 0.6
 FLOOR = 0.01
 """Correlations that were measured apart need not fit together: no direction varies by less than this."""
 ALIKE = np.array([[calibration._together(one, other) for other in NAMES] for one in NAMES])
-BELIEVED = np.array([EXPECTED[name] for name in NAMES])
-OF_OTHERS = np.array([ABLER[name] for name in NAMES])
+BELIEVED = np.array([EXPECTED.get(name, TOGETHER) for name in NAMES])
+OF_OTHERS = np.array([ABLER.get(name, TOGETHER) for name in NAMES])
 BELIEFS = [BELIEVED, *(np.where(np.arange(4) == best, BEST, REST * BELIEVED) for best in range(4))]
 CHANCES = [USUAL, *[(1 - USUAL) / 4] * 4]
 

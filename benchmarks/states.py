@@ -26,7 +26,6 @@ import numpy as np
 from active_critic import calibration
 from active_critic.approval import approval_turns
 from active_critic.data.examples import Examples, data_sha256
-from active_critic.evaluators._readings import _parts
 from active_critic.lm import LanguageModel
 from active_critic.lm.weights import open_weights
 from active_critic.stats import q
@@ -39,7 +38,7 @@ import readings
 RIDGE = 1.0
 FURTHEST = 3.0
 """Standard deviations from its mean that a dimension counts at most."""
-BELIEVED = calibration.EXPECTED["surface"]
+BELIEVED = calibration.TOGETHER
 KINDS = ("last", "mean")
 
 Floats = combining.Floats
@@ -123,7 +122,7 @@ def over_splits(
             there = probed(x, train, trial.human, test)
             note(f"states alone, {kind}", size, there, trial)
             here = np.zeros(len(train))
-            for part in _parts(trial.labels):
+            for part in combining.parts_of(trial.labels):
                 rest = [i for i in range(len(train)) if i not in set(part)]
                 shift = trial.human.mean() - trial.human[rest].mean()
                 own = probed(x, [train[i] for i in rest], trial.human[rest], [train[i] for i in part])
@@ -133,6 +132,7 @@ def over_splits(
                     trial,
                     train={n: v for n, v in trial.train.items() if n != without} | {"states": here},
                     test={n: v for n, v in trial.test.items() if n != without} | {"states": there},
+                    figures=None if without else trial.figures,
                 )
                 scores = combining.applied(combining.fitted(changed), changed)
                 note(f"states {label}, {kind}", size, scores, trial)

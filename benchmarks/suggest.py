@@ -27,8 +27,8 @@ import numpy as np  # noqa: E402
 
 import active_critic as ac  # noqa: E402
 from active_critic.data.examples import data_sha256  # noqa: E402
-from active_critic.evaluators._readings import READINGS, _parts  # noqa: E402
-from active_critic.evaluators.surface import SurfaceFloor, figures_of, out_of_fold  # noqa: E402
+from active_critic.evaluators._readings import READINGS  # noqa: E402
+from active_critic.evaluators.surface import SurfaceFloor, figures_of  # noqa: E402
 from active_critic.journal import Journal  # noqa: E402
 from active_critic.lm import open_lm  # noqa: E402
 from active_critic.records import Verdict  # noqa: E402
@@ -157,22 +157,20 @@ class Learner:
         self.found = None
         if data.values:
             train = {name: column[at] for name, column in data.values.items()}
-            train["surface"] = np.array(out_of_fold(taken, _parts(taken), data.scale))
             human = data.human[at]
-            self.found = combining.fitted(combining.Trial(train, {}, taken, human, human, data.scale))
+            trial = combining.Trial(train, {}, taken, human, human, data.scale, figures[at])
+            self.found = combining.fitted(trial)
 
     def verdicts(self, positions: Sequence[int]) -> list[Verdict]:
         """What a program would say of these examples."""
         at = list(positions)
-        surface = self.floor.predict(self.data.examples.take(at), figures=self.figures[at])
+        there = self.figures[at]
         if self.found is None:
-            return [Verdict(score=score) for score in surface]
-        made = []
-        for i, floor in zip(at, surface, strict=True):
-            values = {name: float(column[i]) for name, column in self.data.values.items()} | {"surface": floor}
-            combined = self.found.apply(values, self.data.scale)
-            made.append(Verdict(score=combined.score, parts=combined.added))
-        return made
+            return [Verdict(score=score) for score in self.floor.predict(self.data.examples.take(at), figures=there)]
+        tried = {name: column[at] for name, column in self.data.values.items()}
+        taken, human = self.data.examples.take(at), self.data.human[at]
+        trial = combining.Trial({}, tried, taken, human, human, self.data.scale, None, there)
+        return [Verdict(score=one.score, parts=one.added) for one in combining.combined(self.found, trial)]
 
 
 def curves(data: combining.Readings, args: argparse.Namespace) -> dict[str, list[list[float]]]:

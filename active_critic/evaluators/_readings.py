@@ -11,14 +11,23 @@ from typing import Literal
 
 from active_critic.approval import Approval, approval
 from active_critic.asking import PER_ITEM
-from active_critic.calibration import ABLER, CRITERION, EXPECTED, SHOWN, Calibration, calibrate, percent
-from active_critic.data.examples import MIN_EXAMPLES, folds, group_of
+from active_critic.calibration import (
+    ABLER,
+    CRITERION,
+    EXPECTED,
+    SHOWN,
+    Calibration,
+    calibrate,
+    calibrate_with,
+    percent,
+)
+from active_critic.data.examples import MIN_EXAMPLES, group_of
 from active_critic.demo_search import MIN_COVERAGE, Search
 from active_critic.errors import BudgetSpent, FitError, ModelError, RequestRefused
 from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators.base import Progress
 from active_critic.evaluators.gpt_score import weighing_turns
-from active_critic.evaluators.surface import SurfaceFloor, copied_share, figures_of, out_of_fold
+from active_critic.evaluators.surface import SurfaceFloor, copied_share, figures_of
 from active_critic.lm import LanguageModel
 from active_critic.lm.catalogue import CATALOGUE
 from active_critic.lm.lengths import beginning_of, length_of
@@ -30,8 +39,6 @@ READINGS = ("rating", "approval", "likelihood", "surface")
 """What a score can be read from, beside the ratings of single criteria (``CRITERION``)."""
 Use = Literal["auto", "never", "always"]
 """Whether a reading counts: ``"auto"``: where it can be had and has a share in the weights that is worth its price."""
-FOLDS = 8
-"""Parts of the documents for the out-of-fold surface reading."""
 LEAST = 3
 """Fewest examples that anything can be combined on: the floor without one of them needs two."""
 WORTH = 0.05
@@ -269,16 +276,17 @@ class Combiner:
     ) -> tuple[Calibration, SurfaceFloor | None]:
         """The combination of the readings of these names, which all of these examples have."""
         examples = [self.search.examples[i] for i in kept]
-        floor = None
         read = [self.read(candidate, i) for i in kept]
         asked = [name for name in self.names if name in names and name != "surface"]
-        values: dict[str, Sequence[float]] = {name: [one[name] for one in read] for name in asked}
+        values = {name: [one[name] for one in read] for name in asked}
+        human, groups = [self.search.human[i] for i in kept], [group_of(example) for example in examples]
+        floor = None
         if "surface" in names:
             figures = self.figures[list(kept)]
-            floor = SurfaceFloor().fit(examples, self.scale, figures=figures)
-            values["surface"] = out_of_fold(examples, _parts(examples), self.scale, figures=figures)
-        human = [self.search.human[i] for i in kept]
-        found = calibrate(values, human, [group_of(example) for example in examples], expected=self.expected)
+            found, standard, coefficients = calibrate_with(figures, values, human, groups, expected=self.expected)
+            floor = SurfaceFloor.beside(standard, coefficients, found.intercept, self.scale)
+        else:
+            found = calibrate(values, human, groups, expected=self.expected)
         if "likelihood" in values:
             # Half-way from the most that any example copies to all of it: where people copy, copying is no fault.
             copied = (1 + max(self.copied[i] for i in kept)) / 2
@@ -369,14 +377,6 @@ def _chance(r: float, n: int) -> float:
 def _worth(name: str, share: float) -> bool:
     """Whether a reading with this share of the weights is worth its price."""
     return share > 0 if name.startswith(CRITERION) else share >= WORTH
-
-
-def _parts(examples: Sequence[Example]) -> list[list[int]]:
-    """Folds of whole documents; of single examples where one document has all of them, or all but one."""
-    parts = folds(examples, FOLDS, 0)
-    if len(examples) - max(map(len, parts)) < 2:
-        return [[i] for i in range(len(examples))]
-    return parts
 
 
 def is_copy(calibration: Calibration, example: Example) -> bool:

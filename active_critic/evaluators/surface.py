@@ -22,7 +22,8 @@ from active_critic.evaluators.base import Evaluator, JournalPath, Progress, scal
 from active_critic.evaluators.judging import OVERALL, Judge
 from active_critic.lm import LanguageModel
 from active_critic.protocols import Protocol
-from active_critic.records import LEAST_SPREAD, Example, Scale, Spread, Usage, Verdict, check_spread
+from active_critic.records import Example, Scale, Spread, Usage, Verdict, check_spread
+from active_critic.standardising import ALPHA_PER_FIGURE, WITHIN, Standard
 
 __all__ = [
     "ALPHA_PER_FIGURE",
@@ -35,16 +36,6 @@ __all__ = [
     "figures_of",
     "out_of_fold",
 ]
-
-ALPHA_PER_FIGURE = 4.0
-"""The default ridge strength for each figure that varies.
-
-(1 - R²) / R² for R² = 1/5: the ridge that is right when figures of equal weight together explain a fifth of people's
-scores. A strength chosen by leaving documents out is worse on unseen documents than this guess, by more the fewer
-examples there are (``benchmarks/results/surface.md``)."""
-
-WITHIN = 2.0
-"""Figures count as at most this many standard deviations from their mean, so that one odd text moves nothing much."""
 
 WEIGHTIEST = 3
 """Figures that an explanation names."""
@@ -98,25 +89,19 @@ class SurfaceFloor:
         self.scale_ = scale or own
         self.clip_ = (self.scale_.low, self.scale_.high) if self.scale_ else (min(scores), max(scores))
         found_figures = figures_of(examples) if figures is None else figures
-        mean, spread = _mean_and_spread(found_figures)
-        self.lows_, self.highs_ = mean - WITHIN * spread, mean + WITHIN * spread
-        self.means_, self.spreads_ = _mean_and_spread(np.clip(found_figures, self.lows_, self.highs_))
-        x, y = self._standardised(found_figures), np.array(scores, dtype=np.float64)
-        varying = int(np.count_nonzero(self.spreads_))
-        self.alpha_ = ALPHA_PER_FIGURE * max(1, varying) if self.alpha is None else self.alpha
-        self.intercept_ = float(y.mean())
-        self.coefficients_ = ridge.weights_of(x, y, self.alpha_)
+        standard = Standard.of(found_figures)
+        x, y = standard.apply(found_figures), np.array(scores, dtype=np.float64)
+        alpha = standard.alpha if self.alpha is None else self.alpha
+        self._found(standard, ridge.weights_of(x, y, alpha), float(y.mean()), alpha)
         return self
 
     def predict(self, examples: Sequence[Example], *, figures: Floats | None = None) -> list[float]:
         """A score on the user's scale for each example; ``figures`` as for ``fit``."""
         found = figures_of(examples) if figures is None else figures
         low, high = self.clip_
+        z = self._standard.apply(found)
         # Summed exactly, row by row: the same whatever other examples there are, and what the contributions add up to.
-        return [
-            min(high, max(low, math.fsum((self.intercept_, *row))))
-            for row in (self._standardised(found) * self.coefficients_).tolist()
-        ]
+        return [min(high, max(low, math.fsum((self.intercept_, *row)))) for row in (z * self.coefficients_).tolist()]
 
     def contributions(self, example: Example, *, figures: Floats | None = None) -> dict[str, float]:
         """What each figure adds to the mean score, in points of the user's scale.
@@ -125,8 +110,25 @@ class SurfaceFloor:
         ``figures_of([example])``, when they are already there.
         """
         found = figures_of([example]) if figures is None else figures
-        row = (self._standardised(found) * self.coefficients_)[0]
+        row = (self._standard.apply(found) * self.coefficients_)[0]
         return dict(zip(FEATURES, row.tolist(), strict=True))
+
+    @classmethod
+    def beside(cls, standard: Standard, coefficients: Floats, intercept: float, scale: Scale) -> SurfaceFloor:
+        """A floor of numbers that were fitted together with other readings (``calibration.calibrate_with``)."""
+        floor = cls()
+        floor.scale_, floor.clip_ = scale, (scale.low, scale.high)
+        floor._found(standard, coefficients, intercept, standard.alpha)
+        return floor
+
+    def _found(self, standard: Standard, coefficients: Floats, intercept: float, alpha: float) -> None:
+        self.means_, self.spreads_ = standard.means, standard.spreads
+        self.lows_, self.highs_ = standard.lows, standard.highs
+        self.alpha_, self.intercept_, self.coefficients_ = alpha, intercept, coefficients
+
+    @property
+    def _standard(self) -> Standard:
+        return Standard(self.means_, self.spreads_, self.lows_, self.highs_)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that was fitted, as plain JSON values; ``from_dict`` makes the same floor of it."""
@@ -169,21 +171,6 @@ class SurfaceFloor:
             what = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
             raise ProtocolError(f"the saved surface floor is damaged: {what[:200]}; fit it again") from error
         return floor
-
-    def _standardised(self, figures: Floats) -> Floats:
-        varies = self.spreads_ > 0
-        z = (np.clip(figures, self.lows_, self.highs_) - self.means_) / np.where(varies, self.spreads_, 1.0)
-        # A figure that does not vary in training says nothing elsewhere either; a missing one is at its mean.
-        return np.where(varies & np.isfinite(z), z, 0.0)
-
-
-def _mean_and_spread(figures: Floats) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of each figure over the examples that have it; both 0 where none has."""
-    there = np.isfinite(figures)
-    count, known = np.maximum(1, there.sum(axis=0)), np.where(there, figures, 0.0)
-    mean = known.sum(axis=0) / count
-    spread = np.sqrt((np.where(there, known - mean, 0.0) ** 2).sum(axis=0) / count)
-    return mean, np.where(spread > LEAST_SPREAD, spread, 0.0)
 
 
 def _number(value: object) -> float:

@@ -10,12 +10,12 @@ import pytest
 from simulated import simulated_lm
 from test_readings import SCALE, searched, text_of
 
-from active_critic.calibration import ABLER, EXPECTED, calibrate
+from active_critic.calibration import ABLER, EXPECTED, calibrate_with
 from active_critic.data.examples import folds, group_of
 from active_critic.evaluators import ActiveCritic, Surface, _surface_features
-from active_critic.evaluators._readings import Combiner, _parts, expected_of, is_copy, readings_of, value_of
+from active_critic.evaluators._readings import Combiner, expected_of, is_copy, readings_of, value_of
 from active_critic.evaluators.fit_report import FOLDS
-from active_critic.evaluators.surface import SurfaceFloor, copied_share, out_of_fold
+from active_critic.evaluators.surface import SurfaceFloor, copied_share, figures_of
 from active_critic.lm.catalogue import CATALOGUE
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood
 from active_critic.records import Example, Verdict
@@ -118,13 +118,13 @@ def test_what_was_measured_of_all_examples_gives_to_the_last_bit_what_measuring_
     rest = [i for i in reversed(range(40)) if i not in part]
     examples = [search.examples[i] for i in rest]
     found, floor = combiner.fit(0, rest)
-    alone = SurfaceFloor().fit(examples, SCALE)
+    values = {"rating": [search.verdicts[0, i].score or 0.0 for i in rest], "likelihood": [-float(i % 7) for i in rest]}
+    human = [search.human[i] for i in rest]
+    documents = [group_of(example) for example in examples]
+    again, standard, coefficients = calibrate_with(figures_of(examples), values, human, documents)
+    alone = SurfaceFloor.beside(standard, coefficients, again.intercept, SCALE)
     assert floor is not None
     assert floor.to_dict() == alone.to_dict()
-    values = {"rating": [search.verdicts[0, i].score or 0.0 for i in rest], "likelihood": [-float(i % 7) for i in rest]}
-    values["surface"] = out_of_fold(examples, _parts(examples), SCALE)
-    human = [search.human[i] for i in rest]
-    again = calibrate(values, human, [group_of(example) for example in examples])
     assert found.parts == again.parts
     assert found.copied == (1 + max(map(copied_share, examples))) / 2
     scores, begin = combiner.predict(0, rest, part)
