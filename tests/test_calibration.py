@@ -162,7 +162,7 @@ def test_the_prior_counts_for_as_many_examples_as_it_says() -> None:
     z = np.array([(np.array(v) - np.mean(v)) / np.std(v) for v in readings.values()])
     y = (np.array(human) - np.mean(human)) / np.std(human)
     seen_alike, seen = z @ z.T / n, z @ y / n
-    alike, believed = np.array([[1.0, TOGETHER], [TOGETHER, 1.0]]), np.array([EXPECTED["rating"], EXPECTED["surface"]])
+    alike, believed = np.array([[1.0, TOGETHER], [TOGETHER, 1.0]]), np.array([EXPECTED["rating"], TOGETHER])
     share = PRIOR / (PRIOR + n)
     mixed = np.linalg.solve(share * alike + (1 - share) * seen_alike, share * believed + (1 - share) * seen)
     found = weights_of(calibrate(readings, human, alone(n)))
@@ -186,7 +186,7 @@ def test_rating_and_approval_are_believed_to_be_one_voice() -> None:
     z = np.array([(np.array(readings[name]) - np.mean(readings[name])) / np.std(readings[name]) for name in names])
     y = (np.array(human) - np.mean(human)) / np.std(human)
     alike = np.array([[1, SAME_VOICE, TOGETHER], [SAME_VOICE, 1, TOGETHER], [TOGETHER, TOGETHER, 1]])
-    believed = np.array([EXPECTED[name] for name in names])
+    believed = np.array([EXPECTED.get(name, TOGETHER) for name in names])
     mixed = np.linalg.solve(z @ z.T + PRIOR * alike, z @ y + PRIOR * believed)
     assert min(mixed) > 0
     found = weights_of(calibrate(readings, human, alone(n)))

@@ -368,7 +368,7 @@ def test_the_order_of_examples_does_not_matter_to_the_last_digit() -> None:
 
 
 @pytest.mark.parametrize("documents", [1, 2])
-def test_a_set_of_few_documents_can_be_fitted_and_its_surface_is_read_from_other_examples(documents: int) -> None:
+def test_a_set_of_few_documents_can_be_fitted_and_its_surface_varies_as_what_the_floor_predicts(documents: int) -> None:
     data = [
         Example(e.response, "the one source" if i or documents == 1 else "another", e.score)
         for i, e in enumerate(examples(12))
@@ -378,7 +378,8 @@ def test_a_set_of_few_documents_can_be_fitted_and_its_surface_is_read_from_other
     assert (critic.fitted.calibration.half_widths == {}) == (documents == 1)
     judge = critic.judge()
     inside = judge._floor.predict(data)  # type: ignore[attr-defined]
-    assert found["surface"].spread != pytest.approx(float(np.std(inside)), rel=1e-3)
+    assert found["surface"].weight == found["surface"].spread == pytest.approx(float(np.std(inside)), rel=1e-9)
+    assert found["surface"].mean == pytest.approx(float(np.mean(inside)))
 
 
 def test_a_program_whose_numbers_are_missing_or_unknown_is_refused() -> None:

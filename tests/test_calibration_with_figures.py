@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from active_critic.calibration import (
+    EXPECTED,
+    LEAST_SLOPE,
+    PRIOR,
+    SAME_VOICE,
+    Calibration,
+    calibrate,
+    calibrate_with,
+)
+from active_critic.errors import FitError
+from active_critic.records import Scale
+from active_critic.standardising import ALPHA_PER_FIGURE, Floats, Standard
+from active_critic.stats import q
+
+WIDE = Scale(low=-1e9, high=1e9)
+
+
+def alone(n: int) -> list[str]:
+    return [f"document {i:03d}" for i in range(n)]
+
+
+def scores(found: tuple[Calibration, Standard, Floats], figures: Floats, **readings: Floats) -> list[float]:
+    """What a program would give: the part of the surface is read off the figures."""
+    calibration, standard, coefficients = found
+    surface = calibration.intercept + standard.apply(figures) @ coefficients
+    columns = {**readings, "surface": surface}
+    rows = range(len(surface))
+    return [calibration.apply({n: float(c[i]) for n, c in columns.items()}, WIDE).score for i in rows]
+
+
+def test_readings_and_figures_are_one_regression_with_what_is_believed_added() -> None:
+    rng = np.random.default_rng(0)
+    n = 60
+    rating, approval, *figures = rng.normal(size=(5, n)).clip(-1.5, 1.5)  # none is drawn in
+    f = np.array(figures).T
+    human = 3 + 0.6 * rating + 0.5 * approval + 0.3 * f[:, 0] - 0.4 * f[:, 1] + 0.2 * rng.normal(size=n)
+    calibration, standard, coefficients = calibrate_with(
+        f, {"rating": rating.tolist(), "approval": approval.tolist()}, human.tolist(), alone(n)
+    )
+    z = np.column_stack([rating, approval, f])
+    z = (z - z.mean(0)) / z.std(0)
+    added = np.zeros((5, 5))
+    added[:2, :2] = PRIOR * np.array([[1, SAME_VOICE], [SAME_VOICE, 1]])
+    added[2:, 2:] = ALPHA_PER_FIGURE * 3 * np.eye(3)
+    y = (human - human.mean()) / human.std()
+    believed = PRIOR * np.array([EXPECTED["rating"], EXPECTED["approval"], 0, 0, 0])
+    expected = np.linalg.solve(z.T @ z + added, z.T @ y + believed) * human.std()
+    assert expected[:2].min() > 0
+    assert [part.weight for part in calibration.parts[:2]] == pytest.approx(expected[:2].tolist())
+    assert coefficients.tolist() == pytest.approx(expected[2:].tolist())
+    assert calibration.parts[2].name == "surface"
+    assert calibration.parts[2].weight == pytest.approx(float((standard.apply(f) @ coefficients).std()))
+    told = scores((calibration, standard, coefficients), f, rating=rating, approval=approval)
+    assert told == pytest.approx((human.mean() + z @ expected).tolist())
+
+
+def test_without_figures_it_is_the_combination_of_the_readings() -> None:
+    rng = np.random.default_rng(1)
+    rating, human = rng.normal(size=(2, 30)).tolist()
+    calibration, standard, coefficients = calibrate_with(np.zeros((30, 0)), {"rating": rating}, human, alone(30))
+    assert calibration == calibrate({"rating": rating}, human, alone(30))
+    assert [part.name for part in calibration.parts] == ["rating"]
+    assert len(standard.means) == len(coefficients) == 0
+
+
+def test_figures_take_out_of_a_reading_what_it_owes_to_them() -> None:
+    """A likelihood that is mostly length, where people do not care for length."""
+    rng = np.random.default_rng(2)
+    quality, length, *noise = rng.normal(size=(6, 400))
+    likelihood = quality + 2 * length
+    f = np.column_stack([length, *noise])
+    human = 3 + quality + 0.5 * rng.normal(size=400)
+    few, rest = slice(0, 40), slice(40, 400)
+    found = calibrate_with(f[few], {"likelihood": likelihood[few].tolist()}, human[few].tolist(), alone(40))
+    assert found[2][0] < -0.2
+    assert max(abs(found[2][1:])) < 0.5 * abs(found[2][0])
+    reached = q(scores(found, f[rest], likelihood=likelihood[rest]), human[rest].tolist()) / 3
+    assert reached > q(likelihood[rest].tolist(), human[rest].tolist()) / 3 + 0.15
+
+
+def test_a_figure_that_an_example_lacks_is_at_its_mean_and_one_that_never_varies_says_nothing() -> None:
+    rng = np.random.default_rng(3)
+    rating, length, human = rng.normal(size=(3, 30))
+    human += length
+    length[5] = np.nan
+    f = np.column_stack([length, np.full(30, 7.0)])
+    found = calibrate_with(f, {"rating": rating.tolist()}, human.tolist(), alone(30))
+    calibration, standard, coefficients = found
+    assert coefficients[0] > 0
+    assert coefficients[1] == 0.0
+    surface = calibration.intercept + standard.apply(f) @ coefficients
+    assert surface[5] == calibration.intercept
+    other = np.column_stack([np.where(np.isnan(length), 0.0, length), np.full(30, 700.0)])
+    assert (standard.apply(other)[:, 1] == 0).all()
+
+
+def test_the_order_of_examples_with_figures_does_not_matter_to_the_last_digit() -> None:
+    rng = np.random.default_rng(4)
+    rating, human = rng.integers(1, 4, size=(2, 40)).astype(float)  # many rows tie but for their figures
+    f = rng.normal(size=(40, 4))
+    groups = [f"{i // 2}" for i in range(40)]
+    first = calibrate_with(f, {"rating": rating.tolist()}, human.tolist(), groups)
+    turned = rng.permutation(40)
+    again = calibrate_with(
+        f[turned], {"rating": rating[turned].tolist()}, human[turned].tolist(), [groups[i] for i in turned]
+    )
+    assert again[0].model_dump_json() == first[0].model_dump_json()
+    assert again[2].tolist() == first[2].tolist()
+
+
+def test_intervals_hold_though_the_figures_are_many_and_fit_their_own_examples_well() -> None:
+    rng = np.random.default_rng(5)
+    inside: list[bool] = []
+    short: list[bool] = []
+    for _ in range(60):
+        rating, human = rng.normal(size=(2, 50))
+        human += 0.5 * rating
+        f = rng.normal(size=(50, 20))
+        found = calibrate_with(f[:40], {"rating": rating[:40].tolist()}, human[:40].tolist(), alone(40))
+        missed = np.abs(np.array(scores(found, f[40:], rating=rating[40:])) - human[40:])
+        own = np.abs(np.array(scores(found, f[:40], rating=rating[:40])) - human[:40])
+        inside += (missed <= found[0].half_widths["80"]).tolist()
+        short += (missed <= np.quantile(own, 0.8)).tolist()
+    assert 0.77 < np.mean(inside) < 0.87
+    assert np.mean(short) < 0.77  # the errors on its own examples would be too few and too small
+
+
+def test_where_readings_go_against_people_the_figures_alone_tell_texts_apart() -> None:
+    rng = np.random.default_rng(6)
+    quality, length = rng.normal(size=(2, 200))
+    rating = -quality
+    human = quality + length
+    calibration, _, coefficients = calibrate_with(
+        length[:, None], {"rating": rating.tolist()}, human.tolist(), alone(200)
+    )
+    assert calibration.parts[0].weight == 0.0
+    assert coefficients[0] == pytest.approx(np.polyfit(length, human, 1)[0] * length.std(), rel=0.1)
+
+
+def test_where_nothing_is_said_at_all_the_score_still_varies_a_little() -> None:
+    rng = np.random.default_rng(7)
+    rating, figure = rng.normal(size=(2, 100))
+    human = -rating
+    figure -= np.polyfit(human, figure, 1)[0] * human  # says nothing of people's scores, nor of the rating
+    calibration, standard, coefficients = calibrate_with(
+        figure[:, None], {"rating": rating.tolist()}, human.tolist(), alone(100)
+    )
+    told = np.std(scores((calibration, standard, coefficients), figure[:, None], rating=rating))
+    assert told == pytest.approx(LEAST_SLOPE * human.std())
+
+
+@pytest.mark.parametrize("constant", ["rating", "figures", "human"])
+def test_what_does_not_vary_gets_no_weight(constant: str) -> None:
+    rng = np.random.default_rng(8)
+    rating, human = rng.normal(size=(2, 20))
+    f = rng.normal(size=(20, 2))
+    columns: dict[str, Any] = {"rating": rating, "figures": f, "human": human}
+    columns[constant] = np.full_like(columns[constant], 2.0)
+    calibration, _, coefficients = calibrate_with(
+        columns["figures"], {"rating": columns["rating"].tolist()}, columns["human"].tolist(), alone(20)
+    )
+    weights = {part.name: part.weight for part in calibration.parts}
+    assert (weights["rating"] == 0.0) == (constant in {"rating", "human"})
+    assert (not coefficients.any()) == (constant in {"figures", "human"})
+    assert (weights["surface"] == 0.0) == (constant in {"figures", "human"})
+    assert np.isfinite(coefficients).all()
+
+
+def test_figures_without_a_reading_are_no_combination() -> None:
+    with pytest.raises(FitError, match="two or more examples with finite readings"):
+        calibrate_with(np.ones((3, 2)), {}, [1.0, 2.0, 3.0], alone(3))
