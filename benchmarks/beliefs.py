@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from active_critic import calibration
-from active_critic.evaluators._readings import WORTH
+from active_critic.evaluators._combining import WORTH
 from active_critic.stats import q
 
 sys.path.insert(0, str(Path(__file__).parent))

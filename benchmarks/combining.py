@@ -20,7 +20,7 @@ import active_critic as ac
 from active_critic import calibration
 from active_critic.calibration import COVERAGES, PRIOR, Calibration, Combined, calibrate, calibrate_with
 from active_critic.data.examples import folds, group_of, human_score
-from active_critic.evaluators._readings import _worth
+from active_critic.evaluators._combining import worth_its_price
 from active_critic.evaluators.surface import SurfaceFloor, figures_of, out_of_fold
 from active_critic.records import Example, Scale
 from active_critic.stats import agreement, pearson, percentile_interval, q
@@ -146,7 +146,7 @@ def fitted(trial: Trial, prior: float = PRIOR) -> Fitted:
     """The combination of the product: readings that are not worth their price, the rating apart, are left out."""
     names = list(trial.train) if trial.figures is None else [*trial.train.keys() - {"surface"}, "surface"]
     found = _fitted(trial, prior, sorted(names))
-    kept = [n for n in names if n == "rating" or _worth(n, found.calibration.shares[n])]
+    kept = [n for n in names if n == "rating" or worth_its_price(n, found.calibration.shares[n])]
     return found if len(kept) == len(names) else _fitted(trial, prior, sorted(kept))
 
 

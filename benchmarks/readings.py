@@ -25,8 +25,9 @@ import active_critic as ac
 from active_critic.asking import PER_ITEM
 from active_critic.calibration import COVERAGES, EXPECTED, PRIOR, TOGETHER
 from active_critic.data.examples import data_sha256, group_of
+from active_critic.evaluators._combining import WORTH
 from active_critic.evaluators._fitting import in_parallel
-from active_critic.evaluators._readings import WORTH, further_reading, readings_for, value_of
+from active_critic.evaluators._readings import further_reading, readings_for, value_of
 from active_critic.evaluators.zero_shot import zero_shot_protocol
 from active_critic.figures_in_words import figure_words
 from active_critic.journal import Journal

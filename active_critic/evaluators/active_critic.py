@@ -11,8 +11,9 @@ from active_critic.calibration import SHOWN, Calibration, percent
 from active_critic.data.examples import Examples
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, Search, demo_count
 from active_critic.errors import BudgetSpent, FitError
+from active_critic.evaluators._combining import Combiner, expected_of, words
 from active_critic.evaluators._fit_bill import Bill
-from active_critic.evaluators._readings import Combiner, Use, expected_of, readings_for, take, weighed_part, words
+from active_critic.evaluators._readings import FURTHER, Use, readings_for, take, weighed_part
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.fit_report import FitReport, make_report
@@ -196,7 +197,7 @@ class ActiveCritic(Evaluator):
         mean = not self.overall_scoring and self.use_criteria != "always"
         if self.mode == "fine" and not mean:
             combiner.rated_by(protocol.criteria, self.use_criteria)
-        for name in set(readings) - set(taken) - {"rating", "surface"}:
+        for name in set(readings).intersection(FURTHER) - taken.keys():
             combiner.leave_out(name)
         left_out = [combiner.add(name, values) for name, values in taken.items()]
         notes += [said for said in (*unpaid, *left_out) if said]
@@ -285,7 +286,7 @@ class ActiveCritic(Evaluator):
         """What the model says of every example beside its rating, by reading; and what could not be paid for."""
         taken: dict[str, list[float | None]] = {}
         unpaid: list[str] = []
-        for name in ("approval", "likelihood"):
+        for name in FURTHER:
             if name not in readings:
                 continue
             with bill.stage(name):

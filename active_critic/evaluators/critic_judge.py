@@ -11,6 +11,7 @@ from active_critic.calibration import CRITERION
 from active_critic.data.examples import same_texts
 from active_critic.errors import ModelError, ProtocolError
 from active_critic.evaluators._readings import (
+    FURTHER,
     READINGS,
     further_reading,
     is_copy,
@@ -62,7 +63,7 @@ class CriticJudge(Judge):
                 "this version reads; fit it again"
             )
         self._other = protocol.provenance.unlike(scorer.lm.name, scorer.lm.weights)
-        self.further = [name for name in ("approval", "likelihood") if name in names]
+        self.further = [name for name in FURTHER if name in names]
         self.questions = (OVERALL, *self.further)
         weights = {part.name: part.weight for part in protocol.calibration.parts} if protocol.calibration else {}
         # Where the rating has no weight, it is asked for its explanation alone, and in fine mode for the criteria.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from active_critic.data.examples import folds, group_of
 from active_critic.demo_search import DemoSearch, Search
 from active_critic.errors import FitError
-from active_critic.evaluators._readings import Predict
+from active_critic.evaluators._combining import Predict
 from active_critic.evaluators.surface import out_of_fold
 from active_critic.evaluators.zero_shot import zero_shot_protocol
 from active_critic.figures_in_words import figure_words, sentence

@@ -14,7 +14,7 @@ from active_critic.calibration import Calibration, Part
 from active_critic.demo_search import DemoSearch, Search
 from active_critic.errors import FitError, ProtocolError
 from active_critic.evaluators import ActiveCritic, load
-from active_critic.evaluators._readings import Combiner, words
+from active_critic.evaluators._combining import Combiner, words
 from active_critic.lm import Capabilities, LanguageModel, Turn, scripted_lm
 from active_critic.protocols import CriticProtocol, Provenance, Reading
 from active_critic.records import Criterion, CriterionVerdict, Example, Scale, Verdict

@@ -25,7 +25,8 @@ from active_critic.errors import (
     RequestRefused,
 )
 from active_critic.evaluators import ActiveCritic, load
-from active_critic.evaluators._readings import Combiner, weighed_part, words
+from active_critic.evaluators._combining import Combiner, words
+from active_critic.evaluators._readings import weighed_part
 from active_critic.evaluators.fit_report import FOLDS, held_out_predictions
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, Turn, scripted_lm

@@ -13,7 +13,8 @@ from test_readings import SCALE, searched, text_of
 from active_critic.calibration import ABLER, EXPECTED, calibrate_with
 from active_critic.data.examples import folds, group_of
 from active_critic.evaluators import ActiveCritic, Surface, _surface_features
-from active_critic.evaluators._readings import Combiner, expected_of, is_copy, readings_of, value_of
+from active_critic.evaluators._combining import Combiner, expected_of
+from active_critic.evaluators._readings import is_copy, readings_of, value_of
 from active_critic.evaluators.fit_report import FOLDS
 from active_critic.evaluators.surface import SurfaceFloor, copied_share, figures_of
 from active_critic.lm.catalogue import CATALOGUE

@@ -1,0 +1,307 @@
+"""How a fit of Active-Critic combines readings into a score, and what it has to say of that."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from active_critic.calibration import (
+    ABLER,
+    CRITERION,
+    EXPECTED,
+    SHOWN,
+    Calibration,
+    calibrate,
+    calibrate_with,
+    percent,
+)
+from active_critic.data.examples import MIN_EXAMPLES, group_of
+from active_critic.demo_search import MIN_COVERAGE, Search
+from active_critic.errors import FitError
+from active_critic.evaluators._readings import FURTHER, WEIGHED, Use, ratings_in, readings_of
+from active_critic.evaluators.surface import SurfaceFloor, copied_share, figures_of
+from active_critic.lm import LanguageModel
+from active_critic.lm.catalogue import CATALOGUE
+from active_critic.lm.likelihood import LEAST_LIKELY
+from active_critic.records import LEAST_SPREAD, Criterion, Scale
+from active_critic.stats.correlation import Floats, pearson
+
+LEAST = 3
+"""Fewest examples that anything can be combined on: a regression without one of them needs two."""
+WORTH = 0.05
+"""A reading with a smaller share of the weights is left out, unless it is to be used always."""
+SURELY_AGAINST = 0.01
+"""From this probability of chance on, a reading is said to go against people."""
+LEANS = 0.4
+"""From this share of the weights on, a critic is said to lean on the surface, or on the likelihood."""
+Predict = Callable[[int, Sequence[int], Sequence[int]], tuple[Mapping[int, float], float]]
+"""From a candidate, the examples to fit a combination on, and others, to the scores of these, and the mean score of the
+examples that the combination rests on: :meth:`Combiner.predict`."""
+
+
+def expected_of(lm: LanguageModel) -> Mapping[str, float]:
+    """The correlation of each kind of reading with people's scores that is believed in before any label is seen."""
+    return EXPECTED if lm.weights in {model.sha256 for model in CATALOGUE} else ABLER
+
+
+@dataclass
+class Combiner:
+    """Fits combinations of readings on any of the examples of a search.
+
+    Attributes:
+        names: The readings.
+        search: The search, whose verdicts are the ratings.
+        scale: The user's scale.
+        always: Those readings that count however small their share.
+        further: What else the model was asked, by reading: a value for every example, None where it cannot be had.
+        rated: Whether the ratings count; see :meth:`unrated`.
+        expected: See :func:`expected_of`.
+    """
+
+    names: tuple[str, ...]
+    search: Search
+    scale: Scale
+    always: frozenset[str] = frozenset()
+    further: dict[str, list[float | None]] = field(default_factory=dict)
+    rated: bool = True
+    expected: Mapping[str, float] = field(default_factory=lambda: EXPECTED)
+
+    def rated_by(self, criteria: Sequence[Criterion], use: Use) -> None:
+        """Go on with the ratings of these criteria, too, which the verdicts of the search hold (fine mode)."""
+        names = [CRITERION + criterion.name for criterion in criteria] if use != "never" else []
+        self.names = (self.names[0], *names, *self.names[1:])
+        if use == "always":
+            self.always |= set(names)
+
+    @cached_property
+    def figures(self) -> Floats:
+        """The figures of the surface of all examples, measured once; see ``figures_of``."""
+        return figures_of(self.search.examples)
+
+    @cached_property
+    def copied(self) -> list[float]:
+        """What each example copies of its source; see ``copied_share``."""
+        return [copied_share(example) for example in self.search.examples]
+
+    def add(self, name: str, values: list[float | None]) -> str | None:
+        """Go on with what was taken of a reading.
+
+        Returns:
+            Why the reading is left out, where that is so: more than a tenth of the examples lack it. One that is
+            always to be used is kept.
+        """
+        had = sum(value is not None for value in values)
+        if had < MIN_COVERAGE * len(values) and name not in self.always:
+            self.leave_out(name)
+            return f"the score is read without the {name}: only {had} of {len(values)} examples have one"
+        self.further[name] = values
+        return None
+
+    def leave_out(self, name: str) -> None:
+        """Go on without a reading."""
+        self.names = tuple(other for other in self.names if other != name)
+        self.further.pop(name, None)
+
+    def unrated(self) -> bool:
+        """Go on without the rating and those of criteria, which too few examples have.
+
+        Returns:
+            Whether anything remains that the model was asked; if not, all is as it was.
+        """
+        if self.further:
+            self.names = tuple(name for name in self.names if name in self.further or name == "surface")
+            self.rated = False
+        return not self.rated
+
+    def usable(self, candidate: int, indices: Sequence[int], names: Collection[str] | None = None) -> list[int]:
+        """Those of the examples that have the readings of these names under a candidate; all of them by default.
+
+        An example that has a rating has that of every criterion.
+        """
+        names = [name for name in self.further if names is None or name in names]
+        verdicts = self.search.verdicts
+        rated = [i for i in indices if (v := verdicts.get((candidate, i))) is not None and v.score is not None]
+        return [
+            i for i in (rated if self.rated else indices) if all(self.further[name][i] is not None for name in names)
+        ]
+
+    def read(self, candidate: int, index: int) -> dict[str, float]:
+        """What was read of an example by asking the model: by name, 0 where it cannot be had (see :meth:`usable`)."""
+        values = ratings_in(self.search.verdicts[candidate, index]) if self.rated else {}
+        values |= {name: had[index] or 0.0 for name, had in self.further.items()}
+        return {name: values[name] for name in self.names if name in values}
+
+    def fit(self, candidate: int, indices: Sequence[int]) -> tuple[Calibration, SurfaceFloor | None]:
+        """The combination for a candidate, from these examples alone.
+
+        A reading whose share of the weights is below ``WORTH`` is left out, and the others are combined without it; so
+        is a criterion without any weight: it comes with the rating, and has no price of its own.
+
+        Raises:
+            FitError: Fewer than ``MIN_EXAMPLES`` of them have all readings; of fewer examples (a small set without a
+                fold), any of them lacks one, or there are not ``LEAST``.
+        """
+        kept = self.usable(candidate, indices)
+        needed = max(LEAST, min(MIN_EXAMPLES, len(indices)))
+        if len(kept) < needed:
+            asked = ", ".join(name for name in self.names if not name.startswith(CRITERION))
+            raise FitError(
+                f"only {len(kept)} of {len(indices)} examples have all of {asked}, and {needed} "
+                "are needed to combine them; give more or shorter examples, or forbid the readings that are missing"
+            )
+        found, floor = self._combined(candidate, kept, self.names)
+        small = {name for name, share in found.shares.items() if not worth_its_price(name, share)}
+        small -= {"rating", *self.always}
+        if small:
+            # An example that lacks only what does not count, counts.
+            left = [name for name in self.names if name not in small]
+            found, floor = self._combined(candidate, self.usable(candidate, indices, left), left)
+        return found, floor
+
+    def _combined(
+        self, candidate: int, kept: Sequence[int], names: Collection[str]
+    ) -> tuple[Calibration, SurfaceFloor | None]:
+        """The combination of the readings of these names, which all of these examples have."""
+        examples = [self.search.examples[i] for i in kept]
+        read = [self.read(candidate, i) for i in kept]
+        asked = [name for name in self.names if name in names and name != "surface"]
+        values = {name: [one[name] for one in read] for name in asked}
+        human, groups = [self.search.human[i] for i in kept], [group_of(example) for example in examples]
+        floor = None
+        if "surface" in names:
+            figures = self.figures[list(kept)]
+            found, standard, coefficients = calibrate_with(figures, values, human, groups, expected=self.expected)
+            floor = SurfaceFloor.beside(standard, coefficients, found.intercept, self.scale)
+        else:
+            found = calibrate(values, human, groups, expected=self.expected)
+        if "likelihood" in values:
+            # Half-way from the most that any example copies to all of it: where people copy, copying is no fault.
+            copied = (1 + max(self.copied[i] for i in kept)) / 2
+            found = found.model_copy(update={"least_tokens": LEAST_LIKELY, "copied": copied, "weighed": WEIGHED})
+        return found, floor
+
+    def predict(
+        self, candidate: int, fitted_on: Sequence[int], indices: Sequence[int]
+    ) -> tuple[dict[int, float], float]:
+        """Combined scores of some examples, from a combination fitted on others, and the mean score of those others."""
+        calibration, floor = self.fit(candidate, fitted_on)
+        scores = {
+            i: calibration.apply(
+                readings_of(
+                    calibration,
+                    self.read(candidate, i),
+                    None if floor is None else floor.predict([self.search.examples[i]], figures=self.figures[[i]])[0],
+                    copied=calibration.copied is not None and self.copied[i] > calibration.copied,
+                ),
+                self.scale,
+            ).score
+            for i in self.usable(candidate, indices, calibration.shares)
+        }
+        return scores, calibration.intercept
+
+    def against_people(self, candidate: int) -> list[str]:
+        """What is to be said where what the model says of texts goes against people's scores, beyond chance."""
+        for name in [name for name in ("rating", "approval") if name in self.names]:
+            kept = self.usable(candidate, range(len(self.search.examples)), [name])
+            values = [self.read(candidate, i)[name] for i in kept]
+            r = pearson(values, [self.search.human[i] for i in kept])
+            if r is not None and _chance(r, len(kept)) < SURELY_AGAINST:
+                said = (
+                    f"the {name} goes against people's scores (Pearson {r:.2f}): where lower is better on your scale "
+                    "(school grades), turn the scores round first and fit again, for a critic takes the highest for "
+                    "the best"
+                )
+                return [said]
+        return []
+
+    def unweighed(self, calibration: Calibration, *, fine: bool) -> list[str]:
+        """What is to be said where the rating, by which demonstrations are chosen, has no part in the score.
+
+        Args:
+            calibration: What :meth:`fit` found.
+            fine: Whether criteria are rated, too: then every text is, whatever the rating counts for.
+        """
+        rating = next((part for part in calibration.parts if part.name == "rating"), None)
+        if rating is not None and rating.weight:
+            return []
+        of_criteria = any(part.weight for part in calibration.parts if part.name.startswith(CRITERION))
+        besides = calibration.shares.keys() & set(FURTHER)
+        saved = "; texts are not rated where no explanation is wanted" if besides and not fine else ""
+        searched = len(self.search.sets) > 1
+        if rating is not None and not rating.spread:
+            whole = "overall rating" if self.search.student.protocol.overall_scoring else "mean rating of the criteria"
+            chosen = "demonstrations could not be chosen by it, and " if searched and self._all_flat() else ""
+            return [f"the model gave every text the same {whole}: {chosen}it has no part in the score{saved}"]
+        if of_criteria:
+            chosen = ", though demonstrations were chosen by it" if searched else ""
+            return [f"the overall rating has no part in the score{chosen}; ratings of single criteria have"]
+        if len(calibration.parts) > 1:
+            return [f"the rating, and with it the demonstrations, has no part in the score{saved}"]
+        return []
+
+    def _all_flat(self) -> bool:
+        """Whether no candidate of the search rates any two texts differently."""
+        rated: dict[int, list[float]] = {}
+        for (candidate, _), verdict in self.search.verdicts.items():
+            if verdict.score is not None:
+                rated.setdefault(candidate, []).append(verdict.score)
+        return all(max(scores) - min(scores) <= LEAST_SPREAD for scores in rated.values())
+
+
+def _chance(r: float, n: int) -> float:
+    """How often two columns of n values that have nothing in common correlate so far below 0, by Student's t."""
+    from scipy.special import stdtr
+
+    return float(stdtr(n - 2, r * math.sqrt((n - 2) / max(1e-12, 1 - r * r)))) if n > 2 else 1.0
+
+
+def worth_its_price(name: str, share: float) -> bool:
+    """Whether a reading with this share of the weights is worth its price."""
+    return share > 0 if name.startswith(CRITERION) else share >= WORTH
+
+
+def words(calibration: Calibration, tried: Sequence[str], asked: int) -> list[str]:
+    """What the user should know of a combination, beside :meth:`Combiner.against_people` and the like.
+
+    Args:
+        calibration: The combination.
+        tried: The readings that it could have been made from.
+        asked: How many examples it could have rested on.
+    """
+    said = []
+    if not (told := any(part.weight for part in calibration.parts)):
+        said.append(
+            "nothing that was read of the examples goes with their scores, so every text gets their mean score; try a "
+            "larger model"
+        )
+    left_out = [name for name in tried if name not in calibration.shares]
+    if others := [name for name in left_out if not name.startswith(CRITERION)]:
+        said.append(
+            f"tried and left out of the score, for a share of the weights below {WORTH:.0%}: {', '.join(others)}"
+        )
+    if criteria := [name.removeprefix(CRITERION) for name in left_out if name.startswith(CRITERION)]:
+        said.append(
+            f"criteria whose own ratings add nothing to the score, and have no part in it: {', '.join(criteria)}"
+        )
+    if told and len(calibration.parts) > 1:
+        shares = ", ".join(f"{name} {share:.0%}" for name, share in calibration.shares.items())
+        said.append(f"the score is combined from {shares} (shares of the weights, fitted on {calibration.n} examples)")
+    if percent(SHOWN) not in calibration.half_widths:
+        said.append(f"verdicts have no interval: one at {percent(SHOWN)} % takes examples of nine documents or more")
+    if calibration.n < asked:
+        # Without reasons: these may quote the text, and no text of an example is to stand in a program.
+        said.append(f"{asked - calibration.n} of {asked} examples lack a reading and do not count in the combination")
+    if calibration.shares.get("surface", 0.0) >= LEANS:
+        said.append(
+            "this critic leans on the surface of the texts (length, overlap, repetition): such a critic can be gamed; "
+            "forbid it (use_surface='never', --use-surface never) where texts are written to score well"
+        )
+    if calibration.shares.get("likelihood", 0.0) >= LEANS:
+        said.append(
+            "this critic leans on how likely the model finds the texts, and a model finds likely what it wrote itself, "
+            "faults and all; forbid it (use_likelihood='never', --use-likelihood never) where it, or one like it, may "
+            "have written some of them"
+        )
+    return said
