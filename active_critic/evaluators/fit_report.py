@@ -33,7 +33,7 @@ class FitReport:
 
     The task and the criteria, where they were inferred or refined, were made from all examples, those held out
     included; only examples that a fit never saw (``--train``, ``--rest``) leave that out, too.
-    Intervals and p-values allow for what is held out of one fold being fitted on in the others (``bootstrap.FOLDED``).
+    Intervals and p-values allow for what is held out of one fold being fitted on in the others (``resampling.FOLDED``).
 
     Attributes:
         critic, zero_shot, surface: Out-of-fold agreement of the fitted critic, of zero-shot on the same model, and of

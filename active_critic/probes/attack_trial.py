@@ -43,7 +43,7 @@ class Lift:
             were scored both ways; None where there are none.
         interval: Bootstrap interval of the mean over documents, or None with fewer than five documents. Where all
             documents gained the same, as many others as are just possible may go to an end of the scale, or, where
-            these gained or lost, stay where they are (``bootstrap.of_one_value``).
+            these gained or lost, stay where they are (``resampling.of_one_value``).
         deviations: ``mean`` in standard deviations of the scores of all texts as they were (see ``AttackTrial``), or
             None.
         success: The part of these texts that gained ``SUCCESS`` of the scale or more, 0 to 1, or None.
