@@ -17,6 +17,7 @@ from loopback import Loopback, echoing
 from active_critic.journal import Journal
 from active_critic.lm import Budget, LanguageModel, open_lm, scripted_lm
 from active_critic.locks import OneAtATime
+from active_critic.records import Usage
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
@@ -190,3 +191,32 @@ def test_a_forked_process_has_none_of_its_parents_calls_under_way_nor_the_blocks
     over.set()
     thread.join()
     assert done()
+
+
+def test_a_forked_process_counts_what_it_spends_though_a_thread_of_its_parent_was_counting() -> None:
+    lm, counting, over = scripted_lm(lambda turns: "yes"), threading.Event(), threading.Event()
+
+    def ask() -> None:
+        assert lm.ask([("user", "hello?")], max_tokens=5).text == "yes"
+
+    def count(usage: Usage) -> None:
+        counting.set()
+        assert over.wait(20)
+
+    def ask_and_tell() -> None:
+        with lm.telling(count):
+            ask()
+
+    def ask_once_more() -> None:
+        signal.alarm(10)  # rather than wait for ever
+        ask()
+        assert lm.usage.calls == 2
+
+    thread = threading.Thread(target=ask_and_tell)
+    thread.start()
+    try:
+        assert counting.wait(20)
+        assert forked(ask_once_more)()
+    finally:
+        over.set()
+        thread.join()

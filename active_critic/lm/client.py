@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -29,6 +28,7 @@ from active_critic.lm.reply import Turn as Turn
 from active_critic.lm.retrying import ALL_OR_NOTHING, RETRIES, SPREAD, Waiting
 from active_critic.lm.scope import Blocks
 from active_critic.lm.wording import Wording
+from active_critic.locks import OneAtATime
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class LanguageModel:
         self._account: Account | None = None
         self._limited: Blocks[Account] = Blocks()
         self._told: Blocks[Callable[[Usage], None]] = Blocks()
-        self._lock = threading.Lock()
+        self._one_counts = OneAtATime()
         self._probing, self._weighing = Probing(), Probing()
         self._memories = Remembering(name, self._count)
         self._cut = CutPrompts(name, lambda request: self._pay(request)[1])
@@ -477,7 +477,7 @@ class LanguageModel:
             self._wait(seconds)
 
     def _count(self, usage: Usage) -> None:
-        with self._lock:
+        with self._one_counts("it"):
             self._usage = self._usage + usage
             for count in set(self._told.own):
                 count(usage)
