@@ -11,54 +11,48 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from active_critic import errors
 from active_critic.lm import stopping
-from active_critic.lm.budget import Account, Budget, at_most, prompt_tokens_at_most
+from active_critic.lm.budget import Budget, at_most, prompt_tokens_at_most
 from active_critic.lm.capabilities import Capabilities as Capabilities
 from active_critic.lm.capabilities import Probing
-from active_critic.lm.cutting import CutPrompts
+from active_critic.lm.cutting import CutPrompts, refuse_too_long
 from active_critic.lm.engine import Engine
 from active_critic.lm.likelihood import Likelihood, Weigh, refusal
 from active_critic.lm.memory import Memory as Memory
-from active_critic.lm.memory import chat, lasts
+from active_critic.lm.memory import chat, lasts, weighing
 from active_critic.lm.paying import Payer
+from active_critic.lm.purse import Purse
 from active_critic.lm.remembering import Remembering
-from active_critic.lm.reply import END, as_response, closed, failure_in, is_flat, reply_from, texts_of, usage_of
+from active_critic.lm.reply import END, as_response, closed, failure_in, is_flat, reply_from, usage_of
 from active_critic.lm.reply import Reply as Reply
 from active_critic.lm.reply import Token as Token
 from active_critic.lm.reply import Turn as Turn
 from active_critic.lm.retrying import ALL_OR_NOTHING, RETRIES, SPREAD, Waiting
-from active_critic.lm.scope import Blocks
 from active_critic.lm.wording import Wording
-from active_critic.locks import OneAtATime
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
     from dspy.lm15 import Message, Request, Response
 
-LONGEST_TOKEN = 8.0
-"""Bytes a token on average that no prompt of any length reaches: a longer one is not sent, lest it be cut unsaid."""
-MESSAGES = 128
-"""Messages kept ready to be sent, the latest used ones; more than the demonstrations of any prompt."""
-
-
-def _bytes(request: Request) -> int:
-    """Bytes of a prompt."""
-    return sum(len(text.encode("utf-8", "replace")) for text in texts_of(request))
-
-
-def _message(role: str, text: str) -> Message:
-    from dspy.lm15 import Message
-
-    return Message.user(text) if role == "user" else Message.assistant(text)
-
-
 PROVIDERS = "the provider's own"
 """Stands for the address of a model where none was given."""
+MESSAGES = 128
+"""Messages kept ready to be sent, the latest used ones; more than the demonstrations of any prompt."""
 
 
 class LanguageModel:
     """A language model that can be asked things; also by DSPy's modules, see :attr:`dspy`.
 
     Use :func:`active_critic.lm.open_lm` to get one.
+
+    Args:
+        name, identity, context, workers, extensions, count_tokens, render: See below.
+        send: Sends a request once, and gives what came.
+        capabilities: What the endpoint can do, where it need not be asked.
+        price: What a reply cost in US dollars, or None where that is not known; None: that of no reply is.
+        secrets: What no message may show.
+        close: What :meth:`close` does.
+        weigh: Asks once for a likelihood; None: there is no way to ask for one.
+        wait: Waits so many seconds before the endpoint is asked again.
 
     Attributes:
         name: The model's name as the user gave it.
@@ -111,19 +105,18 @@ class LanguageModel:
         self._retries = RETRIES
         self._wait = wait
         self.waiting = Waiting()
-        self._usage = Usage()
-        self._account: Account | None = None
-        self._limited: Blocks[Account] = Blocks()
-        self._told: Blocks[Callable[[Usage], None]] = Blocks()
-        self._one_counts = OneAtATime()
         self._probing, self._weighing = Probing(), Probing()
-        self._memories = Remembering(name, self._count)
+        self._purse = Purse(name, self.price_of, lambda: lasts(self.memory))
+        self._memories = Remembering(name, self._purse.count)
         self._cut = CutPrompts(name, lambda request: self._pay(request)[1])
         self._message = lru_cache(MESSAGES)(_message)  # instructions and demonstrations come again with every item
         self._dspy: Any = None
 
     def __repr__(self) -> str:
         return f"LanguageModel({self.name!r})"
+
+    def __copy__(self) -> LanguageModel:
+        return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LanguageModel:
         return self  # connections, budget and bill are one
@@ -133,9 +126,6 @@ class LanguageModel:
             f"{self!r} is open and cannot be pickled; give an evaluator the model's name, which each process opens for "
             "itself, or have each process open_lm() its own and load() the saved program with it"
         )
-
-    def __copy__(self) -> LanguageModel:
-        return self
 
     def __enter__(self) -> LanguageModel:
         return self
@@ -165,7 +155,7 @@ class LanguageModel:
     @property
     def usage(self) -> Usage:
         """What all calls through this object have cost so far."""
-        return self._usage
+        return self._purse.spent
 
     @property
     def budget(self) -> Budget | None:
@@ -174,37 +164,28 @@ class LanguageModel:
         A call that it does not allow raises ``BudgetSpent``. Setting it raises a ``ModelError`` where it limits money
         and the model has no known price.
         """
-        return None if self._account is None else self._account.budget
+        return None if self._purse.account is None else self._purse.account.budget
 
     @budget.setter
     def budget(self, budget: Budget | None) -> None:
-        self._account = None if budget is None else self._account_of(budget)
-
-    @contextmanager
-    def limited(self, budget: Budget) -> Iterator[None]:
-        """Spend no more than this for the length of a ``with`` block; see ``spending.spending``."""
-        with self._limited.having(self._account_of(budget)):
-            yield
-
-    @contextmanager
-    def telling(self, count: Callable[[Usage], None]) -> Iterator[None]:
-        """Tell this, too, what is spent on the work of a ``with`` block (see ``scope``); once, in blocks within it."""
-        with self._told.having(count):
-            yield
-
-    def _account_of(self, budget: Budget) -> Account:
-        return Account(budget, self.name, self.price_of, keeps=lambda: lasts(self.memory))
-
-    @property
-    def _accounts(self) -> Sequence[Account]:
-        """Those that a call made here is paid from: the model's own, and those of the blocks that it is made in."""
-        within = self._limited.here
-        return within if self._account is None else [self._account, *within]
+        self._purse.limit(budget)
 
     @property
     def budgets(self) -> Sequence[Budget]:
         """All budgets that hold here and now."""
-        return [account.budget for account in self._accounts]
+        return [account.budget for account in self._purse.accounts]
+
+    def limited(self, budget: Budget) -> AbstractContextManager[None]:
+        """Spend no more than this for the length of a ``with`` block; see ``spending.spending``.
+
+        Raises:
+            ModelError: The budget limits money, and the model has no known price.
+        """
+        return self._purse.limited(budget)
+
+    def telling(self, count: Callable[[Usage], None]) -> AbstractContextManager[None]:
+        """Tell this, too, what is spent on the work of a ``with`` block (see ``scope``); once, in blocks within it."""
+        return self._purse.telling(count)
 
     def price_of(self, usage: Usage) -> float | None:
         """What so many tokens cost in US dollars by the provider's price list, or None where that is not known."""
@@ -398,13 +379,7 @@ class LanguageModel:
                 raise
             return replace(weighed, usage=usage)
 
-        asked = {
-            "model": self.identity,
-            "likelihood": text,
-            "of": "each token",  # older journals hold only the sum, under a key without this
-            "messages": [list(turn) for turn in turns],
-            "config": self.extensions,
-        }
+        asked = weighing(self.identity, turns, text, self.extensions)
         return self._memories.once(asked, Likelihood.from_json, pay)
 
     @property
@@ -422,11 +397,7 @@ class LanguageModel:
         return Request(model=self.name, system=system or None, messages=messages, config=Config(**config))
 
     def _ask(self, request: Request, sample: int = 0) -> Reply:
-        if self.context is not None and _bytes(request) > LONGEST_TOKEN * self.context:
-            raise errors.ContextOverflow(
-                f"{self.name}: the prompt has {_bytes(request):,} bytes, more than the context window of "
-                f"{self.context:,} tokens can hold"
-            )
+        refuse_too_long(request, self.name, self.context)
         if self.extensions:
             extensions = {**(request.config.extensions or {}), **self.extensions}
             request = replace(request, config=replace(request.config, extensions=extensions))
@@ -464,20 +435,20 @@ class LanguageModel:
     @property
     def _payer(self) -> Payer:
         spread = SPREAD if self.workers > 1 else 0.0
-        paying = (self.name, self._secrets, self._accounts, self._count)
+        paying = (self.name, self._secrets, self._purse.accounts, self._purse.count)
         return Payer(*paying, self._retries, self._pause, spread, outlast=self._outlasts)
 
     @property
     def _outlasts(self) -> bool:
         """Whether an outage is waited out: that of an endpoint which has answered, where the work would end with it."""
-        return ALL_OR_NOTHING.now and self.weights is None and self._usage.prompt_tokens > 0
+        return ALL_OR_NOTHING.now and self.weights is None and self.usage.prompt_tokens > 0
 
     def _pause(self, seconds: float) -> None:
         with self.waiting:
             self._wait(seconds)
 
-    def _count(self, usage: Usage) -> None:
-        with self._one_counts("it"):
-            self._usage = self._usage + usage
-            for count in set(self._told.own):
-                count(usage)
+
+def _message(role: str, text: str) -> Message:
+    from dspy.lm15 import Message
+
+    return Message.user(text) if role == "user" else Message.assistant(text)

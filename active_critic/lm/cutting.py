@@ -2,7 +2,8 @@
 
 Ollama does, at 4,096 tokens or less unless it is told otherwise, and counts what is left of the prompt. So the count
 that comes with a reply is held against the fewest tokens that the prompt can have. Where it is lower, one more call
-tells whether the endpoint cuts prompts, or leaves out of its counts what it has read before.
+tells whether the endpoint cuts prompts, or leaves out of its counts what it has read before. A prompt that no window of
+a known size can hold is not sent.
 """
 
 from __future__ import annotations
@@ -22,10 +23,32 @@ if TYPE_CHECKING:
 
 WORDS = 1.5
 """Words, parted by white space, that a token stands for on average in no prompt of any length."""
+LONGEST_TOKEN = 8.0
+"""Bytes that a token stands for on average in no prompt of any length."""
 SMALLEST_WINDOW = 512
 """Tokens: an endpoint that says it read fewer does not mean the length of what it read."""
 WRITTEN = 16
 """Tokens that the further call may write; fewer are refused by some."""
+
+
+def refuse_too_long(request: Request, name: str, context: int | None) -> None:
+    """Refuse a prompt that can by no means fit.
+
+    Args:
+        request: What is to be asked.
+        name: The model's name.
+        context: Size of its context window in tokens, or None when unknown.
+
+    Raises:
+        ContextOverflow: The prompt has more bytes than so many tokens can stand for.
+    """
+    if context is None:
+        return
+    size = sum(len(text.encode("utf-8", "replace")) for text in texts_of(request))
+    if size > LONGEST_TOKEN * context:
+        raise ContextOverflow(
+            f"{name}: the prompt has {size:,} bytes, more than the context window of {context:,} tokens can hold"
+        )
 
 
 def fewest_tokens(request: Request) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -56,6 +56,19 @@ def chat(identity: Mapping[str, str], request: Request, sample: int) -> dict[str
     if request.tools:
         asked["tools"] = request.tools
     return asked
+
+
+def weighing(
+    identity: Mapping[str, str], turns: Sequence[tuple[str, str]], text: str, extensions: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a request for the likelihood of a text asks of which model. Its form may not change, either."""
+    return {
+        "model": identity,
+        "likelihood": text,
+        "of": "each token",  # older journals hold only the sum, under a key without this
+        "messages": [list(turn) for turn in turns],
+        "config": extensions,
+    }
 
 
 def canonical(asked: Mapping[str, Any], name: str) -> str:

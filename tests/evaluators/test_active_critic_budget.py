@@ -127,8 +127,8 @@ def test_scoring_leaves_what_is_not_paid_for_unscored_with_the_reason(stages) ->
     lm.budget = Budget(calls=7)
     verdicts = list(critic.score_many(examples(10)))
     scored = [verdict for verdict in verdicts if verdict.score is not None]
-    assert lm._account is not None
-    assert lm._account.spent.calls == 7
+    assert lm._purse.account is not None
+    assert lm._purse.account.spent.calls == 7
     assert 1 <= len(scored) <= 4
     assert all("the budget of 7 calls is spent" in (v.unscored or "") for v in verdicts if v.score is None)
 

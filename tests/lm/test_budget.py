@@ -258,8 +258,8 @@ def test_a_retry_is_a_call_and_a_failed_one_counts() -> None:
     with pytest.raises(BudgetSpent):
         lm.ask([("user", "?")], max_tokens=5)
     assert lm.usage.calls == 2
-    assert lm._account is not None
-    assert lm._account._under_way == []
+    assert lm._purse.account is not None
+    assert lm._purse.account._under_way == []
 
 
 @pytest.mark.parametrize("kind", ["reset", "empty", "broken", "endless", "late", "empty success"])
@@ -284,8 +284,8 @@ def test_what_was_refused_or_never_sent_counts_as_a_call_only(loopback, status) 
     lm.budget = Budget(tokens=250)
     with pytest.raises((EndpointDown, RateLimited, RequestRefused)):
         lm.ask([("user", "?")], max_tokens=100)
-    assert lm._account is not None
-    assert lm._account.spent == Usage(calls={400: 1, 429: 7}.get(status, 4))
+    assert lm._purse.account is not None
+    assert lm._purse.account.spent == Usage(calls={400: 1, 429: 7}.get(status, 4))
 
 
 def test_nothing_is_waited_for_after_the_time() -> None:

@@ -57,7 +57,7 @@ def test_it_is_told_tried_again_and_paid_for_the_same(way: str, loopback: Loopba
     loopback.answer = loopback.complete = late
     lm, waits = opened(way, loopback), []
     lm._weighs, lm._wait = True, waits.append
-    lm._account = account = Account(Budget(calls=9), lm.name, lm.price_of, keeps=lambda: False)
+    lm._purse.account = account = Account(Budget(calls=9), lm.name, lm.price_of, keeps=lambda: False)
     with pytest.raises(errors.EndpointDown) as caught:
         WAYS.get(way, WAYS["chat"])(lm)
     assert str(caught.value) == f"openai/x: no whole reply within {LIMIT:g} seconds"

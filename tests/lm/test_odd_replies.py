@@ -171,8 +171,8 @@ def test_a_count_that_no_call_can_have_is_not_known_and_the_reply_is_kept(
         paid, kept = (lm.ask([("user", "?")], max_tokens=5) for _ in range(2))
     assert (paid.text, kept.text, loopback.calls) == ("4", "4", 1)
     assert (paid.usage.prompt_tokens, paid.usage.completion_tokens, paid.usage.cost) == (0, 0, None)
-    assert lm._account is not None
-    assert 0 < lm._account.spent.prompt_tokens < 1000  # the most that it may have taken
+    assert lm._purse.account is not None
+    assert 0 < lm._purse.account.spent.prompt_tokens < 1000  # the most that it may have taken
 
 
 def test_half_a_character_is_kept_as_a_question_mark(loopback: Loopback, tmp_path: Any) -> None:

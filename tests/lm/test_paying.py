@@ -78,8 +78,8 @@ def test_what_was_answered_to_no_use_is_summed_over_attempts_and_counts_once(
         lm.likelihood([("user", "?")], "a lake")
     read = lm.usage.prompt_tokens
     assert caught.value.usage == lm.usage == Usage(calls=4, prompt_tokens=read, completion_tokens=4)
-    assert lm._account is not None
-    assert (lm._account.spent.calls, lm._account.spent.prompt_tokens) == (4, read)
+    assert lm._purse.account is not None
+    assert (lm._purse.account.spent.calls, lm._purse.account.spent.prompt_tokens) == (4, read)
 
 
 def test_what_came_says_what_attempts_before_it_cost(lm: LanguageModel, loopback: Loopback) -> None:

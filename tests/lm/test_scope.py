@@ -147,7 +147,7 @@ for left in range(1, 9):
         gc.collect()
         Stream()
         gc.set_threshold(gc.get_count()[0] + left)  # the collector comes after so many more objects
-        kept = [lm._limited.own for _ in range(left + 5)]
+        kept = [lm._purse._limited.own for _ in range(left + 5)]
         gc.set_threshold(700)
 gc.collect()
 assert not lm.budgets

@@ -139,7 +139,7 @@ def test_what_an_inner_budget_refuses_is_not_spent_of_an_outer_one() -> None:
             assert asked(lm, 9) == 2
             assert asked(lm, 9) == 0
         assert asked(lm, 9) == 3
-    assert not any(account._under_way for account in lm._accounts)
+    assert not any(account._under_way for account in lm._purse.accounts)
 
 
 def test_many_threads_in_blocks_within_each_other_never_spend_more_and_never_wait_for_each_other() -> None:
