@@ -42,6 +42,13 @@ ONE_VOICE = frozenset({"rating", "approval", "criterion"})
 """Readings that are what the model says of a text when it is asked."""
 SAME_VOICE = 0.8
 """The correlation that is believed in of two readings of ``ONE_VOICE``."""
+BESIDE = 8.0
+"""Ridge strength for each figure of the surface that varies.
+
+(1 - R²) / R² for R² = 1/9, what all of them are believed to explain of people's scores beside the readings, before any
+label is seen. Alone they are believed to explain a fifth (``evaluators.surface.ALPHA_PER_FIGURE``). With that strength
+here, too, agreement is a little higher on documents of the public sets (.00 to .01), and lower where the rating is good
+(.01 to .02, simulated)."""
 UNBOUNDED = frozenset({"approval", "likelihood"})
 """Readings that have no ends of their own, as a rating and the surface have; see ``WITHIN``."""
 WITHIN = 0.95
@@ -345,7 +352,7 @@ class _Regression:
         if spread > 1e-9 and (varies.any() or standard.spreads.any()):
             z, alike = _standard(x, means, spreads)[:, varies], alike[np.ix_(varies, varies)]
             seen = (y - y.mean()) / spread
-            of_rest = np.linalg.solve(f.T @ f + standard.alpha * np.eye(f.shape[1]), f.T)
+            of_rest = np.linalg.solve(f.T @ f + standard.alpha(BESIDE) * np.eye(f.shape[1]), f.T)
             left = np.eye(len(y)) - f @ of_rest
             if varies.any():
                 weights[varies] = _non_negative(

@@ -9,13 +9,6 @@ from numpy.typing import NDArray
 
 from active_critic.records import LEAST_SPREAD
 
-ALPHA_PER_FIGURE = 4.0
-"""The default ridge strength for each figure that varies.
-
-(1 - R²) / R² for R² = 1/5: the ridge that is right when figures of equal weight together explain a fifth of people's
-scores. A strength chosen by leaving documents out is worse on unseen documents than this guess, by more the fewer
-examples there are (``benchmarks/results/surface.md``)."""
-
 WITHIN = 2.0
 """Figures count as at most this many standard deviations from their mean, so that one odd text moves nothing much."""
 
@@ -44,10 +37,9 @@ class Standard:
         lows, highs = mean - WITHIN * spread, mean + WITHIN * spread
         return cls(*_mean_and_spread(np.clip(figures, lows, highs)), lows, highs)
 
-    @property
-    def alpha(self) -> float:
-        """The default strength of a ridge on them."""
-        return ALPHA_PER_FIGURE * max(1, int(np.count_nonzero(self.spreads)))
+    def alpha(self, per_figure: float) -> float:
+        """The strength of a ridge on them, from that for each figure that varies."""
+        return per_figure * max(1, int(np.count_nonzero(self.spreads)))
 
     def apply(self, figures: Floats) -> Floats:
         """Figures by this measure, around 0; shape as given."""

@@ -14,6 +14,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
+from active_critic.calibration import BESIDE
 from active_critic.data.examples import Examples
 from active_critic.errors import DataError, FitError, ProtocolError
 from active_critic.evaluators import ridge
@@ -23,7 +24,7 @@ from active_critic.evaluators.judging import OVERALL, Judge
 from active_critic.lm import LanguageModel
 from active_critic.protocols import Protocol
 from active_critic.records import Example, Scale, Spread, Usage, Verdict, check_spread
-from active_critic.standardising import ALPHA_PER_FIGURE, WITHIN, Standard
+from active_critic.standardising import WITHIN, Standard
 
 __all__ = [
     "ALPHA_PER_FIGURE",
@@ -36,6 +37,13 @@ __all__ = [
     "figures_of",
     "out_of_fold",
 ]
+
+ALPHA_PER_FIGURE = 4.0
+"""The default ridge strength for each figure that varies.
+
+(1 - R²) / R² for R² = 1/5: the ridge that is right when figures of equal weight together explain a fifth of people's
+scores. A strength chosen by leaving documents out is worse on unseen documents than this guess, by more the fewer
+examples there are (``benchmarks/results/surface.md``)."""
 
 WEIGHTIEST = 3
 """Figures that an explanation names."""
@@ -91,7 +99,7 @@ class SurfaceFloor:
         found_figures = figures_of(examples) if figures is None else figures
         standard = Standard.of(found_figures)
         x, y = standard.apply(found_figures), np.array(scores, dtype=np.float64)
-        alpha = standard.alpha if self.alpha is None else self.alpha
+        alpha = standard.alpha(ALPHA_PER_FIGURE) if self.alpha is None else self.alpha
         self._found(standard, ridge.weights_of(x, y, alpha), float(y.mean()), alpha)
         return self
 
@@ -118,7 +126,7 @@ class SurfaceFloor:
         """A floor of numbers that were fitted together with other readings (``calibration.calibrate_with``)."""
         floor = cls()
         floor.scale_, floor.clip_ = scale, (scale.low, scale.high)
-        floor._found(standard, coefficients, intercept, standard.alpha)
+        floor._found(standard, coefficients, intercept, standard.alpha(BESIDE))
         return floor
 
     def _found(self, standard: Standard, coefficients: Floats, intercept: float, alpha: float) -> None:
