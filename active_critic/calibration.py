@@ -27,28 +27,22 @@ PRIOR = 20.0
 """How many examples the belief about readings counts for."""
 CRITERION = "criterion "
 """What the name of a reading begins with that is the rating of one criterion; behind it stands the criterion's name."""
-EXPECTED = {"rating": 0.2, "approval": 0.3, "likelihood": 0.2, "criterion": 0.15}
+EXPECTED = {"rating": 0.2, "approval": 0.3, "likelihood": 0.2, "figures": 0.447, "criterion": 0.15}
 """The correlation of a reading with people's scores that is believed in before any label is seen, with a model of the
 catalogue: this was settled on these small ones.
 
-In that of a single criterion less than in that of the whole: few labels leave the score to the whole.
+In that of a single criterion less than in that of the whole: few labels leave the score to the whole. That of the
+figures of the surface is a multiple correlation (R² = 1/5, as where they stand alone), in no direction.
 """
-ABLER = {**EXPECTED, "rating": 0.4, "criterion": 0.3}
+ABLER = {**EXPECTED, "rating": 0.4, "figures": 0.333, "criterion": 0.3}
 """The same with any other model, which is taken to rate better: those of the paper reach .47 (13 billion parameters)
-and .53."""
+and .53; so the surface has less to add (R² = 1/9)."""
 TOGETHER = 0.2
 """The correlation of two readings that is believed in before any label is seen, unless both are of ``ONE_VOICE``."""
 ONE_VOICE = frozenset({"rating", "approval", "criterion"})
 """Readings that are what the model says of a text when it is asked."""
 SAME_VOICE = 0.8
 """The correlation that is believed in of two readings of ``ONE_VOICE``."""
-BESIDE = 8.0
-"""Ridge strength for each figure of the surface that varies.
-
-(1 - R²) / R² for R² = 1/9, what all of them are believed to explain of people's scores beside the readings, before any
-label is seen. Alone they are believed to explain a fifth (``evaluators.surface.ALPHA_PER_FIGURE``). With that strength
-here, too, agreement is a little higher on documents of the public sets (.00 to .01), and lower where the rating is good
-(.01 to .02, simulated)."""
 UNBOUNDED = frozenset({"approval", "likelihood"})
 """Readings that have no ends of their own, as a rating and the surface have; see ``WITHIN``."""
 WITHIN = 0.95
@@ -228,7 +222,7 @@ def calibrate_with(
     *,
     prior: float = PRIOR,
     expected: Mapping[str, float] = EXPECTED,
-) -> tuple[Calibration, Standard, Floats]:
+) -> tuple[Calibration, Standard, Floats, float]:
     """Fit the combination of readings and of figures of the surface, in one regression.
 
     So the figures correct what the readings owe to them: that long texts are likely ones, say. Figures that are
@@ -244,8 +238,9 @@ def calibrate_with(
         expected: See ``EXPECTED``.
 
     Returns:
-        The combination, with a part ``"surface"`` where there are figures; how these are standardised; and the change
-        of the score for one standard deviation of each. The part's reading is the mean score and what they add to it.
+        The combination, with a part ``"surface"`` where there are figures; how these are standardised; the change of
+        the score for one standard deviation of each; and the ridge strength. The part's reading is the mean score and
+        what they add to it.
 
     Raises:
         FitError: Fewer than two examples, or a reading or score that is not finite.
@@ -291,7 +286,12 @@ def calibrate_with(
         step=next((step for step in STEPS if np.allclose(y / step, np.round(y / step), rtol=0, atol=1e-9)), None),
         n=len(y),
     )
-    return found, whole.standard, whole.coefficients
+    return found, whole.standard, whole.coefficients, whole.standard.alpha(strength(expected["figures"]))
+
+
+def strength(r: float) -> float:
+    """The ridge strength for each of many figures of which a multiple correlation of r is believed in."""
+    return (1 - r * r) / (r * r)
 
 
 def _most(x: Floats, names: Sequence[str]) -> Floats:
@@ -347,12 +347,12 @@ class _Regression:
         spreads = np.where(spreads > LEAST_SPREAD, spreads, 0.0)
         varies, spread = spreads > 0, float(y.std())
         standard = Standard.of(figures)
-        f = standard.apply(figures)
+        f, alpha = standard.apply(figures), standard.alpha(strength(expected["figures"]))
         weights, coefficients = np.zeros(len(means)), np.zeros(f.shape[1])
         if spread > 1e-9 and (varies.any() or standard.spreads.any()):
             z, alike = _standard(x, means, spreads)[:, varies], alike[np.ix_(varies, varies)]
             seen = (y - y.mean()) / spread
-            of_rest = np.linalg.solve(f.T @ f + standard.alpha(BESIDE) * np.eye(f.shape[1]), f.T)
+            of_rest = np.linalg.solve(f.T @ f + alpha * np.eye(f.shape[1]), f.T)
             left = np.eye(len(y)) - f @ of_rest
             if varies.any():
                 weights[varies] = _non_negative(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from active_critic.calibration import (
-    BESIDE,
+    ABLER,
     EXPECTED,
     LEAST_SLOPE,
     PRIOR,
@@ -14,8 +14,10 @@ from active_critic.calibration import (
     Calibration,
     calibrate,
     calibrate_with,
+    strength,
 )
 from active_critic.errors import FitError
+from active_critic.evaluators.surface import ALPHA_PER_FIGURE
 from active_critic.records import Scale
 from active_critic.standardising import Floats, Standard
 from active_critic.stats import q
@@ -27,9 +29,9 @@ def alone(n: int) -> list[str]:
     return [f"document {i:03d}" for i in range(n)]
 
 
-def scores(found: tuple[Calibration, Standard, Floats], figures: Floats, **readings: Floats) -> list[float]:
+def scores(found: tuple[Calibration, Standard, Floats, float], figures: Floats, **readings: Floats) -> list[float]:
     """What a program would give: the part of the surface is read off the figures."""
-    calibration, standard, coefficients = found
+    calibration, standard, coefficients, _ = found
     surface = calibration.intercept + standard.apply(figures) @ coefficients
     columns = {**readings, "surface": surface}
     rows = range(len(surface))
@@ -42,14 +44,14 @@ def test_readings_and_figures_are_one_regression_with_what_is_believed_added() -
     rating, approval, *figures = rng.normal(size=(5, n)).clip(-1.5, 1.5)  # none is drawn in
     f = np.array(figures).T
     human = 3 + 0.6 * rating + 0.5 * approval + 0.3 * f[:, 0] - 0.4 * f[:, 1] + 0.2 * rng.normal(size=n)
-    calibration, standard, coefficients = calibrate_with(
+    calibration, standard, coefficients, alpha = calibrate_with(
         f, {"rating": rating.tolist(), "approval": approval.tolist()}, human.tolist(), alone(n)
     )
     z = np.column_stack([rating, approval, f])
     z = (z - z.mean(0)) / z.std(0)
     added = np.zeros((5, 5))
     added[:2, :2] = PRIOR * np.array([[1, SAME_VOICE], [SAME_VOICE, 1]])
-    added[2:, 2:] = BESIDE * 3 * np.eye(3)
+    added[2:, 2:] = strength(EXPECTED["figures"]) * 3 * np.eye(3)
     y = (human - human.mean()) / human.std()
     believed = PRIOR * np.array([EXPECTED["rating"], EXPECTED["approval"], 0, 0, 0])
     expected = np.linalg.solve(z.T @ z + added, z.T @ y + believed) * human.std()
@@ -58,14 +60,14 @@ def test_readings_and_figures_are_one_regression_with_what_is_believed_added() -
     assert coefficients.tolist() == pytest.approx(expected[2:].tolist())
     assert calibration.parts[2].name == "surface"
     assert calibration.parts[2].weight == pytest.approx(float((standard.apply(f) @ coefficients).std()))
-    told = scores((calibration, standard, coefficients), f, rating=rating, approval=approval)
+    told = scores((calibration, standard, coefficients, alpha), f, rating=rating, approval=approval)
     assert told == pytest.approx((human.mean() + z @ expected).tolist())
 
 
 def test_without_figures_it_is_the_combination_of_the_readings() -> None:
     rng = np.random.default_rng(1)
     rating, human = rng.normal(size=(2, 30)).tolist()
-    calibration, standard, coefficients = calibrate_with(np.zeros((30, 0)), {"rating": rating}, human, alone(30))
+    calibration, standard, coefficients, _ = calibrate_with(np.zeros((30, 0)), {"rating": rating}, human, alone(30))
     assert calibration == calibrate({"rating": rating}, human, alone(30))
     assert [part.name for part in calibration.parts] == ["rating"]
     assert len(standard.means) == len(coefficients) == 0
@@ -80,7 +82,7 @@ def test_figures_take_out_of_a_reading_what_it_owes_to_them() -> None:
     human = 3 + quality + 0.5 * rng.normal(size=400)
     few, rest = slice(0, 40), slice(40, 400)
     found = calibrate_with(f[few], {"likelihood": likelihood[few].tolist()}, human[few].tolist(), alone(40))
-    assert found[2][0] < -0.1
+    assert found[2][0] < -0.2
     assert max(abs(found[2][1:])) < 0.5 * abs(found[2][0])
     reached = q(scores(found, f[rest], likelihood=likelihood[rest]), human[rest].tolist()) / 3
     assert reached > q(likelihood[rest].tolist(), human[rest].tolist()) / 3 + 0.15
@@ -93,7 +95,7 @@ def test_a_figure_that_an_example_lacks_is_at_its_mean_and_one_that_never_varies
     length[5] = np.nan
     f = np.column_stack([length, np.full(30, 7.0)])
     found = calibrate_with(f, {"rating": rating.tolist()}, human.tolist(), alone(30))
-    calibration, standard, coefficients = found
+    calibration, standard, coefficients, _ = found
     assert coefficients[0] > 0
     assert coefficients[1] == 0.0
     surface = calibration.intercept + standard.apply(f) @ coefficients
@@ -138,7 +140,7 @@ def test_where_readings_go_against_people_the_figures_alone_tell_texts_apart() -
     quality, length = rng.normal(size=(2, 200))
     rating = -quality
     human = quality + length
-    calibration, _, coefficients = calibrate_with(
+    calibration, _, coefficients, _ = calibrate_with(
         length[:, None], {"rating": rating.tolist()}, human.tolist(), alone(200)
     )
     assert calibration.parts[0].weight == 0.0
@@ -150,10 +152,10 @@ def test_where_nothing_is_said_at_all_the_score_still_varies_a_little() -> None:
     rating, figure = rng.normal(size=(2, 100))
     human = -rating
     figure -= np.polyfit(human, figure, 1)[0] * human  # says nothing of people's scores, nor of the rating
-    calibration, standard, coefficients = calibrate_with(
+    calibration, standard, coefficients, alpha = calibrate_with(
         figure[:, None], {"rating": rating.tolist()}, human.tolist(), alone(100)
     )
-    told = np.std(scores((calibration, standard, coefficients), figure[:, None], rating=rating))
+    told = np.std(scores((calibration, standard, coefficients, alpha), figure[:, None], rating=rating))
     assert told == pytest.approx(LEAST_SLOPE * human.std())
 
 
@@ -164,7 +166,7 @@ def test_what_does_not_vary_gets_no_weight(constant: str) -> None:
     f = rng.normal(size=(20, 2))
     columns: dict[str, Any] = {"rating": rating, "figures": f, "human": human}
     columns[constant] = np.full_like(columns[constant], 2.0)
-    calibration, _, coefficients = calibrate_with(
+    calibration, _, coefficients, _ = calibrate_with(
         columns["figures"], {"rating": columns["rating"].tolist()}, columns["human"].tolist(), alone(20)
     )
     weights = {part.name: part.weight for part in calibration.parts}
@@ -177,3 +179,18 @@ def test_what_does_not_vary_gets_no_weight(constant: str) -> None:
 def test_figures_without_a_reading_are_no_combination() -> None:
     with pytest.raises(FitError, match="two or more examples with finite readings"):
         calibrate_with(np.ones((3, 2)), {}, [1.0, 2.0, 3.0], alone(3))
+
+
+def test_the_surface_is_believed_to_say_less_beside_the_readings_of_an_abler_model() -> None:
+    assert strength(EXPECTED["figures"]) == pytest.approx(ALPHA_PER_FIGURE, rel=0.01)  # as where it stands alone
+    assert strength(ABLER["figures"]) == pytest.approx(8, rel=0.01)
+    rng = np.random.default_rng(9)
+    rating, length, human = rng.normal(size=(3, 40))
+    human += length
+    moved = []
+    for expected in (EXPECTED, ABLER):
+        found = calibrate_with(
+            length[:, None], {"rating": rating.tolist()}, human.tolist(), alone(40), expected=expected
+        )
+        moved.append(float(found[2][0]))
+    assert 0 < moved[1] < 0.95 * moved[0]

@@ -172,8 +172,10 @@ class Combiner:
         floor = None
         if "surface" in names:
             figures = self.figures[list(kept)]
-            found, standard, coefficients = calibrate_with(figures, values, human, groups, expected=self.expected)
-            floor = SurfaceFloor.beside(standard, coefficients, found.intercept, self.scale)
+            found, standard, coefficients, alpha = calibrate_with(
+                figures, values, human, groups, expected=self.expected
+            )
+            floor = SurfaceFloor.beside(standard, coefficients, alpha, found.intercept, self.scale)
         else:
             found = calibrate(values, human, groups, expected=self.expected)
         if "likelihood" in values:

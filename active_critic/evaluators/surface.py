@@ -14,7 +14,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
-from active_critic.calibration import BESIDE
 from active_critic.data.examples import Examples
 from active_critic.errors import DataError, FitError, ProtocolError
 from active_critic.evaluators import ridge
@@ -122,11 +121,13 @@ class SurfaceFloor:
         return dict(zip(FEATURES, row.tolist(), strict=True))
 
     @classmethod
-    def beside(cls, standard: Standard, coefficients: Floats, intercept: float, scale: Scale) -> SurfaceFloor:
+    def beside(
+        cls, standard: Standard, coefficients: Floats, alpha: float, intercept: float, scale: Scale
+    ) -> SurfaceFloor:
         """A floor of numbers that were fitted together with other readings (``calibration.calibrate_with``)."""
         floor = cls()
         floor.scale_, floor.clip_ = scale, (scale.low, scale.high)
-        floor._found(standard, coefficients, intercept, standard.alpha(BESIDE))
+        floor._found(standard, coefficients, intercept, alpha)
         return floor
 
     def _found(self, standard: Standard, coefficients: Floats, intercept: float, alpha: float) -> None:

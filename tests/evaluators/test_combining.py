@@ -122,8 +122,8 @@ def test_what_was_measured_of_all_examples_gives_to_the_last_bit_what_measuring_
     values = {"rating": [search.verdicts[0, i].score or 0.0 for i in rest], "likelihood": [-float(i % 7) for i in rest]}
     human = [search.human[i] for i in rest]
     documents = [group_of(example) for example in examples]
-    again, standard, coefficients = calibrate_with(figures_of(examples), values, human, documents)
-    alone = SurfaceFloor.beside(standard, coefficients, again.intercept, SCALE)
+    again, standard, coefficients, alpha = calibrate_with(figures_of(examples), values, human, documents)
+    alone = SurfaceFloor.beside(standard, coefficients, alpha, again.intercept, SCALE)
     assert floor is not None
     assert floor.to_dict() == alone.to_dict()
     assert found.parts == again.parts
