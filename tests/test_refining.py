@@ -289,5 +289,5 @@ def test_a_fit_says_what_became_of_its_criteria_and_what_it_cost() -> None:
 def test_given_criteria_are_not_to_be_refined() -> None:
     with pytest.raises(FitError, match="given criteria are kept as they are"):
         ActiveCritic(simulated_lm(), refinements=1, criteria={"Depth": "It goes deep."}).fit(examples(), scale="0..10")
-    with pytest.raises(FitError, match="refinements must be a whole number of at least 0"):
+    with pytest.raises(FitError, match="refinements must be a whole number from 0 to 1,000"):
         ActiveCritic(simulated_lm(), refinements=-1).fit(examples(), scale="0..10")

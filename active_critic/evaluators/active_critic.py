@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal, Self, get_args
 
+from active_critic.bounds import TRIED
 from active_critic.calibration import SHOWN, Calibration, percent
 from active_critic.data.examples import Examples
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, Search, demo_count
@@ -354,11 +355,11 @@ class ActiveCritic(Evaluator):
     def check(self) -> None:
         """Parameters that cannot be right. See :meth:`Evaluator.check`."""
         given_criteria(self.criteria)
-        check_whole("candidates", self.candidates, 1)
+        check_whole("candidates", self.candidates, 1, TRIED)
         if self.demos is not None:
             check_whole("demos", self.demos, 0)
         check_whole("max_batches", self.max_batches, 1)
-        check_whole("refinements", self.refinements, 0)
+        check_whole("refinements", self.refinements, 0, TRIED)
         if self.refinements and self.criteria is not None:
             raise FitError("given criteria are kept as they are; leave out refinements, or the criteria")
         if self.task_description is not False:

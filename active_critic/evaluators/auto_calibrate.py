@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import Any
 
 from active_critic.batches import batches
+from active_critic.bounds import TRIED, WHOLE
 from active_critic.data.examples import Examples
 from active_critic.errors import FitError
 from active_critic.evaluators._auto_calibrate_judge import AutoCalibrateJudge, AutoCalibrateProtocol, CriteriaCandidate
@@ -112,6 +113,11 @@ class AutoCalibrate(Evaluator):
         asked = self._asked_for(data)
         sizes = [len(part) for part in parts.values()]
         plan = asked.within(self.budget, sizes)
+        if plan.drafts + plan.refinements > TRIED:
+            raise FitError(
+                f"{plan.drafts:,} drafts and {plan.refinements:,} refinements would be tried for each aspect, and "
+                f"{TRIED:,} of both at most are; lower trials, samples or keep, or give a budget"
+            )
         notes += _scaled(asked.within(None, sizes), plan, self.budget)
         largest = max(self.shots)
         if largest > max(plan.shots):
@@ -177,13 +183,14 @@ class AutoCalibrate(Evaluator):
         """Parameters that cannot be right. See :meth:`Evaluator.check`."""
         check_task(self.task_description)
         for name, least in _LEAST.items():
-            check_whole(name, getattr(self, name), least)
+            check_whole(name, getattr(self, name), least, TRIED)
+        check_whole("max_batches", self.max_batches, 1)
         if self.budget is not None:
             check_whole("budget", self.budget, 1)
         for name in ("shots", "refine_shots"):
             sizes = getattr(self, name)
             listed = isinstance(sizes, Sequence) and not isinstance(sizes, str)
-            if not listed or not sizes or not all(isinstance(n, Integral) and int(n) > 0 for n in sizes):
+            if not listed or not sizes or not all(isinstance(n, Integral) and 0 < int(n) <= WHOLE for n in sizes):
                 raise FitError(f"{name} must be a list of numbers of examples from 1 on, such as [4, 8], not {sizes!r}")
         check_aspects(self.aspects)
 
@@ -192,8 +199,8 @@ class AutoCalibrate(Evaluator):
         return AutoCalibrateJudge(self.fitted, self.model)
 
 
-_LEAST = {"trials": 1, "samples": 1, "keep": 1, "refine_trials": 0, "refine_samples": 1, "max_batches": 1}
-"""The smallest values that make sense."""
+_LEAST = {"trials": 1, "samples": 1, "keep": 1, "refine_trials": 0, "refine_samples": 1}
+"""The smallest values that make sense, of numbers of candidates."""
 
 
 def _scaled(full: Plan, plan: Plan, budget: int | None) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, Self
 import orjson
 
 from active_critic import store
+from active_critic.bounds import REPEATS
 from active_critic.data.cells import plain_value
 from active_critic.data.examples import Examples, by_content, check_examples, data_sha256, document_keys, text_key
 from active_critic.data.notes import Drawn
@@ -368,9 +369,10 @@ class Evaluator(ABC):
             progress: See :data:`Progress`.
 
         Raises:
-            FitError: As in :meth:`score_many`.
+            FitError: As in :meth:`score_many`, or ``times`` is no whole number from 1 to ``bounds.REPEATS``.
             ModelError: As in :meth:`score_many`.
         """
+        times = check_whole("times", times, 1, REPEATS)
         check_flag("explain", explain)
         check_progress(progress)
         with self.remembering():

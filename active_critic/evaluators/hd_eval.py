@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from active_critic import asking
+from active_critic.bounds import WHOLE
 from active_critic.data.examples import Examples
 from active_critic.errors import FitError, UnreadableReply
 from active_critic.evaluators._hd_eval_growth import Growth, RatingForm, on_scale
@@ -218,7 +219,7 @@ class HDEval(Evaluator):
     def check(self) -> None:
         """Parameters that cannot be right. See :meth:`Evaluator.check`."""
         check_task(self.task_description)
-        bounds = {"layers": (1, DEEPEST), "children": (2, FORM), "expand": (1, FORM), "max_batches": (1, None)}
+        bounds = {"layers": (1, DEEPEST), "children": (2, FORM), "expand": (1, FORM), "max_batches": (1, WHOLE)}
         for name, (least, most) in bounds.items():
             check_whole(name, getattr(self, name), least, most)
         if self.children * self.expand > FORM:

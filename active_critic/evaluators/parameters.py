@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from active_critic.bounds import WHOLE
 from active_critic.data.cells import plain_value
 from active_critic.errors import FitError
 from active_critic.protocols import repeated_names
@@ -12,17 +13,25 @@ from active_critic.quoting import quote
 from active_critic.records import Criterion
 
 
-def check_whole(name: str, value: object, least: int, most: int | None = None) -> int:
+def check_whole(name: str, value: object, least: int, most: int = WHOLE) -> int:
     """A parameter that is a whole number, NumPy's included, within its bounds, both included; as Python's own.
 
     Raises:
         FitError: It is not; names the parameter, the bounds and the value.
     """
     number = plain_value(value)
-    if type(number) is not int or number < least or (most is not None and number > most):
-        allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise FitError(f"{name} must be a whole number {allowed}, not {value!r}")
+    if type(number) is not int or not least <= number <= most:
+        bounded = most < WHOLE or (type(number) is int and number > most)
+        allowed = f"from {least} to {most:,}" if bounded else f"of at least {least}"
+        raise FitError(f"{name} must be a whole number {allowed}, not {_shown(value)}")
     return number
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # Python writes no number of more than some thousand digits
+        return "one of thousands of digits"
 
 
 def check_flag(name: str, value: object) -> None:

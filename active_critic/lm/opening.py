@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from active_critic.bounds import CONTEXT, WORKERS
 from active_critic.data.cells import plain_value
 from active_critic.errors import ModelError
 from active_critic.lm.client import LanguageModel
@@ -52,7 +53,7 @@ def open_lm(
         DataError: The budget cannot be read.
         UnknownModel: No such model in the catalogue, and no ``provider/model`` of a known provider.
         ModelError: ``api_base`` is not a plain http(s) address, ``timeout`` is no time, ``context`` or ``workers`` no
-            whole number above 0, or the model has no use for an option.
+            whole number above 0 or far too large, or the model has no use for an option.
         AuthenticationFailed: The variable named by ``api_key_env`` is not set.
         MissingExtra: An embedded model needs ``pip install "active-critic[local]"``.
         DownloadFailed: The weights could not be fetched.
@@ -62,7 +63,8 @@ def open_lm(
     if timeout is not None and (type(timeout) not in {int, float} or not 0 < timeout < LONGEST_TIMEOUT):
         most = f"more than 0 and less than {LONGEST_TIMEOUT:,}"
         raise ModelError(f"timeout is {timeout!r}; give the seconds that one reply may take, {most}")
-    context, workers = _whole("context", context, "tokens"), _whole("workers", workers, "calls in flight at once")
+    context = _whole("context", context, "tokens", CONTEXT)
+    workers = _whole("workers", workers, "calls in flight at once", WORKERS)
     for option, given in (("api_base", api_base), ("api_key_env", api_key_env)):
         if given is not None and not isinstance(given, str):
             raise ModelError(f"{option} is a text, not {given!r}; write for example {_TEXTS[option]}")
@@ -80,15 +82,15 @@ def open_lm(
 _TEXTS = {"api_base": "http://127.0.0.1:8080/v1", "api_key_env": "OPENAI_API_KEY"}
 
 
-def _whole(option: str, given: object, what: str) -> int | None:
+def _whole(option: str, given: object, what: str, most: int) -> int | None:
     """An option that is a whole number above 0, NumPy's included, or None.
 
     Raises:
         ModelError: It is something else.
     """
     number = plain_value(given)
-    if number is not None and (type(number) is not int or number < 1):
-        raise ModelError(f"{option} is {given!r}; give a whole number of {what}, at least 1, or leave it out")
+    if number is not None and (type(number) is not int or not 1 <= number <= most):
+        raise ModelError(f"{option} is {given!r}; give a whole number of {what}, from 1 to {most:,}, or leave it out")
     return number
 
 

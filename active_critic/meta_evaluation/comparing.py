@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from active_critic.bounds import REPEATS, RESAMPLES
 from active_critic.data import data_sha256
 from active_critic.data.cells import plain_value
 from active_critic.data.examples import Examples
@@ -96,8 +97,8 @@ def compare(
     if against is not None and against not in list(methods):
         raise FitError(f"against must be one of the methods compared ({', '.join(methods)}), not {against!r}")
     requests, allowed = limits_of(requests, budget)
-    resamples = None if resamples is None else check_whole("resamples", resamples, 0)
-    repeats = check_whole("repeats", repeats, 1)
+    resamples = None if resamples is None else check_whole("resamples", resamples, 0, RESAMPLES)
+    repeats = check_whole("repeats", repeats, 1, REPEATS)
     check_flag("explain", explain)
     check_progress(progress)
     data = examples_of(examples, fields=fields, scale=scale)

@@ -9,6 +9,7 @@ from math import log2
 from numbers import Real
 from typing import Any
 
+from active_critic.bounds import REPEATS, RESAMPLES
 from active_critic.data import data_sha256
 from active_critic.data.cells import plain_value
 from active_critic.data.examples import MIN_EXAMPLES, Examples, group_of
@@ -92,8 +93,8 @@ def curve(
     seed = check_whole("seed", seed, 0)
     name, factory = _the_one(evaluator, settings, seed)
     requests, allowed = limits_of(requests, budget)
-    resamples = None if resamples is None else check_whole("resamples", resamples, 0)
-    repeats = check_whole("repeats", repeats, 1)
+    resamples = None if resamples is None else check_whole("resamples", resamples, 0, RESAMPLES)
+    repeats = check_whole("repeats", repeats, 1, REPEATS)
     check_progress(progress)
     test, test_documents = plain_value(test), plain_value(test_documents)
     data = examples_of(examples, fields=fields, scale=scale)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
+from active_critic.bounds import REPEATS
 from active_critic.data.examples import MIN_EXAMPLES, Examples, check_examples, group_of, only_one_document
 from active_critic.data.examples import folds as cross_folds
 from active_critic.data.examples import split as two_parts
@@ -61,7 +62,7 @@ def plan(
         raise FitError("give a number of folds or a part for training, not both")
     if folds is not None:
         folds = check_whole("folds", folds, 2)
-    repeats = check_whole("repeats", repeats, 1)
+    repeats = check_whole("repeats", repeats, 1, REPEATS)
     if test_documents is not None:
         test_documents = check_whole("test_documents", test_documents, 2)
         if train is None:

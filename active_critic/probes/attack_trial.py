@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from active_critic.bounds import RESAMPLES
 from active_critic.data.cells import plain_value
 from active_critic.data.examples import group_of
 from active_critic.evaluators.base import Evaluator, Progress
@@ -251,7 +252,7 @@ def attack_trial(
     check_confidence(confidence)
     check_progress(progress)
     seed = check_whole("seed", seed, 0)
-    resamples = None if resamples is None else check_whole("resamples", resamples, 0)
+    resamples = None if resamples is None else check_whole("resamples", resamples, 0, RESAMPLES)
     program = program_of(evaluator)
     attacks = attacks_named(families)
     texts, notes = to_probe(read(examples, program), program.shown)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, get_args
 
+from active_critic.bounds import RESAMPLES
 from active_critic.data.cells import plain_value
 from active_critic.data.examples import group_of
 from active_critic.errors import BudgetSpent, DataError
@@ -197,7 +198,7 @@ def examine(
         ValueError: The confidence does not lie between 0 and 1.
     """
     seed = check_whole("seed", seed, 0)
-    resamples = None if resamples is None else check_whole("resamples", resamples, 0)
+    resamples = None if resamples is None else check_whole("resamples", resamples, 0, RESAMPLES)
     confidence = plain_value(confidence)
     check_confidence(confidence)
     check_progress(progress)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from active_critic.bounds import RESAMPLES
 from active_critic.data.cells import is_absent
 from active_critic.stats.correlation import (
     TOLERANCE,
@@ -349,8 +350,8 @@ def chance_ahead(
         DataError: Some examples have a document and some have none.
         ValueError: Lists of different lengths, human scores that are missing (None, NaN) or infinite, or no resamples.
     """
-    if resamples < 1:
-        raise ValueError(f"a chance is counted over one resample or more, not {resamples}")
+    if not 1 <= resamples <= RESAMPLES:
+        raise ValueError(f"a chance is counted over 1 to {RESAMPLES:,} resamples, not {resamples}")
     all_a, all_y = aligned(pred_a, human)
     all_b, _ = aligned(pred_b, human)
     kept = np.flatnonzero(np.isfinite(all_a) & np.isfinite(all_b))

@@ -8,6 +8,7 @@ from numbers import Real
 
 import numpy as np
 
+from active_critic.bounds import RESAMPLES
 from active_critic.figures_in_words import how_many
 from active_critic.stats.correlation import Floats, Indices
 
@@ -70,10 +71,10 @@ def in_blocks(of: Callable[[int], Floats], count: int, n: int) -> Floats:
     """So many draws of a statistic of ``n`` examples, as many at a time as memory allows.
 
     Raises:
-        ValueError: Fewer than none.
+        ValueError: Fewer than none, or more than ``RESAMPLES``.
     """
-    if count < 0:
-        raise ValueError(f"the number of resamples is 0 (no intervals) or more, not {count}")
+    if not 0 <= count <= RESAMPLES:
+        raise ValueError(f"the number of resamples is from 0 (no intervals) to {RESAMPLES:,}, not {count}")
     step = max(16, _CELLS // max(n, 1))
     return np.concatenate([of(min(step, count - start)) for start in range(0, count, step)] or [of(0)])
 

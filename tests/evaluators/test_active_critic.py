@@ -273,7 +273,9 @@ def test_the_levels_asked_for_are_those_of_the_program_and_of_a_loaded_one(tmp_p
             ({"levels": levels}, "levels must be such as 1-9, or several")
             for levels in ("", "9", "5-1", "1-101", "1-5,", "1-5;1-9", "-1-5")
         ),
-        ({"candidates": 0}, "candidates must be a whole number of at least 1"),
+        ({"candidates": 0}, "candidates must be a whole number from 1 to 1,000, not 0"),
+        ({"candidates": 10**30}, "candidates must be a whole number from 1 to 1,000, not 1000"),
+        ({"refinements": 10**30}, "refinements must be a whole number from 0 to 1,000, not 1000"),
         ({"max_batches": 0}, "max_batches must be a whole number of at least 1"),
         ({"demos": 14}, "14 demonstrations cannot be drawn from 14"),
         ({"demos": -1}, "demos must be a whole number of at least 0, not -1"),
@@ -288,6 +290,7 @@ def test_the_levels_asked_for_are_those_of_the_program_and_of_a_loaded_one(tmp_p
         ({"demos": 2.5}, "demos must be a whole number"),
         ({"seed": 0.5}, "seed must be a whole number"),
         ({"seed": "0"}, "seed must be a whole number"),
+        ({"seed": 2**63}, "seed must be a whole number from 0 to 9,223,372,036,854,775,807, not 9223"),
     ],
 )
 def test_parameters_that_cannot_be_right_are_refused_before_anything_is_paid_for(

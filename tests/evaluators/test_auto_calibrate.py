@@ -558,9 +558,15 @@ def test_what_a_person_reads_of_it() -> None:
     ("wrong", "said"),
     [
         ({"trials": 0}, "trials must be"),
+        ({"trials": 10**30}, "trials must be a whole number from 1 to 1,000"),
+        (
+            {"trials": 1000, "keep": 1},
+            r"\d,\d\d\d drafts and \d+ refinements would be tried .*, and 1,000 of both at most",
+        ),
         ({"keep": 0}, "keep must be"),
         ({"refine_trials": -1}, "refine_trials must be"),
         ({"shots": ()}, "shots must be"),
+        ({"shots": (2**63,)}, "shots must be"),
         ({"refine_shots": (0,)}, "refine_shots must be"),
         ({"shots": 4}, "shots must be"),
         ({"shots": 4.0}, "shots must be"),

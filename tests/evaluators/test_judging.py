@@ -12,7 +12,7 @@ import pytest
 from loopback import Fault, Loopback, echoing
 from test_base import PROGRAM, items, judging, scores, scoring
 
-from active_critic.errors import EndpointDown, ModelError, RequestRefused, UnreadableReply
+from active_critic.errors import EndpointDown, FitError, ModelError, RequestRefused, UnreadableReply
 from active_critic.evaluators import from_protocol
 from active_critic.evaluators.judging import Judge, Run
 from active_critic.evaluators.rounds import WINDOW
@@ -44,6 +44,12 @@ def test_what_was_answered_counts_in_later_windows_and_repeats(times: int) -> No
     assert {len(each) for each in verdicts} == {times}
     unscored = [number for number, each in enumerate(verdicts) if any(verdict.score is None for verdict in each)]
     assert unscored == [*unread, down]
+
+
+@pytest.mark.parametrize("times", [0, 10**30, True])
+def test_a_text_is_scored_once_or_so_often_that_it_ends(times: int) -> None:
+    with pytest.raises(FitError, match="times must be a whole number from 1 to 1,000, not"):
+        scoring(judging(lambda text: 2.0)).score_repeatedly(items(2), times)
 
 
 def test_failures_in_a_row_are_counted_over_windows_and_repeats() -> None:

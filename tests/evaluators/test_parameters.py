@@ -36,6 +36,8 @@ def test_bounds_are_included() -> None:
     check_whole("layers", 3, 1, 3)
     with pytest.raises(FitError, match="shots must be a whole number of at least 2, not 1"):
         check_whole("shots", 1, 2)
+    with pytest.raises(FitError, match="from 2 to 9,223,372,036,854,775,807, not one of thousands of digits"):
+        check_whole("shots", 10**9999, 2)
 
 
 def test_a_task_may_be_missing_but_not_blank() -> None:

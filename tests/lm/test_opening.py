@@ -373,13 +373,15 @@ def test_workers_and_context(loopback: Loopback) -> None:
 @pytest.mark.parametrize(
     ("option", "wrong", "said"),
     [
-        ("workers", 0, "workers is 0; give a whole number of calls in flight at once, at least 1"),
+        ("workers", 0, "workers is 0; give a whole number of calls in flight at once, from 1 to 1,000, or"),
+        ("workers", 10**30, "workers is 1000000000000000000000000000000; give a whole number of calls in flight"),
         ("workers", -1, "workers is -1"),
         ("workers", 2.5, "workers is 2.5"),
         ("workers", "4", "workers is '4'"),
         ("workers", True, "workers is True"),
-        ("context", 0, "context is 0; give a whole number of tokens, at least 1, or leave it out"),
+        ("context", 0, "context is 0; give a whole number of tokens, from 1 to 2,147,483,647, or leave it out"),
         ("context", -4, "context is -4"),
+        ("context", 10**400, "context is 1000"),
         ("context", "4k", "context is '4k'"),
         ("timeout", "4", "timeout is '4'; give the seconds that one reply may take, more than 0"),
         ("timeout", 0, "timeout is 0; give the seconds"),

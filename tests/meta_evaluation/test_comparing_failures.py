@@ -236,6 +236,9 @@ def test_the_wrong_number_of_verdicts_is_a_failure() -> None:
         ({"requests": 0}, "at least 1, not 0"),
         ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
         ({"resamples": -1}, "resamples.*not -1"),
+        ({"resamples": 10**30}, "resamples must be a whole number from 0 to 1,000,000, not 1000"),
+        ({"repeats": 10**30}, "repeats must be a whole number from 1 to 1,000, not 1000"),
+        ({"requests": 2**63}, "requests must be a whole number from 1 to 9,223,372,036,854,775,807, not 9223"),
     ],
 )
 def test_numbers_that_cannot_be_are_refused_before_anything_is_paid_for(how, said) -> None:

@@ -79,7 +79,7 @@ def test_what_cannot_be_compared_is_said(examples, arguments, said) -> None:
         ({"level": "row"}, "'row'"),
         ({"folds": 1}, "folds must be a whole number of at least 2, not 1"),
         ({"folds": 2.5}, "folds must be a whole number of at least 2, not 2.5"),
-        ({"repeats": "3"}, "repeats must be a whole number of at least 1, not '3'"),
+        ({"repeats": "3"}, "repeats must be a whole number from 1 to 1,000, not '3'"),
         ({"train": 0.5, "test_documents": 1}, "test_documents must be a whole number of at least 2"),
         ({"folds": 3, "test_documents": 2}, "goes with a part for training"),
     ],

@@ -219,8 +219,10 @@ def test_a_success_is_a_gain_of_the_threshold_or_more() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"resamples": -1}, "resamples must be a whole number of at least 0, not -1"),
-        ({"resamples": 2.5}, "resamples must be a whole number of at least 0, not 2.5"),
+        ({"resamples": -1}, "resamples must be a whole number from 0 to 1,000,000, not -1"),
+        ({"resamples": 2.5}, "resamples must be a whole number from 0 to 1,000,000, not 2.5"),
+        ({"resamples": 10**30}, f"resamples must be a whole number from 0 to 1,000,000, not {10**30}"),
+        ({"seed": 2**63}, f"seed must be a whole number from 0 to 9,223,372,036,854,775,807, not {2**63}"),
         ({"confidence": 95}, "between 0 and 1, such as 0.95, not 95"),
         ({"confidence": "0.9"}, "between 0 and 1, such as 0.95, not '0.9'"),
         ({"progress": True}, "progress must be a function of what is done, how much of it, and how much there is"),

@@ -103,8 +103,10 @@ def test_a_level_or_a_confidence_that_there_is_not_is_refused() -> None:
 
 @pytest.mark.parametrize("measured", [stats.agreement, lambda *of, **how: stats.paired_difference(of[0], *of, **how)])
 def test_fewer_than_no_resamples_are_refused(measured: Any) -> None:
-    with pytest.raises(ValueError, match=r"0 \(no intervals\) or more, not -1"):
+    with pytest.raises(ValueError, match=r"0 \(no intervals\) to 1,000,000, not -1"):
         measured([1.0, 2.0, 3.0], [1.0, 3.0, 2.0], resamples=-1)
+    with pytest.raises(ValueError, match=r"to 1,000,000, not 1000001"):
+        measured([1.0, 2.0, 3.0], [1.0, 3.0, 2.0], resamples=1_000_001)
 
 
 def test_q_is_the_sum_and_counts_the_undefined_as_zero() -> None:
@@ -433,7 +435,7 @@ def test_holm_refuses_what_is_no_p_value(p: float) -> None:
 
 
 def test_a_chance_over_no_resamples_is_refused() -> None:
-    with pytest.raises(ValueError, match="one resample or more, not 0"):
+    with pytest.raises(ValueError, match="1 to 1,000,000 resamples, not 0"):
         stats.chance_ahead([1, 2, 3], [3, 2, 1], [1, 2, 3], ["a", "b", "c"], resamples=0)
 
 

@@ -234,9 +234,9 @@ def test_an_item_that_does_not_count_needs_no_system_in_ceiling_and_agreement_al
 
 def test_fewer_than_no_resamples_are_refused_by_ceiling_and_agreement_alike() -> None:
     table, groups = raters()
-    with pytest.raises(ValueError, match=r"0 \(no intervals\) or more, not -1"):
+    with pytest.raises(ValueError, match=r"0 \(no intervals\) to 1,000,000, not -1"):
         human_ceiling(table, groups, resamples=-1)
-    with pytest.raises(ValueError, match=r"0 \(no intervals\) or more, not -1"):
+    with pytest.raises(ValueError, match=r"0 \(no intervals\) to 1,000,000, not -1"):
         stats.agreement(table[1, :9], table[2, :9], groups[:9], resamples=-1)
 
 
