@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from active_critic.cli import agreement, compare, curve, datasets, fit, lm, probe, quickstart, score, show, suggest
 from active_critic.cli._common import Session
 from active_critic.cli._interrupts import Interrupts
+from active_critic.cli._verb import Verb
 
 EXIT_CODES = """\b
 Exit codes:
@@ -80,15 +81,17 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("quickstart")(quickstart.quickstart)
-app.command("fit")(fit.fit)
-app.command("score")(score.score)
-app.command("show")(show.show)
-app.command("agreement")(agreement.agreement)
-app.command("compare")(compare.compare)
-app.command("curve")(curve.curve)
-app.command("probe", epilog=probe.NAMES, context_settings={"allow_extra_args": True})(probe.probe)  # which refuses them
-app.command("suggest")(suggest.suggest)
+app.command("quickstart", cls=Verb)(quickstart.quickstart)
+app.command("fit", cls=Verb)(fit.fit)
+app.command("score", cls=Verb)(score.score)
+app.command("show", cls=Verb)(show.show)
+app.command("agreement", cls=Verb)(agreement.agreement)
+app.command("compare", cls=Verb)(compare.compare)
+app.command("curve", cls=Verb)(curve.curve)
+app.command("probe", cls=Verb, epilog=probe.NAMES, context_settings={"allow_extra_args": True})(
+    probe.probe
+)  # which refuses them
+app.command("suggest", cls=Verb)(suggest.suggest)
 app.add_typer(lm.app)
 app.add_typer(datasets.app)
 

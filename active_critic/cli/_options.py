@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from active_critic import bounds
 from active_critic.cli import _outputs as outputs
 from active_critic.errors import DataError
 
@@ -81,7 +82,10 @@ ApiKeyEnv = Annotated[
     str | None,
     typer.Option("--api-key-env", metavar="VARIABLE", help="Environment variable that holds the key."),
 ]
-Context = Annotated[int | None, typer.Option("--context", metavar="TOKENS", min=256, help="Context window in tokens.")]
+Context = Annotated[
+    int | None,
+    typer.Option("--context", metavar="TOKENS", min=256, max=bounds.CONTEXT, help="Context window in tokens."),
+]
 Strict = Annotated[
     bool,
     typer.Option("--strict", help="Bit-for-bit the same scores from an embedded model; two to three times slower."),
@@ -89,7 +93,9 @@ Strict = Annotated[
 ProgramLm = Annotated[
     str | None, typer.Option("--lm", metavar="MODEL", help="Default: the model that the program was fitted with.")
 ]
-Workers = Annotated[int | None, typer.Option("--workers", metavar="N", min=1, help="Calls in flight at once.")]
+Workers = Annotated[
+    int | None, typer.Option("--workers", metavar="N", min=1, max=bounds.WORKERS, help="Calls in flight at once.")
+]
 Timeout = Annotated[
     float | None,
     typer.Option(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from active_critic import bounds
 from active_critic.cli import _common as common
 from active_critic.cli import _options as opts
 from active_critic.cli import _outputs as outputs
@@ -92,6 +93,7 @@ def agreement(
             "--resamples",
             metavar="N",
             min=0,
+            max=bounds.RESAMPLES,
             help="Of the documents; default: 1,000 to 10,000, the more rows the fewer.",
         ),
     ] = None,

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from active_critic import bounds
 from active_critic.cli import _common as common
 from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
@@ -47,7 +48,9 @@ def compare(
         int | None,
         typer.Option(metavar="N", min=2, help="With --train: test on at most N other documents, drawn by the seed."),
     ] = None,
-    repeats: Annotated[int, typer.Option(metavar="R", min=1, help="How often, each time split by another seed.")] = 1,
+    repeats: Annotated[
+        int, typer.Option(metavar="R", min=1, max=bounds.REPEATS, help="How often, each time split by another seed.")
+    ] = 1,
     level: Annotated[
         Literal["dataset", "document", "system"], typer.Option(help="What the coefficients are over.")
     ] = "dataset",
@@ -66,7 +69,12 @@ def compare(
     ] = False,
     resamples: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, help="Of the documents; default: 1,000 to 10,000, the more rows the fewer."),
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=bounds.RESAMPLES,
+            help="Of the documents; default: 1,000 to 10,000, the more rows the fewer.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of splits, fits and resampling.")] = 0,
     out: Annotated[

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from active_critic import bounds
 from active_critic.cli import _common as common
 from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
@@ -39,7 +40,10 @@ def curve(
         int | None, typer.Option(metavar="N", min=2, help="Test on at most N of these documents, drawn by the seed.")
     ] = None,
     repeats: Annotated[
-        int, typer.Option(metavar="R", min=1, help="How often, each time with another split and other labels.")
+        int,
+        typer.Option(
+            metavar="R", min=1, max=bounds.REPEATS, help="How often, each time with another split and other labels."
+        ),
     ] = 3,
     settings: Annotated[
         list[str] | None,
@@ -51,7 +55,12 @@ def curve(
     budget: opts.Budgets = None,
     resamples: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, help="Of the documents; default: 1,000 to 10,000, the more rows the fewer."),
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=bounds.RESAMPLES,
+            help="Of the documents; default: 1,000 to 10,000, the more rows the fewer.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of splits, fits and resampling.")] = 0,
     out: Annotated[

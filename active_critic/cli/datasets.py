@@ -10,6 +10,7 @@ import typer
 from active_critic.cli import _common as common
 from active_critic.cli import _options as opts
 from active_critic.cli import _outputs as outputs
+from active_critic.cli._verb import Verb
 from active_critic.errors import OutputError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ Cache = Annotated[
 ]
 
 
-@app.command("list")
+@app.command("list", cls=Verb)
 def list_sets(
     cache: Cache = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -70,7 +71,7 @@ def list_sets(
     )
 
 
-@app.command()
+@app.command(cls=Verb)
 def describe(
     name: Annotated[str, typer.Argument(help="A name from `datasets list`.")],
     cache: Cache = None,
@@ -98,7 +99,7 @@ def describe(
     out.print(table)
 
 
-@app.command()
+@app.command(cls=Verb)
 def get(
     name: Annotated[str, typer.Argument(help="A name from `datasets list`.")],
     out: Annotated[

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from active_critic import bounds
 from active_critic.cli import _common as common
 from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
@@ -78,7 +79,9 @@ def fit(
     mode: Annotated[
         Literal["fine", "coarse"], typer.Option(help="Rate every criterion, then the whole; or the whole at once.")
     ] = "fine",
-    candidates: Annotated[int, typer.Option(metavar="N", min=1, help="Sets of demonstrations that are tried.")] = 11,
+    candidates: Annotated[
+        int, typer.Option(metavar="N", min=1, max=bounds.TRIED, help="Sets of demonstrations that are tried.")
+    ] = 11,
     demos: Annotated[
         int | None,
         typer.Option(
@@ -128,7 +131,12 @@ def fit(
     batches: Annotated[int, typer.Option(metavar="N", min=1, help="Batches of five read at most.")] = 25,
     refine: Annotated[
         int,
-        typer.Option(metavar="N", min=0, help="Rounds in which inferred criteria are edited, and kept if it helps."),
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=bounds.TRIED,
+            help="Rounds in which inferred criteria are edited, and kept if it helps.",
+        ),
     ] = 0,
     use_criteria: Annotated[
         Literal["auto", "never", "always"],

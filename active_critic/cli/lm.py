@@ -10,11 +10,12 @@ from active_critic.cli import _common as common
 from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
 from active_critic.cli._progress import pull_with_progress
+from active_critic.cli._verb import Verb
 
 app = typer.Typer(name="lm", help="The language models that run on this machine.", no_args_is_help=True)
 
 
-@app.command("list")
+@app.command("list", cls=Verb)
 def list_models(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
@@ -63,7 +64,7 @@ def list_models(
     console.print(f"\nKept in {cache_folder()}. Fetch one with: active-critic lm pull NAME", soft_wrap=True)
 
 
-@app.command()
+@app.command(cls=Verb)
 def pull(name: Annotated[str, typer.Argument(help="A name from `lm list`, or `local` for the default.")]) -> None:
     """Fetch the weights of a model, verified; a pull that was interrupted goes on where it stopped."""
     from active_critic.lm.catalogue import find
@@ -72,7 +73,7 @@ def pull(name: Annotated[str, typer.Argument(help="A name from `lm list`, or `lo
     typer.echo(str(path))
 
 
-@app.command()
+@app.command(cls=Verb)
 def check(
     ctx: typer.Context,
     name: Annotated[
@@ -100,7 +101,7 @@ def check(
     common.console(stderr=False).print(findings_table(found))
 
 
-@app.command()
+@app.command(cls=Verb)
 def serve(
     name: Annotated[str, typer.Argument(help="A name from `lm list`, or the path of a GGUF file.")] = "local",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on loopback; 0 takes a free one.")] = 8080,

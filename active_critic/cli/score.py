@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from active_critic import bounds
 from active_critic.cli import _common as common
 from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
@@ -68,7 +69,10 @@ def score(
     ] = False,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first N items.")] = None,
     repeat: Annotated[
-        int, typer.Option(metavar="K", min=1, help="Score every item K times, and say how much scores move.")
+        int,
+        typer.Option(
+            metavar="K", min=1, max=bounds.REPEATS, help="Score every item K times, and say how much scores move."
+        ),
     ] = 1,
     fail_under: Annotated[
         float | None,

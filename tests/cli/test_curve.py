@@ -138,7 +138,7 @@ def test_what_fails_is_said_and_the_exit_code_says_so(run, labels) -> None:
         (("--evaluator", "nonsense"), "no evaluator 'nonsense'"),
         (("--set", "colour=1"), "no parameter 'colour'"),
         (("--set", "colour"), "PARAMETER=VALUE"),
-        (("--set", "candidates=-1"), "candidates must be a whole number of at least 1, not -1"),
+        (("--set", "candidates=-1"), "candidates must be a whole number from 1 to 1,000, not -1"),
         (("--plot", "c.png"), "FILE.svg"),
         (("--out", "c.txt"), "the format of a file is told by its name"),
         (("--out", "labels.jsonl"), "would be written over"),
