@@ -198,8 +198,8 @@ def agreement(
         with outputs.text_file(html) as shown:
             notes = list_under("Notes", job.notes)
             shown.append(page(f"Agreement in {scored.name}", agreement_account(document), *notes))
+    common.show_notes(job.notes, quiet=quiet)
     if as_json:
         common.print_json(document)
         return
-    common.show_notes(job.notes, quiet=quiet)
     common.console(stderr=False).print(agreement_account(document))

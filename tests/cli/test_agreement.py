@@ -601,3 +601,11 @@ def test_columns_in_each_others_place_are_hinted_at_where_that_can_be_seen(run, 
         "row 1, column 'score': 0 lies outside the human scale 1..5; correct it or --scale, or the columns if"
         in outside.err
     )
+
+
+def test_notes_are_said_beside_json_too_unless_quiet(run: Any, scored: Path) -> None:
+    loud, quiet = (go(run, scored, *QUICK, "--json", *more) for more in ((), ("--quiet",)))
+    assert loud.document == quiet.document
+    assert loud.document["notes"]
+    assert all(f"note: {note}" in loud.err for note in loud.document["notes"])
+    assert quiet.err == ""
