@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from active_critic.data.fields import did_you_mean
-from active_critic.errors import DataError
+from active_critic.errors import DataError, ModelError
 from active_critic.probes import _contradiction_rules as contradiction
 from active_critic.probes import _invention_rules as invention
 from active_critic.probes import _language_rules as language
@@ -197,10 +197,15 @@ def perturb(text: str, source: str, name: str, *, lm: LanguageModel | None = Non
         could change, or the model did not do what it was asked.
 
     Raises:
-        DataError: There is no such perturbation, or no rule for it and no model given.
-        ModelError: The endpoint cannot be used.
+        DataError: There is no such perturbation, or no rule for it and no model given; or a text is none.
+        ModelError: The endpoint cannot be used, or ``lm`` is no opened model.
     """
     chosen = named(name)
+    for what, given in (("text", text), ("source", source)):
+        if not isinstance(given, str):
+            raise DataError(f"the {what} is a text, not {type(given).__name__}")
+    if lm is not None:
+        check_opened(lm)
     if lm is not None and chosen.by_model:
         from active_critic.probes import _by_model
 
@@ -216,6 +221,20 @@ def perturb(text: str, source: str, name: str, *, lm: LanguageModel | None = Non
     if new is None or new == text or not new.strip():
         return Perturbed(None, f"the text lacks what it takes: {chosen.needs}", "rule")
     return Perturbed(new, None, "rule")
+
+
+def check_opened(lm: object) -> None:
+    """Whether this is a model that is open: one that were opened for a single text would stay open.
+
+    Raises:
+        ModelError: It is not; says how to open one.
+    """
+    from active_critic.lm.client import LanguageModel
+
+    if not isinstance(lm, LanguageModel):
+        remedy = "lm=active_critic.open_lm(NAME), opened once for all texts"
+        given = repr(lm) if isinstance(lm, str) else type(lm).__name__  # which may show a key
+        raise ModelError(f"lm is an opened language model, not {given}; write {remedy}")
 
 
 def named(name: str) -> Perturbation:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from active_critic.errors import DataError, EndpointDown
+from active_critic.errors import DataError, EndpointDown, ModelError
 from active_critic.lm import Turn, scripted_lm
 from active_critic.probes._demonstrations import ORIGINALS, TASKS
 from active_critic.probes._sentences import Text, english
@@ -380,3 +380,17 @@ def test_a_slip_in_what_is_no_word_takes_no_longer_for_being_long() -> None:
 def test_what_is_no_name_of_a_perturbation_is_refused(wrong: Any) -> None:
     with pytest.raises(DataError, match="perturbations are named"):
         perturb("He is here.", "", wrong)
+
+
+@pytest.mark.parametrize(("lm", "said"), [("openai/x", "not 'openai/x'"), (5, "not int"), (object(), "not object")])
+def test_a_model_that_is_not_open_is_refused_with_the_way_to_open_one(lm: Any, said: str) -> None:
+    for name in ("passive-voice", "word-exchange"):
+        with pytest.raises(ModelError, match=f"{said}; write lm=active_critic.open_lm"):
+            perturb("The cat sat on the mat.", "", name, lm=lm)
+
+
+def test_what_is_no_text_is_not_perturbed() -> None:
+    with pytest.raises(DataError, match="the text is a text, not NoneType"):
+        perturb(None, "", "negation")  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="the source is a text, not int"):
+        perturb("It is so.", 5, "negation")  # type: ignore[arg-type]
