@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -69,7 +69,7 @@ class Suggestions:
         chosen: The suggestions, in the order in which they were chosen.
         pool: Rows of the pool.
         labelled: Those that are labelled already, or stand in the program as demonstrations.
-        repeated: Those of the rest whose source and response an earlier row has.
+        repeated: Those of the rest whose source and response another row has, white space aside.
         not_drawn: Those of the rest that were not looked at (see ``MOST``).
         unscored: How many of the rest the evaluator left unscored, by reason.
         known: Labelled texts that the choice keeps away from.
@@ -191,7 +191,7 @@ class Pool:
             return not here.isdisjoint(labels) or example_key(example) in shown
 
         left = [example for example in items if not is_labelled(example)]
-        fresh = {example_key(example): example for example in reversed(left)}  # of repeated rows the first
+        fresh = _each_once(left)
         order = sorted(fresh)  # by content: the order of rows is to change nothing
         random.Random(seed).shuffle(order)  # noqa: S311
         skipped = len(items) - len(left)
@@ -270,11 +270,19 @@ def _labelled(given: Any, fields: Mapping[str, str] | None, before: Mapping[str,
     read = examples_of(given, fields=fields, scored=False, as_before=before)
     if (unread := unread_score(read)) is not None:
         raise unread
-    scored = {example_key(example): example for example in read if example.score is not None}
+    scored = _each_once(example for example in read if example.score is not None)
     if not scored:
         remedy = "name its column with --fields score=NAME, or leave the labelled texts out"
         raise DataError(f"none of the labelled rows has a score; {remedy}", path=read.path)
     return tuple(scored[key] for key in sorted(scored))
+
+
+def _each_once(examples: Iterable[Example]) -> dict[str, Example]:
+    """The examples by identity, each text once, white space aside: which one is by its content, then the first row."""
+    chosen: dict[str, Example] = {}
+    for example in sorted(examples, key=example_key):
+        chosen.setdefault(text_key(example), example)
+    return {example_key(example): example for example in chosen.values()}
 
 
 # --- where texts lie ----------------------------------------------------------------------------------------------

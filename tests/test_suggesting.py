@@ -324,3 +324,15 @@ def test_a_budget_for_suggestions_holds_for_these_alone() -> None:
     assert len(suggest(judge, texts(6), 4, budget=["500 calls", "1h"])) == 4
     with pytest.raises(DataError, match="3 is no budget"):
         suggest(judge, texts(6), 4, budget=3)  # type: ignore[arg-type]
+
+
+def test_texts_that_differ_in_white_space_alone_are_one_text_whatever_the_order_of_rows(surface: Surface) -> None:
+    pool = texts(4)
+    variants = [replace(pool[0], response=f"  {pool[0].response}\n", id="v"), replace(pool[1], source=" question  0 ")]
+    rows = [*pool, *variants]
+    found = [Pool.of(given, 4, protocol=surface.fitted) for given in (rows, rows[::-1])]
+    assert [ready.repeated for ready in found] == [2, 2]
+    assert [e.response for e in found[0].drawn] == [e.response for e in found[1].drawn]
+    assert len({" ".join(e.response.split()) for e in found[0].drawn}) == 4
+    with pytest.raises(DataError, match="2 repeat the text of another row"):
+        suggest(surface, rows, 5)

@@ -175,7 +175,7 @@ def _words(found: Suggestions, *, labelled: bool) -> list[str]:
     """What was looked at and what was left out."""
     left_out = [
         (found.labelled, "labelled already or fitted on"),
-        (found.repeated, "repeat the text of an earlier row"),
+        (found.repeated, "repeat the text of another row"),
         (found.not_drawn, "not drawn: the pool is large"),
         *((count, f"unscored: {reason}") for reason, count in found.unscored.items()),
     ]

@@ -57,7 +57,7 @@ def test_the_chosen_rows_keep_their_columns_and_say_why(run, program, pool, exam
     assert f"note: {examples.name}: columns used: response=response" in done.err
     assert "4 of 20 rows, at most 1 of one document; kept away from 12 labelled texts" in done.err
     assert "left out: 2 labelled already" in done.err
-    assert "left out: 1 repeat the text of an earlier row" in done.err
+    assert "left out: 1 repeat the text of another row" in done.err
     assert "4 rows are in next.jsonl: score them, and fit again" in done.err
     assert done.out.splitlines()[0].startswith(f"1. {chosen[0]['id']}, predicted ")
     nearest, named = chosen[0]["suggested_because"].split("; ")[1].split(": ")
