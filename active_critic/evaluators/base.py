@@ -96,7 +96,7 @@ class Evaluator(ABC):
         evaluator._opened = Opened(made if lm is None else None)
         for name in evaluator.parameters():
             if name in made.settings:
-                setattr(evaluator, name, made.settings[name])
+                setattr(evaluator, name, copy.deepcopy(made.settings[name]))  # what is changed there stays there
         evaluator.protocol_ = protocol
         return evaluator
 

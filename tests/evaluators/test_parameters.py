@@ -117,3 +117,11 @@ def test_a_fit_refuses_a_progress_that_cannot_be_called() -> None:
     with pytest.raises(FitError, match="progress must be a function"):
         ActiveCritic(lm, journal=None).fit(examples(), scale="1..5", progress=True)  # type: ignore[arg-type]
     assert lm.usage.calls == 0
+
+
+def test_a_parameter_that_is_changed_in_place_does_not_change_the_program_that_it_came_from() -> None:
+    program = (
+        ICE(form_filling_lm(rate), journal=None, inputs={"overall": "response"}).fit(examples(), scale="1..5").fitted
+    )
+    ICE.from_protocol(program, form_filling_lm(rate), journal=None).inputs["overall"] = "source"
+    assert program.provenance.settings["inputs"] == {"overall": "response"}
