@@ -1,4 +1,4 @@
-"""How any command reads its options: nothing that was typed is passed over, and no number is too large to be kept."""
+"""How any command reads its options: nothing that was typed is passed over unsaid, and no number is too large."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ import typer
 from typer.core import TyperCommand
 
 from active_critic.bounds import WHOLE
+from active_critic.cli._common import show_notes
 
 
 class Verb(TyperCommand):
-    """A command that refuses an option which is given twice and counts once, and numbers that no result can hold."""
+    """A command that says where an option is given twice and counts once, and refuses numbers that no result holds."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options.
 
         Raises:
-            typer.BadParameter: One is given twice, where the last would count alone, or is too large.
+            typer.BadParameter: A number is too large.
         """
         *_, order = self.make_parser(ctx).parse_args(args=[*args])
+        rest = super().parse_args(ctx, args)
         for option, times in Counter(order).items():
             once = option.param_type_name == "option" and not (option.multiple or option.is_flag)  # type: ignore[attr-defined]
-            if once and times > 1:
-                name = option.opts[0]
-                raise typer.BadParameter(f"{name} is given {times} times, and counts once; give it once", ctx=ctx)
-        rest = super().parse_args(ctx, args)
+            if once and times > 1:  # as where a script or an alias has its own, and it is given another
+                said = f"{option.opts[0]} is given {times} times, and counts once: the last one does"
+                show_notes([said], quiet=ctx.params.get("quiet", False))
         for option in self.params:
             if type(value := ctx.params.get(option.name)) is int and value > WHOLE:
                 raise typer.BadParameter(f"{option.opts[0]} is at most {WHOLE:,}", ctx=ctx)

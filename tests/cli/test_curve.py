@@ -21,7 +21,8 @@ def labels(tmp_path) -> Path:
     return write(tmp_path / "labels.jsonl", rows(30))
 
 
-def test_tables_that_people_read_and_advice_last(run, labels) -> None:
+def test_tables_that_people_read_and_advice_last(run, labels, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
     done = run("curve", labels, *QUICK, *SMALL)
     assert done.code == 0, done.err
     for word in (
