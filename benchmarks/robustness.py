@@ -25,8 +25,9 @@ from active_critic.evaluators import Evaluator
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.meta_evaluation.splits import plan
-from active_critic.probes.attack_trial import AttackTrial, Lift, attack_trial
+from active_critic.probes.attack_trial import AttackTrial, attack_trial
 from active_critic.probes.attacks import ATTACKS, KINDS
+from active_critic.probes.lifts import Lift
 
 TITLES = {
     "g-eval": "G-Eval",

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from active_critic.figures_in_words import NONE, how_many, interval_words, number_words
 
 if TYPE_CHECKING:
-    from active_critic.probes.attack_trial import AttackTrial, FamilyResult, Lift
+    from active_critic.probes.attack_trial import AttackTrial, FamilyResult
+    from active_critic.probes.lifts import Lift
     from active_critic.stats import Interval
 
 _SHOWN = 5

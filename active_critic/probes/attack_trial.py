@@ -8,8 +8,6 @@ from itertools import chain
 from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from active_critic.bounds import RESAMPLES
 from active_critic.data.cells import plain_value
 from active_critic.data.examples import group_of
@@ -17,56 +15,13 @@ from active_critic.evaluators.base import Evaluator, Progress
 from active_critic.evaluators.parameters import check_progress, check_whole
 from active_critic.probes._texts import program_of, read, to_probe
 from active_critic.probes.attacks import KINDS, Attack, Attacker, Kind, attacks_named
+from active_critic.probes.lifts import Lift, Pairs
 from active_critic.reasons import budget_spent, counted, first_spent
 from active_critic.records import Example, Scale, Verdict
-from active_critic.stats.correlation import Floats
-from active_critic.stats.resampling import (
-    ALIKE,
-    Interval,
-    bootstrap,
-    check_confidence,
-    of_one_value,
-    percentile_interval,
-    resamples_for,
-)
+from active_critic.stats.resampling import check_confidence, resamples_for
 
 SUCCESS = 0.1
 """An attack on a text succeeds where it lifts the score by this part of the scale, or more."""
-_TOLERANCE = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Lift:
-    """What attacked texts gain over the same texts as they were.
-
-    Attributes:
-        mean: Mean gain in points of the user's scale (negative: attacked texts are scored lower), over the texts that
-            were scored both ways; None where there are none.
-        interval: Bootstrap interval of the mean over documents, or None with fewer than five documents. Where all
-            documents gained the same, as many others as are just possible may go to an end of the scale, or, where
-            these gained or lost, stay where they are (``resampling.of_one_value``).
-        deviations: ``mean`` in standard deviations of the scores of all texts as they were (see ``AttackTrial``), or
-            None.
-        success: The part of these texts that gained ``SUCCESS`` of the scale or more, 0 to 1, or None.
-        success_interval: Likewise of ``success``, whose ends are 0 and 1.
-        original, attacked: Mean scores of these texts before and after, on the user's scale, or None.
-        scored: Texts that were scored both ways; only they count above.
-        failed: Texts that were scored as they were, and unscored under attack: the grader failed, and nobody gained.
-        skipped: Texts to which the attack does not apply.
-        not_asked: Texts that were scored as they were, and not asked for under attack, for a budget was spent.
-    """
-
-    mean: float | None
-    interval: Interval | None
-    deviations: float | None
-    success: float | None
-    success_interval: Interval | None
-    original: float | None
-    attacked: float | None
-    scored: int
-    failed: int
-    skipped: int
-    not_asked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +69,7 @@ class AttackTrial:
     Attributes:
         signature: Of the evaluator: names everything that its scores depend on.
         scale: The user's scale.
-        families: A result for each family, in the order of ``ATTACKS``.
+        families: A result for each family, in the order of ``attacks.ATTACKS``.
         kinds: The same by kind.
         overall: All families together that leave the text.
         replacing: Those together that put something else, or its first words, in its place: an honest judge scores that
@@ -286,7 +241,8 @@ def attack_trial(
         after.append([next(verdicts) if applied else None for applied in row])
     scale: Scale = program.scale
     least = threshold * (scale.high - scale.low)
-    pairs = _Pairs(texts, before, scale, least, resamples, confidence, seed)
+    documents = [group_of(text) for text in texts]
+    pairs = Pairs(documents, before, scale, least, resamples, confidence, seed)
     kept = [column for column, attack in enumerate(attacks) if not attack.replaces]
     replaced = [column for column, attack in enumerate(attacks) if attack.replaces]
     results = [
@@ -308,7 +264,7 @@ def attack_trial(
         overall=pairs.lift(after, kept),
         replacing=pairs.lift(after, replaced),
         texts=len(texts),
-        documents=len({group_of(text) for text in texts}),
+        documents=len(set(documents)),
         unscored=sum(verdict.score is None for verdict in before),
         not_asked=sum(budget_spent(verdict.unscored or "") for verdict in before),
         spent=first_spent(verdict.unscored or "" for verdict in chain(before, *after) if verdict is not None),
@@ -343,13 +299,8 @@ def _reasons(before: Sequence[Verdict], after: Sequence[Verdict | None]) -> tupl
     return tuple(sorted(counted(reasons).items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def _spread(scores: Sequence[float]) -> float | None:
-    spread = float(np.std(scores, ddof=1)) if len(scores) > 1 else 0.0
-    return spread if spread > _TOLERANCE else None
-
-
 def _kinds(
-    attacks: Sequence[Attack], results: Sequence[FamilyResult], after: list[list[Verdict | None]], pairs: _Pairs
+    attacks: Sequence[Attack], results: Sequence[FamilyResult], after: list[list[Verdict | None]], pairs: Pairs
 ) -> Iterator[KindResult]:
     for kind in KINDS:
         every = [column for column, attack in enumerate(attacks) if attack.kind == kind]
@@ -357,78 +308,3 @@ def _kinds(
             scored = [(results[c].lift.mean, results[c].name) for c in columns]
             worst = max(((mean, name) for mean, name in scored if mean is not None), default=None)
             yield KindResult(kind, len(columns), pairs.lift(after, columns), worst[1] if worst else None)
-
-
-class _Pairs:
-    """Verdicts on the texts as they are, to which those under attack are compared, document by document."""
-
-    def __init__(
-        self,
-        texts: Sequence[Example],
-        before: Sequence[Verdict],
-        scale: Scale,
-        least: float,
-        resamples: int,
-        confidence: float,
-        seed: int,
-    ) -> None:
-        self.documents = [group_of(text) for text in texts]
-        self.before = before
-        self.spread = _spread([verdict.score for verdict in before if verdict.score is not None])
-        self.scale = scale
-        self.least = least
-        self.resamples = resamples
-        self.confidence = confidence
-        self.seed = seed
-
-    def lift(self, after: Sequence[Sequence[Verdict | None]], columns: Sequence[int]) -> Lift:
-        """What was gained, from the verdicts on each text under the attacks in these columns; None: not applicable."""
-        gains: list[tuple[str, float, float]] = []
-        failed = skipped = not_asked = 0
-        for document, was, verdicts in zip(self.documents, self.before, after, strict=True):
-            if was.score is None:
-                continue
-            for verdict in (verdicts[column] for column in columns):
-                if verdict is None:
-                    skipped += 1
-                elif verdict.score is None:
-                    refused = budget_spent(verdict.unscored or "")
-                    not_asked, failed = not_asked + refused, failed + (not refused)
-                else:
-                    gains.append((document, was.score, verdict.score))
-        if not gains:
-            return Lift(None, None, None, None, None, None, None, 0, failed, skipped, not_asked)
-        gains.sort()  # so that the order of rows changes neither what is drawn for a document nor a sum's last digit
-        number = {name: i for i, name in enumerate(dict.fromkeys(document for document, _, _ in gains))}
-        sums: Floats = np.zeros((len(number), 3))
-        for document, original, attacked in gains:
-            won = attacked - original >= self.least - _TOLERANCE
-            sums[number[document]] += (attacked - original, float(won), 1.0)
-
-        def measure(weights: Floats) -> Floats:
-            drawn = weights @ sums
-            return np.asarray(drawn[:, :2] / drawn[:, 2:])
-
-        mean, success = measure(np.ones((1, len(number))))[0]
-        before = float(np.mean([original for _, original, _ in gains]))
-        rng = np.random.default_rng(self.seed)
-        resampled = bootstrap(measure, len(number), self.resamples, rng, len(gains))
-        intervals = [percentile_interval(resampled[:, i], self.confidence, len(number)) for i in (0, 1)]
-        if (gained := intervals[0]) is not None and gained[1] - gained[0] <= ALIKE:
-            lowest, highest = self.scale.low - before, self.scale.high - before
-            intervals[0] = of_one_value(float(mean), len(number), lowest, highest, self.confidence)
-        if (won_in := intervals[1]) is not None and won_in[1] - won_in[0] <= ALIKE:
-            intervals[1] = of_one_value(float(success), len(number), 0.0, 1.0, self.confidence)
-        return Lift(
-            mean=float(mean),
-            interval=intervals[0],
-            deviations=None if self.spread is None else float(mean) / self.spread,
-            success=float(success),
-            success_interval=intervals[1],
-            original=before,
-            attacked=float(np.mean([attacked for _, _, attacked in gains])),
-            scored=len(gains),
-            failed=failed,
-            skipped=skipped,
-            not_asked=not_asked,
-        )

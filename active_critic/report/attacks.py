@@ -14,7 +14,8 @@ from active_critic.report.tables import heading, list_under, table_of
 from active_critic.report.texts import plain
 
 if TYPE_CHECKING:
-    from active_critic.probes.attack_trial import AttackTrial, Lift
+    from active_critic.probes.attack_trial import AttackTrial
+    from active_critic.probes.lifts import Lift
 
 _NUMBERS = ("lift", "of the scale", "SDs", "success", "before", "after", "scored", "failed", "not asked", "skipped")
 _LEGEND = (
