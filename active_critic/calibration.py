@@ -227,7 +227,7 @@ def calibrate_with(
 
     So the figures correct what the readings owe to them: that long texts are likely ones, say. Figures that are
     standardised and weighted first, and combined after that as one reading more, agree less with people, and less than
-    the figures alone where these are the best there is (``benchmarks/results/surface_beside.md``).
+    the figures alone where these are the best there is (``benchmarks/results/beside.md``).
 
     Args:
         figures: Figures of each example, shape ``(n, figures)``; not finite where an example lacks one.
