@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from active_critic import calibration as calibration_module
 from active_critic.calibration import (
     ABLER,
     EXPECTED,
@@ -194,3 +195,22 @@ def test_the_surface_is_believed_to_say_less_beside_the_readings_of_an_abler_mod
         )
         moved.append(float(found[2][0]))
     assert 0 < moved[1] < 0.95 * moved[0]
+
+
+def test_documents_beyond_so_many_are_left_out_several_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = 20
+    monkeypatch.setattr(calibration_module, "TURNS", turns)
+    rng = np.random.default_rng(10)
+    n = 2 * turns + 1
+    rating, human = rng.normal(size=(2, n))
+    human += rating
+    f = rng.normal(size=(n, 3))
+    found, *_ = calibrate_with(f, {"rating": rating.tolist()}, human.tolist(), alone(n))
+    errors = []
+    for i in range(n):
+        rest = np.arange(n) % turns != i % turns  # without its document, and those that are left out with it
+        left = int(rest.sum())
+        fitted = calibrate_with(f[rest], {"rating": rating[rest].tolist()}, human[rest].tolist(), alone(left))
+        errors.append(abs(scores(fitted, f[i : i + 1], rating=rating[i : i + 1])[0] - human[i]))
+    place = int(np.ceil((n + 1) * 0.9)) - 1
+    assert found.half_widths["90"] == pytest.approx(sorted(errors)[place])
