@@ -289,7 +289,7 @@ def calibrate_with(
         step=next((step for step in STEPS if np.allclose(y / step, np.round(y / step), rtol=0, atol=1e-9)), None),
         n=len(y),
     )
-    return found, whole.standard, whole.coefficients, whole.standard.alpha(strength(expected["figures"]))
+    return found, whole.standard, whole.coefficients, whole.alpha
 
 
 def strength(r: float) -> float:
@@ -317,6 +317,7 @@ class _Regression:
         weights: Points for one standard deviation of each reading.
         standard: How figures are standardised.
         coefficients: Points for one standard deviation of each figure.
+        alpha: The strength of the ridge on these.
         intercept: The mean score.
     """
 
@@ -326,6 +327,7 @@ class _Regression:
     weights: Floats
     standard: Standard
     coefficients: Floats
+    alpha: float
     intercept: float
 
     @classmethod
@@ -370,7 +372,7 @@ class _Regression:
                 told = float((z @ weights[varies]).std())
             if told > 1e-9 and (against or told < LEAST_SLOPE):
                 weights, coefficients = weights * LEAST_SLOPE / told, coefficients * LEAST_SLOPE / told
-        return cls(means, spreads, most, weights * spread, standard, coefficients * spread, float(y.mean()))
+        return cls(means, spreads, most, weights * spread, standard, coefficients * spread, alpha, float(y.mean()))
 
     def predict(self, x: Floats, figures: Floats) -> Floats:
         """Scores, not clipped to a scale."""

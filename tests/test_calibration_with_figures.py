@@ -18,8 +18,8 @@ from active_critic.calibration import (
     strength,
 )
 from active_critic.errors import FitError
-from active_critic.evaluators.surface import ALPHA_PER_FIGURE
-from active_critic.records import Scale
+from active_critic.evaluators.surface import ALPHA_PER_FIGURE, SurfaceFloor
+from active_critic.records import Example, Scale
 from active_critic.standardising import Floats, Standard
 from active_critic.stats import q
 
@@ -214,3 +214,17 @@ def test_documents_beyond_so_many_are_left_out_several_at_a_time(monkeypatch: py
         errors.append(abs(scores(fitted, f[i : i + 1], rating=rating[i : i + 1])[0] - human[i]))
     place = int(np.ceil((n + 1) * 0.9)) - 1
     assert found.half_widths["90"] == pytest.approx(sorted(errors)[place])
+
+
+def test_what_the_surface_adds_is_not_clipped_before_the_other_parts_are_added() -> None:
+    rng = np.random.default_rng(11)
+    quality, length = rng.normal(size=(2, 300))
+    likelihood = quality + 3 * length  # what length adds to it, the figures take away again
+    human = (4.6 + 0.3 * quality).clip(1, 5)
+    f = length[:, None]
+    found, *numbers = calibrate_with(f, {"likelihood": likelihood.tolist()}, human.tolist(), alone(300))
+    floor = SurfaceFloor.beside(*numbers, found.intercept, Scale(low=1, high=5))
+    surface = floor.predict([Example("")] * 300, figures=f)
+    assert max(surface) > 5.2
+    told = [found.apply({"likelihood": x, "surface": y}, WIDE).score for x, y in zip(likelihood, surface, strict=True)]
+    assert told == pytest.approx(scores((found, *numbers), f, likelihood=likelihood))

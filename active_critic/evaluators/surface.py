@@ -124,10 +124,22 @@ class SurfaceFloor:
     def beside(
         cls, standard: Standard, coefficients: Floats, alpha: float, intercept: float, scale: Scale
     ) -> SurfaceFloor:
-        """A floor of numbers that were fitted together with other readings (``calibration.calibrate_with``)."""
+        """Figures that were fitted together with other readings: it predicts the mean score and what they add to it.
+
+        That is a part of a score, so it is not clipped to the scale: other parts may take away what it adds too much.
+
+        Args:
+            standard: How the figures are standardised.
+            coefficients: Points for one standard deviation of each.
+            alpha: The ridge strength.
+            intercept: The mean score.
+            scale: The user's scale.
+        """
         floor = cls()
-        floor.scale_, floor.clip_ = scale, (scale.low, scale.high)
         floor._found(standard, coefficients, intercept, alpha)
+        ends = np.abs(standard.apply(np.array([standard.lows, standard.highs]))).max(axis=0)
+        reach = float(np.abs(coefficients) @ ends)
+        floor.scale_, floor.clip_ = scale, (intercept - reach, intercept + reach)
         return floor
 
     def _found(self, standard: Standard, coefficients: Floats, intercept: float, alpha: float) -> None:
