@@ -30,6 +30,9 @@ def made(name: str, seed: int = 0, response: str = RESPONSE, source: str = SOURC
     return text
 
 
+MEASURED = "robustness_sfres_qwen2.5-coder-1.5b"
+
+
 def test_the_page_names_every_family_and_kind() -> None:
     page = (Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8")
     rows = [f"| `{attack.name}` | {attack.kind} | {attack.about} |" for attack in ATTACKS]
@@ -40,8 +43,8 @@ def test_the_page_names_every_family_and_kind() -> None:
 def test_the_page_quotes_what_was_measured() -> None:
     root = Path(__file__).parents[2]
     page = (root / "docs/probes.md").read_text(encoding="utf-8")
-    (file,) = (root / "benchmarks/results").glob("robustness_sfres_*.json")
-    measured = json.loads(file.read_text(encoding="utf-8"))["methods"]
+    results = root / "benchmarks/results"
+    measured = json.loads((results / f"{MEASURED}.json").read_text(encoding="utf-8"))["methods"]
     names = ("zero-shot", "g-eval", "active-critic-coarse (rating only)", "active-critic-coarse")
     trials = [measured[name]["attacks"] for name in names]
 
@@ -178,3 +181,21 @@ def test_families_are_found_by_name_and_by_kind_in_one_order() -> None:
 
 def test_names_that_can_be_read_once_name_the_same_attacks() -> None:
     assert attacks_named(name for name in ["plea", "null"]) == attacks_named(["plea", "null"]) != ()
+
+
+def test_the_page_quotes_what_was_measured_with_the_surface_beside_the_readings() -> None:
+    root = Path(__file__).parents[2]
+    page = " ".join((root / "docs/probes.md").read_text(encoding="utf-8").split())
+    file = root / "benchmarks/results" / f"{MEASURED}_beside.json"
+    found = json.loads(file.read_text(encoding="utf-8"))["methods"]["active-critic-coarse"]["attacks"]
+    content = next(of["lift"] for of in found["kinds"] if of["kind"] == "content")
+
+    def told(lift: dict[str, Any]) -> tuple[str, str]:
+        low, high = lift["percent_interval"]
+        return f"{lift['percent']:.0f} % [{low:.0f}, {high:.0f}]", f"{100 * lift['success']:.0f} %"
+
+    (keep, gained), (replace, of_these), (of_content, of_those) = map(
+        told, (found["overall"], found["replacing"], content)
+    )
+    assert f"on {found['texts']} texts, ours is moved by {keep} (all that keep the text; {gained} gain a tenth" in page
+    assert f'and {replace} (the others; {of_these}), those of "content" by {of_content} ({of_those})' in page
