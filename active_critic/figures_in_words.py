@@ -43,6 +43,14 @@ def dollars(cost: float | None) -> str:
     return f"${cost:,.2f}" if cost >= 1 or cost == round(cost, 2) else f"${Decimal(f'{cost:.4g}'):f}"
 
 
+def as_given(value: object) -> str:
+    """A value that was refused, as Python writes it; it writes no number of more than some thousand digits."""
+    try:
+        return repr(value)
+    except ValueError:
+        return "one of thousands of digits"
+
+
 def how_many(number: int, one: str, several: str = "") -> str:
     """How many there are: ``1 row has``, ``1,200 rows have``.
 

@@ -27,6 +27,7 @@ from active_critic.evaluators.base import Evaluator, Progress
 from active_critic.evaluators.given import examples_of
 from active_critic.evaluators.parameters import check_whole
 from active_critic.evaluators.surface import FEATURES, WITHIN, figures_of
+from active_critic.figures_in_words import as_given
 from active_critic.lm.spending import Amounts, as_budget
 from active_critic.protocols import Protocol
 from active_critic.reasons import first_spent
@@ -176,7 +177,7 @@ class Pool:
         seed = check_whole("seed", seed, 0)
         n = plain_value(n)
         if type(n) is not int or n < 1:
-            raise DataError(f"how many texts are suggested is a whole number of at least 1, not {n!r}")
+            raise DataError(f"how many texts are suggested is a whole number of at least 1, not {as_given(n)}")
         before = protocol.provenance.fields if protocol is not None else {}
         items = examples_of(pool, fields=columns_of_pool(fields), scored=False, as_before=before)
         known = _labelled(labelled, labelled_fields or fields, before)

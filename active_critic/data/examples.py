@@ -11,7 +11,7 @@ from typing import overload
 
 from active_critic.data.notes import Divided, Repeated, Sourceless
 from active_critic.errors import DataError, FitError
-from active_critic.figures_in_words import how_many
+from active_critic.figures_in_words import as_given, how_many
 from active_critic.records import TOLERANCE, Example, Scale
 
 MIN_EXAMPLES = 5
@@ -298,7 +298,7 @@ def split(examples: Examples, train: float, seed: int = 0) -> tuple[Examples, Ex
     if not isinstance(train, Real) or not 0 < train < 1:
         raise DataError(f"the part for training is a fraction between 0 and 1, not {train!r}", path=examples.path)
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise DataError(f"seed must be a whole number of at least 0, not {seed!r}")
+        raise DataError(f"seed must be a whole number of at least 0, not {as_given(seed)}")
     groups = _by_group(examples, seed)
     if len(groups) < 2:
         raise only_one_document("which no split may part", examples.path)

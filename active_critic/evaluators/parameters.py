@@ -8,6 +8,7 @@ from pathlib import Path
 from active_critic.bounds import WHOLE
 from active_critic.data.cells import plain_value
 from active_critic.errors import FitError
+from active_critic.figures_in_words import as_given
 from active_critic.protocols import repeated_names
 from active_critic.quoting import quote
 from active_critic.records import Criterion
@@ -23,15 +24,8 @@ def check_whole(name: str, value: object, least: int, most: int = WHOLE) -> int:
     if type(number) is not int or not least <= number <= most:
         bounded = most < WHOLE or (type(number) is int and number > most)
         allowed = f"from {least} to {most:,}" if bounded else f"of at least {least}"
-        raise FitError(f"{name} must be a whole number {allowed}, not {_shown(value)}")
+        raise FitError(f"{name} must be a whole number {allowed}, not {as_given(value)}")
     return number
-
-
-def _shown(value: object) -> str:
-    try:
-        return repr(value)
-    except ValueError:  # Python writes no number of more than some thousand digits
-        return "one of thousands of digits"
 
 
 def check_flag(name: str, value: object) -> None:

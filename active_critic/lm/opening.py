@@ -7,6 +7,7 @@ from typing import Any
 from active_critic.bounds import CONTEXT, WORKERS
 from active_critic.data.cells import plain_value
 from active_critic.errors import ModelError
+from active_critic.figures_in_words import as_given
 from active_critic.lm.client import LanguageModel
 from active_critic.lm.embedded import LOCAL_TIMEOUT, open_embedded
 from active_critic.lm.model_names import check_name, is_embedded
@@ -53,7 +54,8 @@ def open_lm(
         DataError: The budget cannot be read.
         UnknownModel: No such model in the catalogue, and no ``provider/model`` of a known provider.
         ModelError: ``api_base`` is not a plain http(s) address, ``timeout`` is no time, ``context`` or ``workers`` no
-            whole number above 0 or far too large, or the model has no use for an option.
+            whole number above 0 or far too large, ``strict`` neither True nor False, or the model has no use for an
+            option.
         AuthenticationFailed: The variable named by ``api_key_env`` is not set.
         MissingExtra: An embedded model needs ``pip install "active-critic[local]"``.
         DownloadFailed: The weights could not be fetched.
@@ -65,6 +67,9 @@ def open_lm(
         raise ModelError(f"timeout is {timeout!r}; give the seconds that one reply may take, {most}")
     context = _whole("context", context, "tokens", CONTEXT)
     workers = _whole("workers", workers, "calls in flight at once", WORKERS)
+    strict = plain_value(strict)
+    if type(strict) is not bool:
+        raise ModelError(f"strict is {strict!r}; it is True or False")
     for option, given in (("api_base", api_base), ("api_key_env", api_key_env)):
         if given is not None and not isinstance(given, str):
             raise ModelError(f"{option} is a text, not {given!r}; write for example {_TEXTS[option]}")
@@ -90,7 +95,9 @@ def _whole(option: str, given: object, what: str, most: int) -> int | None:
     """
     number = plain_value(given)
     if number is not None and (type(number) is not int or not 1 <= number <= most):
-        raise ModelError(f"{option} is {given!r}; give a whole number of {what}, from 1 to {most:,}, or leave it out")
+        raise ModelError(
+            f"{option} is {as_given(given)}; give a whole number of {what}, from 1 to {most:,}, or leave it out"
+        )
     return number
 
 

@@ -18,6 +18,7 @@ from active_critic.evaluators.base import JournalPath, Progress
 from active_critic.evaluators.given import examples_of
 from active_critic.evaluators.origins import versions
 from active_critic.evaluators.parameters import check_progress, check_whole
+from active_critic.figures_in_words import as_given
 from active_critic.lm.spending import Amounts
 from active_critic.meta_evaluation.comparison import FLOOR, MethodResult, check_names, ids_note
 from active_critic.meta_evaluation.estimates import Estimate, estimate, slope
@@ -207,7 +208,8 @@ def draw(
     sizes = list(map(plain_value, sizes))
     for size in sizes:
         if not isinstance(size, int) or isinstance(size, bool) or size < MIN_EXAMPLES:
-            raise FitError(f"a size is a whole number of at least {MIN_EXAMPLES} labels, as a fit needs, not {size!r}")
+            whole = f"a size is a whole number of at least {MIN_EXAMPLES} labels, as a fit needs"
+            raise FitError(f"{whole}, not {as_given(size)}")
     if not sizes:
         raise FitError("give at least one size, a number of labels")
     if not isinstance(test, Real) or not 0 < test < 1:
@@ -220,11 +222,11 @@ def draw(
     if not possible:
         raise DataError(
             f"of {len(data)} examples, {there} are left for training when {test:.0%} are kept for testing, and the "
-            f"smallest size is {asked[0]}; label more, or keep a smaller part",
+            f"smallest size is {as_given(asked[0])}; label more, or keep a smaller part",
             path=data.path,
         )
     if len(possible) < len(asked):
-        sizes_said = ", ".join(str(size) for size in asked if size > there)
+        sizes_said = ", ".join(as_given(size) for size in asked if size > there)
         few = f"there are {there} labels for training when {test:.0%} of the {len(data)} examples are kept for testing"
         notes.append(f"left out: {sizes_said}; {few}")
     return possible, drawn, notes

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from active_critic.stats.correlation import TOLERANCE, Floats, Indices, Numbers, Scores, aligned, numbered, tied
+from active_critic.stats.resampling import drawing
 
 MOST_PAIRS = 2_000_000
 """Pairs that pairwise accuracy is computed from at most; of documents with more, so many in all are drawn at random."""
@@ -87,9 +88,11 @@ def pairwise_accuracy(
 
     Raises:
         DataError: Some examples have a group and some have none.
-        ValueError: Lists of different lengths, or human scores that are missing or infinite.
+        ValueError: Lists of different lengths, what is no list, human scores that are missing or infinite, or a seed
+            below 0.
     """
     x, y = aligned(pred, human)
+    rng = drawing(seed)
     kept = np.flatnonzero(np.isfinite(x))
     code = np.zeros(len(kept), dtype=np.intp) if groups is None else numbered(groups, kept, len(human))
     size = np.bincount(code)
@@ -101,7 +104,7 @@ def pairwise_accuracy(
         return PairwiseAccuracy(None, None, None, 0, None, groups=n_groups)
     sampled = total > most_pairs
     if sampled:
-        first, second, group = _drawn_pairs(size, start, most_pairs, seed)
+        first, second, group = _drawn_pairs(size, start, most_pairs, rng)
     else:
         first, second, group = _all_pairs(size, start)
     # Every document with a pair counts the same, however many pairs it has.
@@ -143,9 +146,10 @@ def _all_pairs(size: Indices, start: Indices) -> tuple[Indices, Indices, Indices
     return np.concatenate(firsts), np.concatenate(seconds), np.concatenate(groups)
 
 
-def _drawn_pairs(size: Indices, start: Indices, count: int, seed: int) -> tuple[Indices, Indices, Indices]:
+def _drawn_pairs(
+    size: Indices, start: Indices, count: int, rng: np.random.Generator
+) -> tuple[Indices, Indices, Indices]:
     """All pairs of small documents, and as many of each large one as bring the sum to ``count``: at least one."""
-    rng = np.random.default_rng(seed)
     pairs = size * (size - 1) // 2
     ordered = np.sort(pairs)
     # What is left for each of the larger documents once the smaller ones have all of theirs.

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from active_critic.bounds import RESAMPLES
 from active_critic.data.cells import is_absent
 from active_critic.stats.correlation import (
     TOLERANCE,
@@ -24,6 +23,7 @@ from active_critic.stats.correlation import (
     Resampled,
     Scores,
     aligned,
+    in_order,
     kendall,
     normed,
     numbered,
@@ -36,6 +36,8 @@ from active_critic.stats.resampling import (
     FOLDED,
     Interval,
     bootstrap,
+    check_resamples,
+    drawing,
     in_blocks,
     over_documents,
     percentile_interval,
@@ -178,8 +180,8 @@ def agreement(
 
     Raises:
         DataError: Document level without groups, system level without systems, or groups that some examples lack.
-        ValueError: Lists of different lengths, human scores that are missing or infinite, no such level, a confidence
-            that is no part of 1, or fewer than no resamples.
+        ValueError: Lists of different lengths, what is no list, human scores that are missing or infinite, no such
+            level, a confidence that is no part of 1, a seed below 0, or fewer than no resamples.
     """
     x, y, kept = _pairs(pred, human)
     resamples = resamples_for(len(human), resamples)
@@ -228,10 +230,10 @@ def paired_difference(
 
     Raises:
         DataError: Document level without groups, system level without systems, or groups that some examples lack.
-        ValueError: Lists of different lengths, human scores that are missing or infinite, no such level, a confidence
-            that is no part of 1, or fewer than no resamples.
+        ValueError: Lists of different lengths, what is no list, human scores that are missing or infinite, no such
+            level, a confidence that is no part of 1, a seed below 0, or fewer than no resamples.
     """
-    resamples = resamples_for(len(human), resamples)
+    resamples, rng = resamples_for(len(human), resamples), drawing(seed)
     all_a, all_y = aligned(pred_a, human)
     all_b, _ = aligned(pred_b, human)
     kept = np.flatnonzero(np.isfinite(all_a) & np.isfinite(all_b))
@@ -249,7 +251,6 @@ def paired_difference(
         difference = averaged([pair.difference for pair in defined])
         delta = float(difference(np.ones((1, n_groups)))[0])
         if n_groups > 1 and resamples:
-            rng = np.random.default_rng(seed)
             drawn = bootstrap(difference, n_groups, resamples, rng, len(kept))
             interval = percentile_interval(drawn, confidence, len(counting), spread)
             if level == "document":
@@ -319,11 +320,12 @@ def _rows_of_parts(parts: Sequence[int] | NDArray[np.integer[Any]] | None, total
     """Where in ``kept`` the examples of each part are; parts that have none are there too."""
     if parts is None:
         return [np.arange(len(kept))]
-    if len(parts) != total:
-        raise ValueError(f"{len(parts)} parts for {total} examples")
-    if any(map(is_absent, parts)):
+    by_place = in_order(parts, "parts")
+    if len(by_place) != total:
+        raise ValueError(f"{len(by_place)} parts for {total} examples")
+    if any(map(is_absent, by_place)):
         raise ValueError("some examples have a part and some have none; name that of each, or of none")
-    part = np.asarray(parts)
+    part = np.asarray(by_place)
     return [np.flatnonzero(part[kept] == one) for one in np.unique(part)] or [np.arange(0)]
 
 
@@ -348,10 +350,11 @@ def chance_ahead(
 
     Raises:
         DataError: Some examples have a document and some have none.
-        ValueError: Lists of different lengths, human scores that are missing (None, NaN) or infinite, or no resamples.
+        ValueError: Lists of different lengths, what is no list, human scores that are missing (None, NaN) or infinite,
+            a seed below 0, or no resamples.
     """
-    if not 1 <= resamples <= RESAMPLES:
-        raise ValueError(f"a chance is counted over 1 to {RESAMPLES:,} resamples, not {resamples}")
+    check_resamples(resamples, least=1)
+    rng = drawing(seed)
     all_a, all_y = aligned(pred_a, human)
     all_b, _ = aligned(pred_b, human)
     kept = np.flatnonzero(np.isfinite(all_a) & np.isfinite(all_b))
@@ -359,7 +362,7 @@ def chance_ahead(
     n = int(group.max(initial=-1)) + 1
     if n < 2:
         return 0.5
-    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), resamples).astype(np.float64)
+    drawn = rng.multinomial(n, np.full(n, 1 / n), resamples).astype(np.float64)
     weights = np.ascontiguousarray(drawn.T)[group]
     a, b, y = all_a[kept], all_b[kept], all_y[kept]
     ahead = sum(sign * np.nan_to_num(Resampled(x, y)(weights)[:, :3]).sum(axis=1) for x, sign in ((a, 1), (b, -1)))

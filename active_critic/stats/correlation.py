@@ -6,7 +6,7 @@ never 0. What differs only by rounding does not vary.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -37,18 +37,29 @@ def numbered(names: Sequence[str | None], kept: Iterable[int] | None = None, tot
         total: How many examples there are.
 
     Raises:
-        ValueError: There are more or fewer names than examples.
+        ValueError: There are more or fewer names than examples, or they are in no list.
         DataError: An example that counts has none.
     """
-    if total is not None and len(names) != total:
-        raise ValueError(f"{len(names)} documents or systems are named for {total} examples")
-    by_place = list(names)  # a pandas Series is asked by its labels
+    by_place = in_order(names, "documents or systems")
+    if total is not None and len(by_place) != total:
+        raise ValueError(f"{len(by_place)} documents or systems are named for {total} examples")
     own = by_place if kept is None else [by_place[i] for i in kept]
     there = [str(name) for name in own if not is_absent(name)]
     if len(there) < len(own):
         raise DataError("some examples have a document, or a system, and some have none; name that of each, or of none")
     number = {name: i for i, name in enumerate(sorted(set(there)))}
     return np.array([number[name] for name in there], dtype=np.intp)
+
+
+def in_order(given: Any, what: str) -> list[Any]:
+    """A list, an array or a Series as a list by place (a Series is asked by its labels).
+
+    Raises:
+        ValueError: It is none: a text would be read letter by letter, a set in no order, a mapping by its keys.
+    """
+    if isinstance(given, str | bytes | Mapping | Set) or not isinstance(given, Iterable):
+        raise ValueError(f"{what} stand in a list, one for each example, not in {type(given).__name__} {given!r:.40}")
+    return list(given)
 
 
 def pearson(x: Numbers, y: Numbers) -> float | None:

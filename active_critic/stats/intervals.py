@@ -12,7 +12,7 @@ import numpy as np
 
 from active_critic.stats.correlation import COEFFICIENTS, Floats
 from active_critic.stats.levels import Level, Measure, averaged, documents_of
-from active_critic.stats.resampling import Interval, bootstrap, over_documents, percentile_interval
+from active_critic.stats.resampling import Interval, bootstrap, drawing, over_documents, percentile_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,11 @@ def figures_of(
         made, as it stands in ``stats.Agreement``.
 
     Raises:
-        ValueError: A confidence that is no part of 1, or fewer than no resamples.
+        ValueError: A confidence that is no part of 1, a seed below 0, or fewer than no resamples.
     """
     measure = averaged(measures)
     points = [None if np.isnan(value) else float(value) for value in measure(np.ones((1, n_groups)))[0]]
-    drawn = bootstrap(measure, n_groups, resamples, np.random.default_rng(seed), n)
+    drawn = bootstrap(measure, n_groups, resamples, drawing(seed), n)
     counting = documents_of(measures)
     intervals = [
         None if points[i] is None else percentile_interval(drawn[:, i], confidence, len(counting), spread)

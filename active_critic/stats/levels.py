@@ -16,6 +16,7 @@ from active_critic.stats.correlation import (
     Indices,
     Resampled,
     coefficients,
+    in_order,
     numbered,
     rowwise_coefficients,
     tied,
@@ -171,7 +172,7 @@ def system_codes(level: Level, systems: Sequence[str | None] | None, kept: Indic
     """
     if level != "system":
         return np.zeros(len(kept), dtype=np.intp)
-    by_place = [] if systems is None else list(systems)
+    by_place = [] if systems is None else in_order(systems, "systems")
     if systems is None or any(is_absent(by_place[i]) for i in kept if i < len(by_place)):
         raise DataError("agreement at system level needs the system of every example; name its column (system=NAME)")
     return numbered(by_place, kept, total)

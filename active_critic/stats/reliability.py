@@ -164,7 +164,8 @@ def human_ceiling(
     Raises:
         DataError: Document level without groups, system level without systems, or groups that some items lack.
         ValueError: Fewer than two annotators, a DataFrame, rows that are no lists of numbers or of different lengths,
-            an infinite rating, no such level, a confidence that is no part of 1, or fewer than no resamples.
+            an infinite rating, no such level, a confidence that is no part of 1, a seed below 0, or fewer than no
+            resamples.
     """
     table = _table(ratings)
     if len(table) < 2:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from numbers import Real
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
-from active_critic.bounds import RESAMPLES
-from active_critic.figures_in_words import how_many
+from active_critic.bounds import RESAMPLES, WHOLE
+from active_critic.figures_in_words import as_given, how_many
 from active_critic.stats.correlation import Floats, Indices
 
 Interval = tuple[float, float]
@@ -43,9 +44,12 @@ def resamples_for(n: int, asked: int | None = None) -> int:
 
     Intervals over few documents end far out (see :func:`percentile_interval`), where few of a thousand resamples lie:
     such an end moves with the seed, three times as much as with ten thousand. Many examples need fewer.
+
+    Raises:
+        ValueError: See :func:`check_resamples`.
     """
     if asked is not None:
-        return asked
+        return check_resamples(asked)
     return min(MOST_RESAMPLES, max(LEAST_RESAMPLES, DRAWN // max(1, n)))
 
 
@@ -67,14 +71,40 @@ def bootstrap(
     return in_blocks(lambda count: measure(rng.multinomial(n_groups, even, count).astype(np.float64)), resamples, n)
 
 
+def drawing(seed: int) -> np.random.Generator:
+    """What draws by this seed, the same each time.
+
+    Raises:
+        ValueError: It is no whole number from 0 on, or larger than a result could hold.
+    """
+    if not _is_whole(seed) or not 0 <= seed <= WHOLE:
+        raise ValueError(f"a seed is a whole number from 0 to 2**63 - 1, not {as_given(seed)}")
+    return np.random.default_rng(int(seed))
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def check_resamples(count: int, least: int = 0) -> int:
+    """How many resamples, or permutations.
+
+    Raises:
+        ValueError: No whole number, too few, or more than ``RESAMPLES``.
+    """
+    if not _is_whole(count) or not least <= count <= RESAMPLES:
+        none = "" if least else " (no intervals)"
+        raise ValueError(f"the number of resamples is from {least}{none} to {RESAMPLES:,}, not {as_given(count)}")
+    return int(count)
+
+
 def in_blocks(of: Callable[[int], Floats], count: int, n: int) -> Floats:
     """So many draws of a statistic of ``n`` examples, as many at a time as memory allows.
 
     Raises:
-        ValueError: Fewer than none, or more than ``RESAMPLES``.
+        ValueError: See :func:`check_resamples`.
     """
-    if not 0 <= count <= RESAMPLES:
-        raise ValueError(f"the number of resamples is from 0 (no intervals) to {RESAMPLES:,}, not {count}")
+    check_resamples(count)
     step = max(16, _CELLS // max(n, 1))
     return np.concatenate([of(min(step, count - start)) for start in range(0, count, step)] or [of(0)])
 

@@ -383,6 +383,8 @@ def test_workers_and_context(loopback: Loopback) -> None:
         ("context", -4, "context is -4"),
         ("context", 10**400, "context is 1000"),
         ("context", "4k", "context is '4k'"),
+        ("strict", "no", "strict is 'no'; it is True or False"),
+        ("strict", None, "strict is None; it is True or False"),
         ("timeout", "4", "timeout is '4'; give the seconds that one reply may take, more than 0"),
         ("timeout", 0, "timeout is 0; give the seconds"),
         ("timeout", float("nan"), "timeout is nan; give the seconds"),

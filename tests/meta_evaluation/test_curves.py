@@ -194,6 +194,8 @@ def test_a_repeat_is_split_and_drawn_by_the_next_seed() -> None:
     ("options", "problem", "said"),
     [
         ({"sizes": [4, 10]}, errors.FitError, "at least 5 labels, as a fit needs, not 4"),
+        ({"sizes": [-(10**5000)]}, errors.FitError, "as a fit needs, not one of thousands of digits"),
+        ({"sizes": [10**5000]}, errors.DataError, "smallest size is one of thousands of digits"),
         ({"sizes": [7.5]}, errors.FitError, "whole number"),
         ({"sizes": [True]}, errors.FitError, "whole number"),
         ({"sizes": 5}, errors.FitError, r"a list of numbers of labels, such as \[5, 10, .*, not 5"),

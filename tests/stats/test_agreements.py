@@ -33,6 +33,48 @@ def test_lists_that_do_not_belong_together_are_refused() -> None:
     assert numbers[0].mean == numbers[1].mean
 
 
+def test_documents_systems_and_parts_are_taken_from_lists_alone() -> None:
+    pred, human, groups = [1.0, 2.5, 3.0, 4.0], [1.0, 2.0, 3.0, 5.0], ["a", "a", "b", "b"]
+    differ = functools.partial(stats.paired_difference, pred, pred[::-1])
+    chance = functools.partial(stats.chance_ahead, pred, pred[::-1])
+    agree, pairs = functools.partial(stats.agreement, pred), functools.partial(pairwise_accuracy, pred)
+    by_name = {"a": 1, "b": 2, "c": 3, "d": 4}
+    for wrong, kind in (
+        ("aabb", "str 'aabb'"),
+        (b"aabb", "bytes"),
+        (by_name, "dict"),
+        (set("abcd"), "set"),
+        (4, "int"),
+    ):
+        for measure in (agree, differ, chance, pairs):
+            with pytest.raises(ValueError, match=f"documents or systems stand in a list.* not in {kind}"):
+                measure(human, wrong)
+        for measure in (agree, differ):
+            with pytest.raises(ValueError, match=f"systems stand in a list.* not in {kind}"):
+                measure(human, groups, level="system", systems=wrong)
+            with pytest.raises(ValueError, match=f"parts stand in a list.* not in {kind}"):
+                measure(human, groups, parts=wrong)
+    assert stats.agreement(pred, human, (name for name in groups)) == stats.agreement(pred, human, groups)
+
+
+def test_a_seed_and_resamples_are_whole_numbers() -> None:
+    pred, human, groups, _ = noisy(20)
+    by_chance = functools.partial(stats.chance_ahead, pred, pred[::-1])
+    differ = functools.partial(stats.paired_difference, pred, pred[::-1])
+    measures = [functools.partial(stats.agreement, pred), differ, by_chance, functools.partial(pairwise_accuracy, pred)]
+    for measure in measures:
+        for seed in (None, "7", 1.0, float("nan"), True, -1, 2**63, 10**5000, [1]):
+            with pytest.raises(ValueError, match=r"a seed is a whole number from 0 to 2\*\*63 - 1, not"):
+                measure(human, groups, seed=seed)
+    for measure in measures[:3]:
+        for resamples in ("100", 100.0, float("nan"), True, -1, 1_000_001, 10**5000):
+            with pytest.raises(ValueError, match=r"the number of resamples is from [01].* to 1,000,000, not"):
+                measure(human, groups, resamples=resamples)
+    with pytest.raises(ValueError, match="from 1 to"):
+        by_chance(human, groups, resamples=0)
+    assert by_chance(human, groups, seed=np.int64(3)) == by_chance(human, groups, seed=3)
+
+
 def test_unequal_lengths_and_missing_numbers_are_refused() -> None:
     with pytest.raises(ValueError, match="2 predictions for 3"):
         stats.agreement([1, 2], [1, 2, 3])
@@ -346,10 +388,10 @@ def test_only_examples_that_both_scored_are_compared() -> None:
 
 
 def test_too_few_in_common_tell_nothing_apart() -> None:
-    assert stats.chance_ahead([1.0, None], [None, 1.0], [1.0, 2.0], "ab") == 0.5
-    assert stats.chance_ahead([1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 2.0, 3.0], "abc") == 0.5  # ties count half
-    assert stats.chance_ahead([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [1.0, 2.0, 3.0], "abc") > 0.8
-    assert stats.chance_ahead([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [1.0, 2.0, 3.0], "aaa") == 0.5  # of one document
+    assert stats.chance_ahead([1.0, None], [None, 1.0], [1.0, 2.0], list("ab")) == 0.5
+    assert stats.chance_ahead([1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 2.0, 3.0], list("abc")) == 0.5  # ties count half
+    assert stats.chance_ahead([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [1.0, 2.0, 3.0], list("abc")) > 0.8
+    assert stats.chance_ahead([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [1.0, 2.0, 3.0], list("aaa")) == 0.5  # of one document
 
 
 def test_whole_documents_are_drawn_to_tell_who_is_ahead() -> None:
@@ -367,11 +409,11 @@ def test_whole_documents_are_drawn_to_tell_who_is_ahead() -> None:
 
 def test_the_seed_is_that_of_the_resampling() -> None:
     a, b, y = [1.0, 3.0, 2.0, 5.0, 4.0, 1.5], [2.0, 1.0, 3.0, 4.0, 6.0, 0.5], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    assert len({stats.chance_ahead(a, b, y, "abcdef", resamples=50, seed=seed) for seed in range(8)}) > 1
+    assert len({stats.chance_ahead(a, b, y, list("abcdef"), resamples=50, seed=seed) for seed in range(8)}) > 1
     assert (
-        stats.chance_ahead(a, b, y, "abcdef", seed=3)
-        == stats.chance_ahead(a, b, y, "abcdef", seed=3)
-        == pytest.approx(1 - stats.chance_ahead(b, a, y, "abcdef", seed=3))
+        stats.chance_ahead(a, b, y, list("abcdef"), seed=3)
+        == stats.chance_ahead(a, b, y, list("abcdef"), seed=3)
+        == pytest.approx(1 - stats.chance_ahead(b, a, y, list("abcdef"), seed=3))
     )
 
 
@@ -432,11 +474,6 @@ def test_twenty_thousand_examples_are_resampled_in_seconds_and_equal_scipy() -> 
 def test_holm_refuses_what_is_no_p_value(p: float) -> None:
     with pytest.raises(ValueError, match="a p-value lies between 0 and 1, not at"):
         stats.holm([0.5, None, p])
-
-
-def test_a_chance_over_no_resamples_is_refused() -> None:
-    with pytest.raises(ValueError, match="1 to 1,000,000 resamples, not 0"):
-        stats.chance_ahead([1, 2, 3], [3, 2, 1], [1, 2, 3], ["a", "b", "c"], resamples=0)
 
 
 def test_holm_corrects_for_the_number_of_comparisons() -> None:
