@@ -4,8 +4,9 @@ What a model's rating, the likelihood of the text and its surface show are diffe
 best on every kind of text (``benchmarks/results/compare_*``). Weights learnt freely from a few dozen labels do worse
 than equal ones; equal ones do badly where one reading is far better than the others. So the weights are those of a
 regression that begins with a belief about readings (``EXPECTED``, ``TOGETHER``) which counts for ``PRIOR`` examples:
-few labels leave them near what follows from that, many let them go where they belong. The figures of the surface have
-no such belief, but are held near 0 by a ridge of their own: what they add, they add to what the readings say.
+few labels leave them near what follows from that, many let them go where they belong. Figures of the surface, and of
+the text's tokens, have no such belief, but are held near 0 by ridges of their own: what they add, they add to what the
+readings say.
 """
 
 from __future__ import annotations
@@ -27,14 +28,24 @@ PRIOR = 20.0
 """How many examples the belief about readings counts for."""
 CRITERION = "criterion "
 """What the name of a reading begins with that is the rating of one criterion; behind it stands the criterion's name."""
-EXPECTED = {"rating": 0.2, "approval": 0.3, "likelihood": 0.2, "figures": 0.447, "criterion": 0.15}
+OF_FIGURES = " figures"
+"""What the belief in figures is called by, behind their kind: they are no reading of that name."""
+EXPECTED = {
+    "rating": 0.2,
+    "approval": 0.3,
+    "likelihood": 0.2,
+    "criterion": 0.15,
+    "surface figures": 0.447,
+    "tokens figures": 0.3,
+}
 """The correlation of a reading with people's scores that is believed in before any label is seen, with a model of the
 catalogue: this was settled on these small ones.
 
-In that of a single criterion less than in that of the whole: few labels leave the score to the whole. That of the
-figures of the surface is a multiple correlation (R² = 1/5, as where they stand alone), in no direction.
+In that of a single criterion less than in that of the whole: few labels leave the score to the whole. That of figures
+is a multiple correlation, in no direction: of the surface (R² = 1/5, as where it stands alone) and of the tokens (R² =
+1/11; ``benchmarks/results/tokens.md``).
 """
-ABLER = {**EXPECTED, "rating": 0.4, "figures": 0.333, "criterion": 0.3}
+ABLER = {**EXPECTED, "rating": 0.4, "surface figures": 0.333, "criterion": 0.3}
 """The same with any other model, which is taken to rate better: those of the paper reach .47 (13 billion parameters)
 and .53; so the surface has less to add (R² = 1/9)."""
 TOGETHER = 0.2
@@ -68,7 +79,8 @@ class Part(Record):
     """One reading's part in the score.
 
     Attributes:
-        name: ``"rating"``, ``"approval"``, ``"likelihood"``, ``"surface"`` or ``"criterion NAME"`` (see ``CRITERION``).
+        name: ``"rating"``, ``"approval"``, ``"likelihood"``, ``"criterion NAME"`` (see ``CRITERION``), or what figures
+            add: ``"tokens"``, ``"surface"``.
         mean, spread: Of the reading over the training examples, out of fold, none above ``high``.
         weight: Change of the score, on the user's scale, for one standard deviation of the reading; never below 0.
         high: The most that the reading counts as (see ``WITHIN``); None where it counts as it is.
@@ -212,27 +224,46 @@ def calibrate(
     Raises:
         FitError: Fewer than two examples, or a value that is not finite.
     """
-    none = np.zeros((len(human), 0))
-    return calibrate_with(none, readings, human, groups, prior=prior, expected=expected)[0]
+    return calibrate_with({}, readings, human, groups, prior=prior, expected=expected)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Figures of one kind in a combination: how they are standardised, and what they add to the mean score.
+
+    Attributes:
+        standard: How they are drawn in and standardised.
+        coefficients: Change of the score, in points, for one standard deviation of each.
+        alpha: The strength of the ridge on them.
+    """
+
+    standard: Standard
+    coefficients: Floats
+    alpha: float
+
+    def add(self, figures: Floats) -> Floats:
+        """Points that they add to the mean score of each example, shape ``(n,)``."""
+        return np.asarray(self.standard.apply(figures) @ self.coefficients)
 
 
 def calibrate_with(
-    figures: Floats,
+    figures: Mapping[str, Floats],
     readings: Mapping[str, Sequence[float]],
     human: Sequence[float],
     groups: Sequence[str],
     *,
     prior: float = PRIOR,
     expected: Mapping[str, float] = EXPECTED,
-) -> tuple[Calibration, Standard, Floats, float]:
-    """Fit the combination of readings and of figures of the surface, in one regression.
+) -> tuple[Calibration, dict[str, Figures]]:
+    """Fit the combination of readings and of figures, of the surface and of the tokens, in one regression.
 
     So the figures correct what the readings owe to them: that long texts are likely ones, say. Figures that are
     standardised and weighted first, and combined after that as one reading more, agree less with people, and less than
     the figures alone where these are the best there is (``benchmarks/results/beside.md``).
 
     Args:
-        figures: Figures of each example, shape ``(n, figures)``; not finite where an example lacks one.
+        figures: By kind (``"surface"``, ``"tokens"``), figures of each example, shape ``(n, figures)``; not finite
+            where an example lacks one.
         readings: As for :func:`calibrate`, and so are the others.
         human: Human scores.
         groups: The document of each example.
@@ -240,9 +271,8 @@ def calibrate_with(
         expected: See ``EXPECTED``.
 
     Returns:
-        The combination, with a part ``"surface"`` where there are figures; how these are standardised; the change of
-        the score for one standard deviation of each; and the ridge strength. The part's reading is the mean score and
-        what they add to it.
+        The combination, with a part for each kind of figures, whose reading is the mean score and what they add to it;
+        and the figures as they stand in it, by kind.
 
     Raises:
         FitError: Fewer than two examples, or a reading or score that is not finite.
@@ -253,8 +283,8 @@ def calibrate_with(
     if len(y) < 2 or not names or not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise FitError(f"a combination needs two or more examples with finite readings; there are {len(y)}")
     # By value: the last digit of a sum depends on the order of rows.
-    order = np.lexsort((*figures.T, y, *x.T))
-    x, y, figures = x[order], y[order], figures[order]
+    order = np.lexsort((*(column for kind in figures for column in figures[kind].T), y, *x.T))
+    x, y, figures = x[order], y[order], {kind: values[order] for kind, values in figures.items()}
     number = {name: i for i, name in enumerate(sorted(set(groups)))}
     where = np.array([number[groups[i]] for i in order])
     whole = _Regression.of(x, figures, y, names, prior, expected)
@@ -263,8 +293,8 @@ def calibrate_with(
     turns = min(len(number), TURNS)
     for turn in range(turns if turns > 1 else 0):
         out = where % turns == turn
-        rest = _Regression.of(x[~out], figures[~out], y[~out], names, prior, expected)
-        missed = np.abs(rest.predict(x[out], figures[out]) - y[out])
+        kept, left = ({kind: values[rows] for kind, values in figures.items()} for rows in (~out, out))
+        missed = np.abs(_Regression.of(x[~out], kept, y[~out], names, prior, expected).predict(x[out], left) - y[out])
         residuals += zip(missed.tolist(), (1 / size[where[out]]).tolist(), strict=True)
     parts = [
         Part(
@@ -278,10 +308,10 @@ def calibrate_with(
             names, whole.means, whole.spreads, whole.weights, whole.most, strict=True
         )
     ]
-    if figures.shape[1]:
-        told = float((whole.standard.apply(figures) @ whole.coefficients).std())
+    for kind, of_kind in whole.figures.items():
+        told = float(of_kind.add(figures[kind]).std())
         told = told if told > LEAST_SPREAD else 0.0
-        parts.append(Part(name="surface", mean=float(y.mean()), spread=told, weight=told))
+        parts.append(Part(name=kind, mean=float(y.mean()), spread=told, weight=told))
     found = Calibration(
         parts=tuple(parts),
         intercept=float(y.mean()),
@@ -289,7 +319,7 @@ def calibrate_with(
         step=next((step for step in STEPS if np.allclose(y / step, np.round(y / step), rtol=0, atol=1e-9)), None),
         n=len(y),
     )
-    return found, whole.standard, whole.coefficients, whole.alpha
+    return found, whole.figures
 
 
 def strength(r: float) -> float:
@@ -315,9 +345,7 @@ class _Regression:
         means, spreads: Of the readings, none above ``most``; 0 spread for one that does not vary.
         most: The highest value of every reading that counts.
         weights: Points for one standard deviation of each reading.
-        standard: How figures are standardised.
-        coefficients: Points for one standard deviation of each figure.
-        alpha: The strength of the ridge on these.
+        figures: What figures add, by kind.
         intercept: The mean score.
     """
 
@@ -325,24 +353,29 @@ class _Regression:
     spreads: Floats
     most: Floats
     weights: Floats
-    standard: Standard
-    coefficients: Floats
-    alpha: float
+    figures: dict[str, Figures]
     intercept: float
 
     @classmethod
     def of(
-        cls, x: Floats, figures: Floats, y: Floats, names: Sequence[str], prior: float, expected: Mapping[str, float]
+        cls,
+        x: Floats,
+        figures: Mapping[str, Floats],
+        y: Floats,
+        names: Sequence[str],
+        prior: float,
+        expected: Mapping[str, float],
     ) -> _Regression:
         """The standardised ridge regression to which ``prior`` examples are added that bear out what is believed.
 
         In these the readings correlate as believed with people's scores and with each other, and the figures say
-        nothing. With weights w and coefficients v, it has the least of
+        nothing. With weights w, coefficients v and the strength of its ridge for each figure on the diagonal of A, it
+        has the least of
 
-            w'(z'z + prior R)w / 2 + v'(f'f + alpha)v / 2 + w'z'f v - (z'y + prior e)'w - (f'y)'v.
+            w'(z'z + prior R)w / 2 + v'(f'f + A)v / 2 + w'z'f v - (z'y + prior e)'w - (f'y)'v.
 
-        For given w, v is the ridge of what the readings leave, (f'f + alpha)^-1 f'(y - z w); put in, there remains the
-        same problem for w alone.
+        For given w, v is the ridge of what the readings leave, (f'f + A)^-1 f'(y - z w); put in, there remains the same
+        problem for w alone.
         """
         believed = np.array([expected.get(_kind(name), TOGETHER) for name in names])
         alike = np.array([[_together(one, other) for other in names] for one in names])
@@ -351,13 +384,16 @@ class _Regression:
         means, spreads = x.mean(axis=0), x.std(axis=0)
         spreads = np.where(spreads > LEAST_SPREAD, spreads, 0.0)
         varies, spread = spreads > 0, float(y.std())
-        standard = Standard.of(figures)
-        f, alpha = standard.apply(figures), standard.alpha(strength(expected["figures"]))
+        standards = {kind: Standard.of(values) for kind, values in figures.items()}
+        alphas = {kind: standard.alpha(strength(expected[kind + OF_FIGURES])) for kind, standard in standards.items()}
+        f = np.hstack([np.zeros((len(y), 0)), *(standards[kind].apply(values) for kind, values in figures.items())])
+        ends = np.cumsum([values.shape[1] for values in figures.values()])
         weights, coefficients = np.zeros(len(means)), np.zeros(f.shape[1])
-        if spread > 1e-9 and (varies.any() or standard.spreads.any()):
+        if spread > 1e-9 and (varies.any() or f.any()):
             z, alike = _standard(x, means, spreads)[:, varies], alike[np.ix_(varies, varies)]
             seen = (y - y.mean()) / spread
-            ridge = f.T @ f + alpha * np.eye(f.shape[1])
+            each = [alphas[kind] for kind, values in figures.items() for _ in range(values.shape[1])]
+            ridge = f.T @ f + np.diag(np.array(each, dtype=np.float64))
             of_readings, of_scores = np.linalg.solve(ridge, f.T @ z), np.linalg.solve(ridge, f.T @ seen)
             if varies.any():
                 weights[varies] = _non_negative(
@@ -372,12 +408,15 @@ class _Regression:
                 told = float((z @ weights[varies]).std())
             if told > 1e-9 and (against or told < LEAST_SLOPE):
                 weights, coefficients = weights * LEAST_SLOPE / told, coefficients * LEAST_SLOPE / told
-        return cls(means, spreads, most, weights * spread, standard, coefficients * spread, alpha, float(y.mean()))
+        of_kinds = zip(figures, np.split(coefficients * spread, ends[:-1]), strict=True) if figures else ()
+        found = {kind: Figures(standards[kind], own, alphas[kind]) for kind, own in of_kinds}
+        return cls(means, spreads, most, weights * spread, found, float(y.mean()))
 
-    def predict(self, x: Floats, figures: Floats) -> Floats:
+    def predict(self, x: Floats, figures: Mapping[str, Floats]) -> Floats:
         """Scores, not clipped to a scale."""
         of_readings = _standard(np.minimum(x, self.most), self.means, self.spreads) @ self.weights
-        return np.asarray(self.intercept + of_readings + self.standard.apply(figures) @ self.coefficients)
+        of_figures = sum(own.add(figures[kind]) for kind, own in self.figures.items())
+        return np.asarray(self.intercept + of_readings + of_figures)
 
 
 def _non_negative(a: Floats, b: Floats) -> Floats:

@@ -12,6 +12,7 @@ from pydantic import Field, field_validator, model_validator
 
 from active_critic.calibration import CRITERION, Calibration
 from active_critic.records import Criterion, ReadFrom, Record, Scale, same_name
+from active_critic.token_figures import TokenWeights
 
 FORMAT_VERSION = 1
 """Version of the program document written by this package."""
@@ -225,6 +226,7 @@ class CriticProtocol(Protocol):
         explanations: Whether the model explains, in demonstrations and in replies.
         calibration: How the score is combined from the rating and other readings; None: it is the rating.
         surface: The numbers of the surface floor that is one of these readings (``SurfaceFloor.to_dict``), or None.
+        tokens: What figures of the tokens of a text add to its score, where they are one of these readings, or None.
     """
 
     evaluator: Literal["active-critic", "zero-shot"] = "active-critic"
@@ -237,6 +239,7 @@ class CriticProtocol(Protocol):
     explanations: bool = True
     calibration: Calibration | None = None
     surface: dict[str, Any] | None = None
+    tokens: TokenWeights | None = None
 
     @property
     def shown(self) -> frozenset[str]:

@@ -155,8 +155,8 @@ def _fitted(trial: Trial, prior: float, names: Sequence[str]) -> Fitted:
     values = {n: c for n, c in trial.train.items() if n in names and (trial.figures is None or n != "surface")}
     if trial.figures is None or "surface" not in names:
         return Fitted(calibrate(values, trial.human, groups, prior=prior), None)
-    found, *numbers = calibrate_with(trial.figures, values, trial.human, groups, prior=prior)
-    return Fitted(found, SurfaceFloor.beside(*numbers, found.intercept, trial.scale))
+    found, added = calibrate_with({"surface": trial.figures}, values, trial.human, groups, prior=prior)
+    return Fitted(found, SurfaceFloor.beside(added["surface"], found.intercept, trial.scale))
 
 
 def applied(found: Fitted, trial: Trial) -> Floats:

@@ -13,6 +13,7 @@ from active_critic.calibration import (
     PRIOR,
     SAME_VOICE,
     Calibration,
+    Figures,
     calibrate,
     calibrate_with,
     strength,
@@ -20,7 +21,7 @@ from active_critic.calibration import (
 from active_critic.errors import FitError
 from active_critic.evaluators.surface import ALPHA_PER_FIGURE, SurfaceFloor
 from active_critic.records import Example, Scale
-from active_critic.standardising import Floats, Standard
+from active_critic.standardising import Floats
 from active_critic.stats import q
 
 WIDE = Scale(low=-1e9, high=1e9)
@@ -30,10 +31,13 @@ def alone(n: int) -> list[str]:
     return [f"document {i:03d}" for i in range(n)]
 
 
-def scores(found: tuple[Calibration, Standard, Floats, float], figures: Floats, **readings: Floats) -> list[float]:
+Found = tuple[Calibration, dict[str, Figures]]
+
+
+def scores(found: Found, figures: Floats, **readings: Floats) -> list[float]:
     """What a program would give: the part of the surface is read off the figures."""
-    calibration, standard, coefficients, _ = found
-    surface = calibration.intercept + standard.apply(figures) @ coefficients
+    calibration, added = found
+    surface = calibration.intercept + added["surface"].add(figures)
     columns = {**readings, "surface": surface}
     rows = range(len(surface))
     return [calibration.apply({n: float(c[i]) for n, c in columns.items()}, WIDE).score for i in rows]
@@ -45,33 +49,58 @@ def test_readings_and_figures_are_one_regression_with_what_is_believed_added() -
     rating, approval, *figures = rng.normal(size=(5, n)).clip(-1.5, 1.5)  # none is drawn in
     f = np.array(figures).T
     human = 3 + 0.6 * rating + 0.5 * approval + 0.3 * f[:, 0] - 0.4 * f[:, 1] + 0.2 * rng.normal(size=n)
-    calibration, standard, coefficients, alpha = calibrate_with(
-        f, {"rating": rating.tolist(), "approval": approval.tolist()}, human.tolist(), alone(n)
+    calibration, added_by = calibrate_with(
+        {"surface": f}, {"rating": rating.tolist(), "approval": approval.tolist()}, human.tolist(), alone(n)
     )
+    surface = added_by["surface"]
     z = np.column_stack([rating, approval, f])
     z = (z - z.mean(0)) / z.std(0)
     added = np.zeros((5, 5))
     added[:2, :2] = PRIOR * np.array([[1, SAME_VOICE], [SAME_VOICE, 1]])
-    added[2:, 2:] = strength(EXPECTED["figures"]) * 3 * np.eye(3)
+    added[2:, 2:] = strength(EXPECTED["surface figures"]) * 3 * np.eye(3)
     y = (human - human.mean()) / human.std()
     believed = PRIOR * np.array([EXPECTED["rating"], EXPECTED["approval"], 0, 0, 0])
     expected = np.linalg.solve(z.T @ z + added, z.T @ y + believed) * human.std()
     assert expected[:2].min() > 0
     assert [part.weight for part in calibration.parts[:2]] == pytest.approx(expected[:2].tolist())
-    assert coefficients.tolist() == pytest.approx(expected[2:].tolist())
+    assert surface.coefficients.tolist() == pytest.approx(expected[2:].tolist())
     assert calibration.parts[2].name == "surface"
-    assert calibration.parts[2].weight == pytest.approx(float((standard.apply(f) @ coefficients).std()))
-    told = scores((calibration, standard, coefficients, alpha), f, rating=rating, approval=approval)
+    assert calibration.parts[2].weight == pytest.approx(float((surface.standard.apply(f) @ surface.coefficients).std()))
+    told = scores((calibration, added_by), f, rating=rating, approval=approval)
     assert told == pytest.approx((human.mean() + z @ expected).tolist())
 
 
 def test_without_figures_it_is_the_combination_of_the_readings() -> None:
     rng = np.random.default_rng(1)
     rating, human = rng.normal(size=(2, 30)).tolist()
-    calibration, standard, coefficients, _ = calibrate_with(np.zeros((30, 0)), {"rating": rating}, human, alone(30))
+    calibration, added = calibrate_with({}, {"rating": rating}, human, alone(30))
     assert calibration == calibrate({"rating": rating}, human, alone(30))
     assert [part.name for part in calibration.parts] == ["rating"]
-    assert len(standard.means) == len(coefficients) == 0
+    assert not added
+
+
+def test_each_kind_of_figures_has_a_ridge_of_its_own() -> None:
+    rng = np.random.default_rng(12)
+    n = 80
+    rating, *columns = rng.normal(size=(6, n)).clip(-1.5, 1.5)
+    kinds = {"surface": np.array(columns[:2]).T, "tokens": np.array(columns[2:]).T}
+    human = rating + 0.5 * columns[0] - 0.5 * columns[2] + rng.normal(size=n)
+    calibration, added = calibrate_with(kinds, {"rating": rating.tolist()}, human.tolist(), alone(n))
+    z = np.column_stack([rating, *columns])
+    z = (z - z.mean(0)) / z.std(0)
+    ridges = [PRIOR, *[strength(EXPECTED["surface figures"]) * 2] * 2, *[strength(EXPECTED["tokens figures"]) * 3] * 3]
+    y = (human - human.mean()) / human.std()
+    believed = np.array([PRIOR * EXPECTED["rating"], 0, 0, 0, 0, 0])
+    expected = np.linalg.solve(z.T @ z + np.diag(ridges), z.T @ y + believed) * human.std()
+    assert expected[0] > 0
+    assert calibration.parts[0].weight == pytest.approx(expected[0])
+    assert added["surface"].coefficients.tolist() == pytest.approx(expected[1:3].tolist())
+    assert added["tokens"].coefficients.tolist() == pytest.approx(expected[3:].tolist())
+    assert [part.name for part in calibration.parts] == ["rating", "surface", "tokens"]
+    for part in calibration.parts[1:]:
+        assert part.weight == pytest.approx(float(added[part.name].add(kinds[part.name]).std()))
+    without, _ = calibrate_with({"surface": kinds["surface"]}, {"rating": rating.tolist()}, human.tolist(), alone(n))
+    assert calibration.half_widths["80"] != without.half_widths["80"]  # documents are left out of every kind
 
 
 def test_figures_take_out_of_a_reading_what_it_owes_to_them() -> None:
@@ -82,9 +111,11 @@ def test_figures_take_out_of_a_reading_what_it_owes_to_them() -> None:
     f = np.column_stack([length, *noise])
     human = 3 + quality + 0.5 * rng.normal(size=400)
     few, rest = slice(0, 40), slice(40, 400)
-    found = calibrate_with(f[few], {"likelihood": likelihood[few].tolist()}, human[few].tolist(), alone(40))
-    assert found[2][0] < -0.2
-    assert max(abs(found[2][1:])) < 0.5 * abs(found[2][0])
+    found = calibrate_with(
+        {"surface": f[few]}, {"likelihood": likelihood[few].tolist()}, human[few].tolist(), alone(40)
+    )
+    assert found[1]["surface"].coefficients[0] < -0.2
+    assert max(abs(found[1]["surface"].coefficients[1:])) < 0.5 * abs(found[1]["surface"].coefficients[0])
     reached = q(scores(found, f[rest], likelihood=likelihood[rest]), human[rest].tolist()) / 3
     assert reached > q(likelihood[rest].tolist(), human[rest].tolist()) / 3 + 0.15
 
@@ -95,14 +126,13 @@ def test_a_figure_that_an_example_lacks_is_at_its_mean_and_one_that_never_varies
     human += length
     length[5] = np.nan
     f = np.column_stack([length, np.full(30, 7.0)])
-    found = calibrate_with(f, {"rating": rating.tolist()}, human.tolist(), alone(30))
-    calibration, standard, coefficients, _ = found
-    assert coefficients[0] > 0
-    assert coefficients[1] == 0.0
-    surface = calibration.intercept + standard.apply(f) @ coefficients
-    assert surface[5] == calibration.intercept
+    found = calibrate_with({"surface": f}, {"rating": rating.tolist()}, human.tolist(), alone(30))
+    added = found[1]["surface"]
+    assert added.coefficients[0] > 0
+    assert added.coefficients[1] == 0.0
+    assert added.add(f)[5] == 0.0
     other = np.column_stack([np.where(np.isnan(length), 0.0, length), np.full(30, 700.0)])
-    assert (standard.apply(other)[:, 1] == 0).all()
+    assert (added.standard.apply(other)[:, 1] == 0).all()
 
 
 def test_the_order_of_examples_with_figures_does_not_matter_to_the_last_digit() -> None:
@@ -110,13 +140,13 @@ def test_the_order_of_examples_with_figures_does_not_matter_to_the_last_digit() 
     rating, human = rng.integers(1, 4, size=(2, 40)).astype(float)  # many rows tie but for their figures
     f = rng.normal(size=(40, 4))
     groups = [f"{i // 2}" for i in range(40)]
-    first = calibrate_with(f, {"rating": rating.tolist()}, human.tolist(), groups)
+    first = calibrate_with({"surface": f}, {"rating": rating.tolist()}, human.tolist(), groups)
     turned = rng.permutation(40)
     again = calibrate_with(
-        f[turned], {"rating": rating[turned].tolist()}, human[turned].tolist(), [groups[i] for i in turned]
+        {"surface": f[turned]}, {"rating": rating[turned].tolist()}, human[turned].tolist(), [groups[i] for i in turned]
     )
     assert again[0].model_dump_json() == first[0].model_dump_json()
-    assert again[2].tolist() == first[2].tolist()
+    assert again[1]["surface"].coefficients.tolist() == first[1]["surface"].coefficients.tolist()
 
 
 def test_intervals_hold_though_the_figures_are_many_and_fit_their_own_examples_well() -> None:
@@ -127,7 +157,7 @@ def test_intervals_hold_though_the_figures_are_many_and_fit_their_own_examples_w
         rating, human = rng.normal(size=(2, 50))
         human += 0.5 * rating
         f = rng.normal(size=(50, 20))
-        found = calibrate_with(f[:40], {"rating": rating[:40].tolist()}, human[:40].tolist(), alone(40))
+        found = calibrate_with({"surface": f[:40]}, {"rating": rating[:40].tolist()}, human[:40].tolist(), alone(40))
         missed = np.abs(np.array(scores(found, f[40:], rating=rating[40:])) - human[40:])
         own = np.abs(np.array(scores(found, f[:40], rating=rating[:40])) - human[:40])
         inside += (missed <= found[0].half_widths["80"]).tolist()
@@ -141,11 +171,11 @@ def test_where_readings_go_against_people_the_figures_alone_tell_texts_apart() -
     quality, length = rng.normal(size=(2, 200))
     rating = -quality
     human = quality + length
-    calibration, _, coefficients, _ = calibrate_with(
-        length[:, None], {"rating": rating.tolist()}, human.tolist(), alone(200)
+    calibration, added = calibrate_with(
+        {"surface": length[:, None]}, {"rating": rating.tolist()}, human.tolist(), alone(200)
     )
     assert calibration.parts[0].weight == 0.0
-    assert coefficients[0] == pytest.approx(np.polyfit(length, human, 1)[0] * length.std(), rel=0.1)
+    assert added["surface"].coefficients[0] == pytest.approx(np.polyfit(length, human, 1)[0] * length.std(), rel=0.1)
 
 
 def test_where_nothing_is_said_at_all_the_score_still_varies_a_little() -> None:
@@ -153,10 +183,8 @@ def test_where_nothing_is_said_at_all_the_score_still_varies_a_little() -> None:
     rating, figure = rng.normal(size=(2, 100))
     human = -rating
     figure -= np.polyfit(human, figure, 1)[0] * human  # says nothing of people's scores, nor of the rating
-    calibration, standard, coefficients, alpha = calibrate_with(
-        figure[:, None], {"rating": rating.tolist()}, human.tolist(), alone(100)
-    )
-    told = np.std(scores((calibration, standard, coefficients, alpha), figure[:, None], rating=rating))
+    found = calibrate_with({"surface": figure[:, None]}, {"rating": rating.tolist()}, human.tolist(), alone(100))
+    told = np.std(scores(found, figure[:, None], rating=rating))
     assert told == pytest.approx(LEAST_SLOPE * human.std())
 
 
@@ -167,11 +195,12 @@ def test_what_does_not_vary_gets_no_weight(constant: str) -> None:
     f = rng.normal(size=(20, 2))
     columns: dict[str, Any] = {"rating": rating, "figures": f, "human": human}
     columns[constant] = np.full_like(columns[constant], 2.0)
-    calibration, _, coefficients, _ = calibrate_with(
-        columns["figures"], {"rating": columns["rating"].tolist()}, columns["human"].tolist(), alone(20)
+    calibration, added = calibrate_with(
+        {"surface": columns["figures"]}, {"rating": columns["rating"].tolist()}, columns["human"].tolist(), alone(20)
     )
     weights = {part.name: part.weight for part in calibration.parts}
     assert (weights["rating"] == 0.0) == (constant in {"rating", "human"})
+    coefficients = added["surface"].coefficients
     assert (not coefficients.any()) == (constant in {"figures", "human"})
     assert (weights["surface"] == 0.0) == (constant in {"figures", "human"})
     assert np.isfinite(coefficients).all()
@@ -179,21 +208,23 @@ def test_what_does_not_vary_gets_no_weight(constant: str) -> None:
 
 def test_figures_without_a_reading_are_no_combination() -> None:
     with pytest.raises(FitError, match="two or more examples with finite readings"):
-        calibrate_with(np.ones((3, 2)), {}, [1.0, 2.0, 3.0], alone(3))
+        calibrate_with({"surface": np.ones((3, 2))}, {}, [1.0, 2.0, 3.0], alone(3))
 
 
 def test_the_surface_is_believed_to_say_less_beside_the_readings_of_an_abler_model() -> None:
-    assert strength(EXPECTED["figures"]) == pytest.approx(ALPHA_PER_FIGURE, rel=0.01)  # as where it stands alone
-    assert strength(ABLER["figures"]) == pytest.approx(8, rel=0.01)
+    assert strength(EXPECTED["surface figures"]) == pytest.approx(
+        ALPHA_PER_FIGURE, rel=0.01
+    )  # as where it stands alone
+    assert strength(ABLER["surface figures"]) == pytest.approx(8, rel=0.01)
     rng = np.random.default_rng(9)
     rating, length, human = rng.normal(size=(3, 40))
     human += length
     moved = []
     for expected in (EXPECTED, ABLER):
         found = calibrate_with(
-            length[:, None], {"rating": rating.tolist()}, human.tolist(), alone(40), expected=expected
+            {"surface": length[:, None]}, {"rating": rating.tolist()}, human.tolist(), alone(40), expected=expected
         )
-        moved.append(float(found[2][0]))
+        moved.append(float(found[1]["surface"].coefficients[0]))
     assert 0 < moved[1] < 0.95 * moved[0]
 
 
@@ -205,12 +236,14 @@ def test_documents_beyond_so_many_are_left_out_several_at_a_time(monkeypatch: py
     rating, human = rng.normal(size=(2, n))
     human += rating
     f = rng.normal(size=(n, 3))
-    found, *_ = calibrate_with(f, {"rating": rating.tolist()}, human.tolist(), alone(n))
+    found, *_ = calibrate_with({"surface": f}, {"rating": rating.tolist()}, human.tolist(), alone(n))
     errors = []
     for i in range(n):
         rest = np.arange(n) % turns != i % turns  # without its document, and those that are left out with it
         left = int(rest.sum())
-        fitted = calibrate_with(f[rest], {"rating": rating[rest].tolist()}, human[rest].tolist(), alone(left))
+        fitted = calibrate_with(
+            {"surface": f[rest]}, {"rating": rating[rest].tolist()}, human[rest].tolist(), alone(left)
+        )
         errors.append(abs(scores(fitted, f[i : i + 1], rating=rating[i : i + 1])[0] - human[i]))
     place = int(np.ceil((n + 1) * 0.9)) - 1
     assert found.half_widths["90"] == pytest.approx(sorted(errors)[place])
@@ -222,9 +255,9 @@ def test_what_the_surface_adds_is_not_clipped_before_the_other_parts_are_added()
     likelihood = quality + 3 * length  # what length adds to it, the figures take away again
     human = (4.6 + 0.3 * quality).clip(1, 5)
     f = length[:, None]
-    found, *numbers = calibrate_with(f, {"likelihood": likelihood.tolist()}, human.tolist(), alone(300))
-    floor = SurfaceFloor.beside(*numbers, found.intercept, Scale(low=1, high=5))
+    found, added = calibrate_with({"surface": f}, {"likelihood": likelihood.tolist()}, human.tolist(), alone(300))
+    floor = SurfaceFloor.beside(added["surface"], found.intercept, Scale(low=1, high=5))
     surface = floor.predict([Example("")] * 300, figures=f)
     assert max(surface) > 5.2
     told = [found.apply({"likelihood": x, "surface": y}, WIDE).score for x, y in zip(likelihood, surface, strict=True)]
-    assert told == pytest.approx(scores((found, *numbers), f, likelihood=likelihood))
+    assert told == pytest.approx(scores((found, added), f, likelihood=likelihood))

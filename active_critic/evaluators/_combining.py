@@ -7,26 +7,38 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from active_critic.calibration import (
     ABLER,
     CRITERION,
     EXPECTED,
     SHOWN,
     Calibration,
-    calibrate,
     calibrate_with,
     percent,
 )
 from active_critic.data.examples import MIN_EXAMPLES, group_of
 from active_critic.demo_search import MIN_COVERAGE, Search
 from active_critic.errors import FitError
-from active_critic.evaluators._readings import FURTHER, WEIGHED, Use, ratings_in, readings_of
+from active_critic.evaluators._readings import (
+    FURTHER,
+    LIKELY,
+    TOKENS,
+    WEIGHED,
+    Read,
+    Use,
+    ratings_in,
+    readings_of,
+    value_of,
+)
 from active_critic.evaluators.surface import SurfaceFloor, copied_share, figures_of
 from active_critic.lm import LanguageModel
 from active_critic.lm.catalogue import CATALOGUE
-from active_critic.lm.likelihood import LEAST_LIKELY
+from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood
 from active_critic.records import LEAST_SPREAD, Criterion, Scale
 from active_critic.stats.correlation import Floats, pearson
+from active_critic.token_figures import TOKEN_FIGURES, TokenWeights, token_figures
 
 LEAST = 3
 """Fewest examples that anything can be combined on: a regression without one of them needs two."""
@@ -46,6 +58,21 @@ def expected_of(lm: LanguageModel) -> Mapping[str, float]:
     return EXPECTED if lm.weights in {model.sha256 for model in CATALOGUE} else ABLER
 
 
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """What a fit of the combination found, as it stands in a program.
+
+    Attributes:
+        calibration: How readings are weighed.
+        floor: What figures of the surface add, where they are a part.
+        tokens: What figures of the tokens add, where they are a part.
+    """
+
+    calibration: Calibration
+    floor: SurfaceFloor | None = None
+    tokens: TokenWeights | None = None
+
+
 @dataclass
 class Combiner:
     """Fits combinations of readings on any of the examples of a search.
@@ -56,6 +83,8 @@ class Combiner:
         scale: The user's scale.
         always: Those readings that count however small their share.
         further: What else the model was asked, by reading: a value for every example, None where it cannot be had.
+        of_tokens: The figures of the tokens of every example, shape ``(n, len(TOKEN_FIGURES))``, not a number where it
+            has no likelihood; None: there are none.
         rated: Whether the ratings count; see :meth:`unrated`.
         expected: See :func:`expected_of`.
     """
@@ -65,6 +94,7 @@ class Combiner:
     scale: Scale
     always: frozenset[str] = frozenset()
     further: dict[str, list[float | None]] = field(default_factory=dict)
+    of_tokens: Floats | None = None
     rated: bool = True
     expected: Mapping[str, float] = field(default_factory=lambda: EXPECTED)
 
@@ -85,18 +115,22 @@ class Combiner:
         """What each example copies of its source; see ``copied_share``."""
         return [copied_share(example) for example in self.search.examples]
 
-    def add(self, name: str, values: list[float | None]) -> str | None:
+    def add(self, name: str, taken: Sequence[Read | None]) -> str | None:
         """Go on with what was taken of a reading.
 
         Returns:
             Why the reading is left out, where that is so: more than a tenth of the examples lack it. One that is
             always to be used is kept.
         """
-        had = sum(value is not None for value in values)
-        if had < MIN_COVERAGE * len(values) and name not in self.always:
+        had = sum(read is not None for read in taken)
+        if had < MIN_COVERAGE * len(taken) and name not in self.always:
             self.leave_out(name)
-            return f"the score is read without the {name}: only {had} of {len(values)} examples have one"
-        self.further[name] = values
+            return f"the score is read without the {name}: only {had} of {len(taken)} examples have one"
+        self.further[name] = [None if read is None else value_of(read) for read in taken]
+        if name == "likelihood":
+            none = [math.nan] * len(TOKEN_FIGURES)
+            rows = [token_figures(read.logprobs) if isinstance(read, Likelihood) else none for read in taken]
+            self.of_tokens = np.array(rows)
         return None
 
     def leave_out(self, name: str) -> None:
@@ -133,11 +167,12 @@ class Combiner:
         values |= {name: had[index] or 0.0 for name, had in self.further.items()}
         return {name: values[name] for name in self.names if name in values}
 
-    def fit(self, candidate: int, indices: Sequence[int]) -> tuple[Calibration, SurfaceFloor | None]:
+    def fit(self, candidate: int, indices: Sequence[int]) -> Combination:
         """The combination for a candidate, from these examples alone.
 
         A reading whose share of the weights is below ``WORTH`` is left out, and the others are combined without it; so
-        is a criterion without any weight: it comes with the rating, and has no price of its own.
+        is a criterion without any weight: it comes with the rating, and has no price of its own. The figures of tokens
+        come with the likelihood, and count with it.
 
         Raises:
             FitError: Fewer than ``MIN_EXAMPLES`` of them have all readings; of fewer examples (a small set without a
@@ -151,50 +186,53 @@ class Combiner:
                 f"only {len(kept)} of {len(indices)} examples have all of {asked}, and {needed} "
                 "are needed to combine them; give more or shorter examples, or forbid the readings that are missing"
             )
-        found, floor = self._combined(candidate, kept, self.names)
-        small = {name for name, share in found.shares.items() if not worth_its_price(name, share)}
+        found = self._combined(candidate, kept, self.names)
+        shares = found.calibration.shares
+        shares = {n: likely_share(shares) if n in LIKELY else share for n, share in shares.items()}
+        small = {name for name, share in shares.items() if not worth_its_price(name, share)}
         small -= {"rating", *self.always}
-        if small:
+        if small.intersection(self.names):
             # An example that lacks only what does not count, counts.
             left = [name for name in self.names if name not in small]
-            found, floor = self._combined(candidate, self.usable(candidate, indices, left), left)
-        return found, floor
+            found = self._combined(candidate, self.usable(candidate, indices, left), left)
+        return found
 
-    def _combined(
-        self, candidate: int, kept: Sequence[int], names: Collection[str]
-    ) -> tuple[Calibration, SurfaceFloor | None]:
+    def _combined(self, candidate: int, kept: Sequence[int], names: Collection[str]) -> Combination:
         """The combination of the readings of these names, which all of these examples have."""
         examples = [self.search.examples[i] for i in kept]
         read = [self.read(candidate, i) for i in kept]
         asked = [name for name in self.names if name in names and name != "surface"]
         values = {name: [one[name] for one in read] for name in asked}
         human, groups = [self.search.human[i] for i in kept], [group_of(example) for example in examples]
-        floor = None
+        figures = {}
         if "surface" in names:
-            figures = self.figures[list(kept)]
-            found, standard, coefficients, alpha = calibrate_with(
-                figures, values, human, groups, expected=self.expected
-            )
-            floor = SurfaceFloor.beside(standard, coefficients, alpha, found.intercept, self.scale)
-        else:
-            found = calibrate(values, human, groups, expected=self.expected)
+            figures["surface"] = self.figures[list(kept)]
+        if "likelihood" in values and self.of_tokens is not None:
+            figures[TOKENS] = self.of_tokens[list(kept)]
+        found, added = calibrate_with(figures, values, human, groups, expected=self.expected)
         if "likelihood" in values:
             # Half-way from the most that any example copies to all of it: where people copy, copying is no fault.
             copied = (1 + max(self.copied[i] for i in kept)) / 2
             found = found.model_copy(update={"least_tokens": LEAST_LIKELY, "copied": copied, "weighed": WEIGHED})
-        return found, floor
+        surface, tokens = added.get("surface"), added.get(TOKENS)
+        return Combination(
+            found,
+            None if surface is None else SurfaceFloor.beside(surface, found.intercept, self.scale),
+            None if tokens is None else TokenWeights.of(tokens.standard, tokens.coefficients),
+        )
 
     def predict(
         self, candidate: int, fitted_on: Sequence[int], indices: Sequence[int]
     ) -> tuple[dict[int, float], float]:
         """Combined scores of some examples, from a combination fitted on others, and the mean score of those others."""
-        calibration, floor = self.fit(candidate, fitted_on)
+        found = self.fit(candidate, fitted_on)
+        calibration = found.calibration
         scores = {
             i: calibration.apply(
                 readings_of(
                     calibration,
                     self.read(candidate, i),
-                    None if floor is None else floor.predict([self.search.examples[i]], figures=self.figures[[i]])[0],
+                    self._figures_add(found, i),
                     copied=calibration.copied is not None and self.copied[i] > calibration.copied,
                 ),
                 self.scale,
@@ -202,6 +240,16 @@ class Combiner:
             for i in self.usable(candidate, indices, calibration.shares)
         }
         return scores, calibration.intercept
+
+    def _figures_add(self, found: Combination, index: int) -> dict[str, float]:
+        """The mean score and what figures of an example add to it, by kind."""
+        values = {}
+        if found.floor is not None:
+            example, figures = self.search.examples[index], self.figures[[index]]
+            values["surface"] = found.floor.predict([example], figures=figures)[0]
+        if found.tokens is not None and self.of_tokens is not None:
+            values[TOKENS] = found.calibration.intercept + found.tokens.adds(self.of_tokens[index].tolist())
+        return values
 
     def against_people(self, candidate: int) -> list[str]:
         """What is to be said where what the model says of texts goes against people's scores, beyond chance."""
@@ -264,6 +312,11 @@ def worth_its_price(name: str, share: float) -> bool:
     return share > 0 if name.startswith(CRITERION) else share >= WORTH
 
 
+def likely_share(shares: Mapping[str, float]) -> float:
+    """The part of the weights that is read from how likely the model finds a text."""
+    return sum(share for name, share in shares.items() if name in LIKELY)
+
+
 def words(calibration: Calibration, tried: Sequence[str], asked: int) -> list[str]:
     """What the user should know of a combination, beside :meth:`Combiner.against_people` and the like.
 
@@ -300,7 +353,7 @@ def words(calibration: Calibration, tried: Sequence[str], asked: int) -> list[st
             "this critic leans on the surface of the texts (length, overlap, repetition): such a critic can be gamed; "
             "forbid it (use_surface='never', --use-surface never) where texts are written to score well"
         )
-    if calibration.shares.get("likelihood", 0.0) >= LEANS:
+    if likely_share(calibration.shares) >= LEANS:
         said.append(
             "this critic leans on how likely the model finds the texts, and a model finds likely what it wrote itself, "
             "faults and all; forbid it (use_likelihood='never', --use-likelihood never) where it, or one like it, may "

@@ -23,6 +23,12 @@ FURTHER = ("approval", "likelihood")
 """What the model is asked for beside its rating."""
 READINGS = ("rating", *FURTHER, "surface")
 """What a score can be read from, beside the ratings of single criteria (``CRITERION``)."""
+TOKENS = "tokens"
+"""The part of a score that comes with the likelihood: how that is spread over the tokens."""
+LIKELY = frozenset({"likelihood", TOKENS})
+"""The parts of a score that are read from how likely the model finds a text."""
+Read = Approval | Likelihood
+"""What the model said beside its rating."""
 Use = Literal["auto", "never", "always"]
 """Whether a reading counts: ``"auto"``: where it can be had and has a share in the weights that is worth its price."""
 WEIGHED = 4_000
@@ -74,7 +80,7 @@ def _no_likelihood(lm: LanguageModel) -> str | None:
 
 def further_reading(
     name: str, lm: LanguageModel, criteria: Sequence[Criterion], example: Example, *, weighed: int | None = WEIGHED
-) -> Approval | Likelihood:
+) -> Read:
     """Ask the model for a reading beside its rating.
 
     Args:
@@ -105,7 +111,7 @@ def weighed_part(response: str, longest: int | None = WEIGHED) -> str:
 
 def take(
     name: str, lm: LanguageModel, criteria: Sequence[Criterion], examples: Sequence[Example], progress: Progress | None
-) -> list[float | None]:
+) -> list[Read | None]:
     """Ask the model for a reading of every example; None where it cannot be had.
 
     Raises:
@@ -113,11 +119,11 @@ def take(
     """
     order = sorted(range(len(examples)), key=lambda i: (examples[i].source, i))
 
-    def one(index: int) -> float | None:
+    def one(index: int) -> Read | None:
         if not examples[index].response.strip():
             return None  # as it has no rating either
         try:
-            return value_of(further_reading(name, lm, criteria, examples[index]))
+            return further_reading(name, lm, criteria, examples[index])
         except PER_ITEM:
             return None
 
@@ -126,8 +132,8 @@ def take(
     return [values[i] for i in range(len(examples))]
 
 
-def value_of(read: Approval | Likelihood) -> float:
-    """A further reading as the number that is combined."""
+def value_of(read: Read) -> float:
+    """A further reading as the number that is combined, beside the figures of its tokens."""
     return read.log_odds if isinstance(read, Approval) else read.weakest
 
 
@@ -145,7 +151,7 @@ def is_copy(calibration: Calibration, example: Example) -> bool:
 def readings_of(
     calibration: Calibration,
     asked: Mapping[str, float],
-    surface: float | None,
+    figures: Mapping[str, float],
     *,
     copied: bool,
 ) -> Mapping[str, float]:
@@ -154,13 +160,11 @@ def readings_of(
     Args:
         calibration: The combination.
         asked: What was read by asking the model.
-        surface: What the floor predicts, or None without one.
+        figures: The mean score and what figures add to it, by kind.
         copied: Whether the response is a copy, see :func:`is_copy`.
     """
-    values = dict(asked)
+    values = {**asked, **figures}
     if copied:
-        average = next(part.mean for part in calibration.parts if part.name == "likelihood")
-        values["likelihood"] = min(average, values["likelihood"])
-    if surface is not None:
-        values["surface"] = surface
+        averages = {part.name: part.mean for part in calibration.parts if part.name in LIKELY}
+        values |= {name: min(average, values[name]) for name, average in averages.items()}
     return values

@@ -12,9 +12,9 @@ from active_critic.calibration import SHOWN, Calibration, percent
 from active_critic.data.examples import Examples
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, Search, demo_count
 from active_critic.errors import BudgetSpent, FitError
-from active_critic.evaluators._combining import Combiner, expected_of, words
+from active_critic.evaluators._combining import Combination, Combiner, expected_of, words
 from active_critic.evaluators._fit_bill import Bill
-from active_critic.evaluators._readings import FURTHER, Use, readings_for, take, weighed_part
+from active_critic.evaluators._readings import FURTHER, Read, Use, readings_for, take, weighed_part
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.fit_report import FitReport, make_report
@@ -200,20 +200,21 @@ class ActiveCritic(Evaluator):
             combiner.rated_by(protocol.criteria, self.use_criteria)
         for name in set(readings).intersection(FURTHER) - taken.keys():
             combiner.leave_out(name)
-        left_out = [combiner.add(name, values) for name, values in taken.items()]
+        left_out = [combiner.add(name, read) for name, read in taken.items()]
         notes += [said for said in (*unpaid, *left_out) if said]
         stopped = unpaid[-1] if unpaid else search.stopped
         chosen = next(candidate.index for candidate in found if candidate.wins)
-        calibration, floor = None, None
+        combined: Combination | None = None
         try:
-            calibration, floor = combiner.fit(chosen, range(len(data)))
+            combined = combiner.fit(chosen, range(len(data)))
         except FitError:
             if stopped is None:
                 raise
             with suppress(FitError):
                 if combiner.unrated():
-                    calibration, floor = combiner.fit(chosen, range(len(data)))
-            notes.append(TOO_FEW_RATED if calibration is not None else NOTHING_COMBINED)
+                    combined = combiner.fit(chosen, range(len(data)))
+            notes.append(TOO_FEW_RATED if combined is not None else NOTHING_COMBINED)
+        calibration = None if combined is None else combined.calibration
         if calibration is not None:
             # What may make the whole fit worthless stands first.
             notes[:0] = combiner.against_people(chosen) + combiner.unweighed(calibration, fine=self.mode == "fine")
@@ -233,7 +234,8 @@ class ActiveCritic(Evaluator):
                 "reading": compiled.protocol.reading,
                 "demos": tuple(compiled.rate.demos),
                 "calibration": calibration,
-                "surface": floor.to_dict() if floor else None,
+                "surface": combined.floor.to_dict() if combined and combined.floor else None,
+                "tokens": combined.tokens if combined else None,
                 "provenance": provenance,
             }
         )
@@ -283,9 +285,9 @@ class ActiveCritic(Evaluator):
         bill: Bill,
         notes: list[str],
         progress: Progress | None,
-    ) -> tuple[dict[str, list[float | None]], list[str]]:
+    ) -> tuple[dict[str, list[Read | None]], list[str]]:
         """What the model says of every example beside its rating, by reading; and what could not be paid for."""
-        taken: dict[str, list[float | None]] = {}
+        taken: dict[str, list[Read | None]] = {}
         unpaid: list[str] = []
         for name in FURTHER:
             if name not in readings:

@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from active_critic.approval import Approval, approval_turns, check_probabilities
+from active_critic.approval import approval_turns, check_probabilities
 from active_critic.calibration import CRITERION
 from active_critic.data.examples import same_texts
 from active_critic.errors import ModelError, ProtocolError
 from active_critic.evaluators._readings import (
     FURTHER,
     READINGS,
+    TOKENS,
+    Read,
     further_reading,
     is_copy,
     ratings_in,
@@ -27,6 +29,7 @@ from active_critic.lm.client import Turn
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood, refusal
 from active_critic.records import Example, Verdict
 from active_critic.scoring import OVERALL_QUESTION, Scorer, demo_turns, instructions, item
+from active_critic.token_figures import token_figures
 
 PART = "the response is long: its likelihood is that of its first {:,} of {:,} characters"
 COPY = "the response copies its source as no example did: its likelihood counts as no more than the average"
@@ -47,12 +50,17 @@ class CriticJudge(Judge):
                 f"the score rests on the rating of {lost}, which this program does not rate: a criterion was renamed "
                 "or removed, or the mode changed; take that back, or fit again"
             )
-        if unknown := sorted(set(names) - {*READINGS, *criteria}):
+        if unknown := sorted(set(names) - {*READINGS, TOKENS, *criteria}):
             raise ProtocolError(
                 f"the program combines readings that this version does not know: {', '.join(unknown)[:200]}"
             )
         if "surface" in names and self._floor is None:
             raise ProtocolError("the program combines a surface reading whose numbers are missing; fit it again")
+        if TOKENS in names and (protocol.tokens is None or "likelihood" not in names):
+            raise ProtocolError(
+                "the program combines figures of the tokens without their numbers, or without the likelihood that they "
+                "come with; fit it again"
+            )
         if (
             "likelihood" in names
             and protocol.calibration is not None
@@ -88,7 +96,7 @@ class CriticJudge(Judge):
             turns += [("assistant", "(ratings of the criteria)"), ("user", OVERALL_QUESTION)]
         return turns
 
-    def answer(self, question: str, example: Example, *, explain: bool) -> Verdict | Approval | Likelihood:
+    def answer(self, question: str, example: Example, *, explain: bool) -> Verdict | Read:
         """The scorer's verdict, or another reading of the response."""
         lm = self.scorer.lm
         if "approval" in self.further:
@@ -111,14 +119,19 @@ class CriticJudge(Judge):
         """The same; combined with the other readings where the program says so."""
         calibration, scale = self.scorer.protocol.calibration, self.scorer.protocol.scale
         verdict: Verdict = answers.get(OVERALL) or Verdict(score=scale.low, read_from="combination")  # of no weight
-        further: dict[str, Approval | Likelihood] = {name: answers[name] for name in self.further}
+        further: dict[str, Read] = {name: answers[name] for name in self.further}
         usage = sum((read.usage for read in further.values()), verdict.usage)
         if calibration is None or verdict.score is None:
             return replace(verdict, usage=usage)
         values = {**ratings_in(verdict), **{name: value_of(read) for name, read in further.items()}}
-        surface = self._floor.predict([example])[0] if self._floor is not None else None
+        figures = {}
+        if self._floor is not None:
+            figures["surface"] = self._floor.predict([example])[0]
+        likelihood, tokens = further.get("likelihood"), self.scorer.protocol.tokens
+        if isinstance(likelihood, Likelihood) and tokens is not None:
+            figures[TOKENS] = calibration.intercept + tokens.adds(token_figures(likelihood.logprobs))
         copied = is_copy(calibration, example)
-        combined = calibration.apply(readings_of(calibration, values, surface, copied=copied), scale)
+        combined = calibration.apply(readings_of(calibration, values, figures, copied=copied), scale)
         notes = [COPY] * copied
         part = weighed_part(example.response, calibration.weighed) if "likelihood" in further else example.response
         if len(part) < len(example.response):

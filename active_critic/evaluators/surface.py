@@ -14,6 +14,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
+from active_critic.calibration import Figures
 from active_critic.data.examples import Examples
 from active_critic.errors import DataError, FitError, ProtocolError
 from active_critic.evaluators import ridge
@@ -121,24 +122,20 @@ class SurfaceFloor:
         return dict(zip(FEATURES, row.tolist(), strict=True))
 
     @classmethod
-    def beside(
-        cls, standard: Standard, coefficients: Floats, alpha: float, intercept: float, scale: Scale
-    ) -> SurfaceFloor:
+    def beside(cls, found: Figures, intercept: float, scale: Scale) -> SurfaceFloor:
         """Figures that were fitted together with other readings: it predicts the mean score and what they add to it.
 
         That is a part of a score, so it is not clipped to the scale: other parts may take away what it adds too much.
 
         Args:
-            standard: How the figures are standardised.
-            coefficients: Points for one standard deviation of each.
-            alpha: The ridge strength.
+            found: The figures as they stand in the combination.
             intercept: The mean score.
             scale: The user's scale.
         """
-        floor = cls()
-        floor._found(standard, coefficients, intercept, alpha)
+        floor, standard = cls(), found.standard
+        floor._found(standard, found.coefficients, intercept, found.alpha)
         ends = np.abs(standard.apply(np.array([standard.lows, standard.highs]))).max(axis=0)
-        reach = float(np.abs(coefficients) @ ends)
+        reach = float(np.abs(found.coefficients) @ ends)
         floor.scale_, floor.clip_ = scale, (intercept - reach, intercept + reach)
         return floor
 

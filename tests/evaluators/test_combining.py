@@ -27,7 +27,7 @@ def test_an_example_that_lacks_only_a_reading_that_is_left_out_counts() -> None:
     against: list[float | None] = [-score for score in search.human]
     against[3] = None
     combiner = Combiner(("rating", "likelihood", "surface"), search, SCALE, further={"likelihood": against})
-    found, _ = combiner.fit(0, range(40))
+    found = combiner.fit(0, range(40)).calibration
     assert "likelihood" not in found.shares
     assert found.n == 40
 
@@ -53,8 +53,8 @@ def test_what_counts_as_a_copy_is_learnt_from_the_examples_fitted_on_alone() -> 
     search.examples[39] = Example(source, source, search.examples[39].score)
     combiner = Combiner(("rating", "likelihood"), search, SCALE, frozenset({"likelihood"}))
     combiner.further["likelihood"] = [-float(i % 7) for i in range(40)]
-    assert combiner.fit(0, range(39))[0].copied == 0.5
-    assert combiner.fit(0, range(40))[0].copied == 1.0
+    assert combiner.fit(0, range(39)).calibration.copied == 0.5
+    assert combiner.fit(0, range(40)).calibration.copied == 1.0
 
 
 def test_a_copy_is_paid_no_more_for_being_likely_where_its_score_is_predicted() -> None:
@@ -65,7 +65,7 @@ def test_a_copy_is_paid_no_more_for_being_likely_where_its_score_is_predicted() 
     for value in (-0.5, 0.0):  # both above the mean
         combiner = Combiner(("rating", "likelihood"), search, SCALE, frozenset({"likelihood"}))
         combiner.further["likelihood"] = [search.human[i] - 6.0 for i in range(39)] + [value]
-        found, _ = combiner.fit(0, range(39))
+        found = combiner.fit(0, range(39)).calibration
         likelihood = found.parts[1]
         assert likelihood.weight > 0
         assert likelihood.mean < value
@@ -81,10 +81,10 @@ def test_an_example_that_was_left_unscored_has_no_rating_to_combine() -> None:
     likelihoods: list[float | None] = [score - 6.0 for score in search.human]
     combiner = Combiner(("rating", "likelihood"), search, SCALE, further={"likelihood": likelihoods})
     assert combiner.usable(0, range(2, 7)) == [2, 5, 6]
-    assert combiner.fit(0, range(40))[0].n == 38
+    assert combiner.fit(0, range(40)).calibration.n == 38
     assert combiner.unrated()
     assert combiner.usable(0, range(2, 7)) == [2, 3, 4, 5, 6]
-    assert combiner.fit(0, range(40))[0].n == 40
+    assert combiner.fit(0, range(40)).calibration.n == 40
 
 
 def test_without_any_other_reading_that_was_asked_for_the_rating_stays() -> None:
@@ -97,10 +97,10 @@ def test_without_any_other_reading_that_was_asked_for_the_rating_stays() -> None
 @pytest.mark.parametrize(("had", "kept"), [(36, True), (35, False)])
 def test_a_reading_that_more_than_a_tenth_of_the_examples_lack_is_left_out(had: int, kept: bool) -> None:
     search, _ = searched()
-    values: list[float | None] = [-float(i % 7) if i < had else None for i in range(40)]
+    taken = [Likelihood((-float(i % 7),), "forced") if i < had else None for i in range(40)]
     for always in (frozenset[str](), frozenset({"likelihood"})):
         combiner = Combiner(("rating", "likelihood"), search, SCALE, always)
-        said = combiner.add("likelihood", values)
+        said = combiner.add("likelihood", taken)
         assert (said is None) == ("likelihood" in combiner.names) == (kept or bool(always))
         assert said is None or said == f"the score is read without the likelihood: only {had} of 40 examples have one"
 
@@ -118,12 +118,13 @@ def test_what_was_measured_of_all_examples_gives_to_the_last_bit_what_measuring_
     part = folds(search.examples, FOLDS, settings.seed)[1]
     rest = [i for i in reversed(range(40)) if i not in part]
     examples = [search.examples[i] for i in rest]
-    found, floor = combiner.fit(0, rest)
+    combination = combiner.fit(0, rest)
+    found, floor = combination.calibration, combination.floor
     values = {"rating": [search.verdicts[0, i].score or 0.0 for i in rest], "likelihood": [-float(i % 7) for i in rest]}
     human = [search.human[i] for i in rest]
     documents = [group_of(example) for example in examples]
-    again, standard, coefficients, alpha = calibrate_with(figures_of(examples), values, human, documents)
-    alone = SurfaceFloor.beside(standard, coefficients, alpha, again.intercept, SCALE)
+    again, added = calibrate_with({"surface": figures_of(examples)}, values, human, documents)
+    alone = SurfaceFloor.beside(added["surface"], again.intercept, SCALE)
     assert floor is not None
     assert floor.to_dict() == alone.to_dict()
     assert found.parts == again.parts
@@ -133,7 +134,7 @@ def test_what_was_measured_of_all_examples_gives_to_the_last_bit_what_measuring_
     for i, score in scores.items():
         example = search.examples[i]
         readings = {"rating": search.verdicts[0, i].score or 0.0, "likelihood": -float(i % 7)}
-        surface, copied = alone.predict([example])[0], is_copy(found, example)
+        surface, copied = {"surface": alone.predict([example])[0]}, is_copy(found, example)
         combined = found.apply(readings_of(found, readings, surface, copied=copied), SCALE)
         assert score == combined.score
 
@@ -179,7 +180,7 @@ def test_the_rating_of_a_model_that_was_not_measured_here_is_believed_in_more(mo
 def test_a_fit_begins_with_the_belief_in_its_model() -> None:
     search, _ = searched()
     before, now = (
-        Combiner(("rating", "surface"), search, SCALE, expected=expected).fit(0, range(10))[0]
+        Combiner(("rating", "surface"), search, SCALE, expected=expected).fit(0, range(10)).calibration
         for expected in (EXPECTED, ABLER)
     )
     assert now.shares["rating"] > before.shares["rating"] + 0.02

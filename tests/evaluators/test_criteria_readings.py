@@ -73,15 +73,15 @@ def test_with_a_handful_of_labels_little_is_staked_on_a_single_criterion() -> No
 
 def test_criteria_that_add_nothing_are_left_out_and_named_and_always_keeps_them() -> None:
     search = rated(200)
-    found, _ = combiner(search).fit(0, range(200))
+    found = combiner(search).fit(0, range(200)).calibration
     assert max(found.shares, key=lambda name: found.shares[name]) == "criterion Tone"
     said = words(found, combiner(search).names, 200)
     dropped = [name for name in ("Accuracy", "Clarity") if f"criterion {name}" not in found.shares]
     assert dropped
     assert f"criteria whose own ratings add nothing to the score, and have no part in it: {', '.join(dropped)}" in said
-    kept, _ = combiner(search, "always").fit(0, range(200))
+    kept = combiner(search, "always").fit(0, range(200)).calibration
     assert list(kept.shares) == ["rating", *(f"criterion {name}" for name in NAMES)]
-    none, _ = combiner(search, "never").fit(0, range(200))
+    none = combiner(search, "never").fit(0, range(200)).calibration
     assert list(none.shares) == ["rating"]
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -35,6 +36,7 @@ from active_critic.records import Example, Scale, Usage, Verdict
 from active_critic.scoring import Scorer
 
 ALL = ("rating", "approval", "likelihood", "surface")
+PARTS = (*ALL, "tokens")
 SMALL: dict[str, Any] = {"candidates": 2, "demos": 2, "max_batches": 1, "report": False, "journal": None}
 SCALE = Scale(low=0, high=5)
 
@@ -129,17 +131,17 @@ def test_the_default_takes_what_can_be_had_and_says_what_cannot() -> None:
 
 
 def test_a_reading_that_is_worth_nothing_is_left_out_unless_it_is_always_to_be_used() -> None:
-    """The likelihood goes against people in hundreds of examples: nobody should pay for it when scoring."""
+    """The model finds all of hundreds of examples as likely: nobody should pay for that when scoring."""
     data = [Example(f"{text_of(i)} {i}", f"question {i}") for i in range(300)]
     data = [Example(e.response, e.source, len(e.response.split()) / 10) for e in data]
     weighed: list[str] = []
 
-    def against(turns: list[Turn], text: str) -> list[float]:
-        return [-len(text.split()) / 10]
+    def alike(turns: list[Turn], text: str) -> list[float]:
+        return [-2.0] * len(text.split())
 
     others = {f"use_{name}": "never" for name in ("criteria", "approval", "surface")}
     how: dict[str, Any] = {"candidates": 1, "demos": 0, **others}
-    lm = weighing_lm(against, weighed=weighed, rate=lambda response, turns: len(response.split()) / 10)
+    lm = weighing_lm(alike, weighed=weighed, rate=lambda response, turns: len(response.split()) / 10)
     critic = ActiveCritic(lm, **{**SMALL, **how}).fit(data, scale="0..5")
     assert [part.name for part in critic.fitted.calibration.parts] == ["rating"]
     said = "tried and left out of the score, for a share of the weights below 5%: likelihood"
@@ -148,7 +150,7 @@ def test_a_reading_that_is_worth_nothing_is_left_out_unless_it_is_always_to_be_u
     assert critic.score("a fine text", "question").score is not None
     assert weighed == []
     critic = ActiveCritic(lm, use_likelihood="always", **{**SMALL, **how}).fit(data, scale="0..5")
-    assert [part.name for part in critic.fitted.calibration.parts] == ["rating", "likelihood"]
+    assert [part.name for part in critic.fitted.calibration.parts] == ["rating", "likelihood", "tokens"]
 
 
 @pytest.mark.parametrize("name", ["use_criteria", "use_approval", "use_likelihood", "use_surface"])
@@ -173,14 +175,14 @@ def test_a_model_without_likelihood_is_refused_where_that_is_always_to_be_used()
 def test_a_verdict_has_the_parts_that_it_is_combined_from_and_an_interval() -> None:
     critic = fitted()
     program = critic.fitted
-    assert [part.name for part in program.calibration.parts] == list(ALL)
+    assert [part.name for part in program.calibration.parts] == list(PARTS)
     assert sum(part.weight > 0 for part in program.calibration.parts) >= 3
     for verdict in critic.score_many(items()):
         assert verdict.score is not None
         assert verdict.interval is not None
         low, high = verdict.interval
         assert 0 <= low <= verdict.score <= high <= 5
-        assert list(verdict.parts) == list(ALL)
+        assert list(verdict.parts) == list(PARTS)
         total = program.calibration.intercept + sum(verdict.parts.values())
         assert verdict.score == pytest.approx(min(5, max(0, total)), abs=3e-4)
         assert verdict.read_from == "combination"
@@ -191,7 +193,7 @@ def test_a_reading_of_no_weight_adds_nothing_and_not_less() -> None:
     parts = [part.model_copy(update={"weight": 0.0}) for part in program.calibration.parts]
     idle = program.model_copy(update={"calibration": program.calibration.model_copy(update={"parts": tuple(parts)})})
     for verdict in ActiveCritic.from_protocol(idle, weighing_lm(), journal=None).score_many(items()):
-        assert [str(points) for points in verdict.parts.values()] == ["0.0"] * len(ALL)
+        assert [str(points) for points in verdict.parts.values()] == ["0.0"] * len(PARTS)
 
 
 def test_another_model_than_the_fitted_one_gives_scores_that_say_so_and_no_intervals() -> None:
@@ -527,7 +529,7 @@ def test_the_errors_that_intervals_are_widened_by_know_nothing_of_the_fold() -> 
     parts = folds(search.examples, FOLDS, settings.seed)
     expected = {}
     for part in parts:
-        alone, _ = combiner.fit(0, [i for other in parts if other is not part for i in other])
+        alone = combiner.fit(0, [i for other in parts if other is not part for i in other]).calibration
         for i in part:
             rating = search.verdicts[0, i].score or 0.0
             expected[search.groups[i]] = abs(alone.apply({"rating": rating}, SCALE).score - search.human[i])
@@ -581,7 +583,8 @@ def copier(share: float) -> list[Example]:
 def in_the_likelihood(critic: ActiveCritic, response: str, source: str) -> tuple[float, bool]:
     verdict = critic.score(response, source, explain=False)
     assert verdict.parts is not None
-    return verdict.parts["likelihood"], any("copies its source" in note for note in verdict.notes)
+    likely = verdict.parts["likelihood"] + verdict.parts["tokens"]
+    return likely, any("copies its source" in note for note in verdict.notes)
 
 
 def test_a_copy_of_the_source_is_not_paid_for_being_likely() -> None:
@@ -678,3 +681,59 @@ def test_a_fit_says_of_how_many_examples_the_beginning_was_weighed() -> None:
     said = "of 1 of 24 examples only the beginning was weighed, for they are long"
     assert any(note.startswith(said) for note in fitted(data=data).fitted.provenance.notes)
     assert not any(note.startswith("of ") for note in fitted().fitted.provenance.notes)
+
+
+# --- how the likelihood is spread over the tokens ---------------------------------------------------------------------
+
+
+def uneven(turns: list[Turn], text: str) -> list[float]:
+    """All texts are as likely; those that say "fine" often, unevenly so."""
+    words = text.split()
+    spread = words.count("fine") / len(words)
+    return [-3.0 + (1 if i % 2 else -1) * spread for i in range(len(words) // 2 * 2)] or [-3.0]
+
+
+def test_texts_as_likely_as_others_are_told_apart_by_how_that_is_spread_over_their_tokens() -> None:
+    even = [example for example in examples(60) if len(example.response.split()) > 8]
+    data = [replace(e, score=5 * e.response.split().count("fine") / len(e.response.split())) for e in even]
+    critic = fitted(weighing_lm(uneven), data, readings=["likelihood"])
+    program = critic.fitted
+    weights = {part.name: part.weight for part in program.calibration.parts}
+    assert list(weights) == ["rating", "likelihood", "tokens"]
+    assert weights["tokens"] > 0.2
+    fine, other = critic.score_many(
+        [Example("fine fine fine word fine fine word fine fine text", "?"), Example("word text " * 5, "?")],
+        explain=False,
+    )
+    assert fine.parts["tokens"] > 0.2 > 0 > other.parts["tokens"]
+    assert [note for note in program.provenance.notes if "tokens" in note]  # among the shares of the weights
+
+
+def test_figures_of_tokens_come_with_the_likelihood_and_go_with_it() -> None:
+    program = fitted().fitted
+    assert program.tokens is not None
+    assert fitted(readings=["approval", "surface"]).fitted.tokens is None
+    for change, said in (
+        ({"tokens": None}, "figures of the tokens without their numbers"),
+        ({"calibration": without_part(program, "likelihood")}, "without the likelihood that they come with"),
+    ):
+        with pytest.raises(ProtocolError, match=said):
+            ActiveCritic.from_protocol(program.model_copy(update=change), weighing_lm(), journal=None).score("a", "b")
+
+
+def test_a_program_from_before_figures_of_tokens_scores_without_them() -> None:
+    program = fitted().fitted
+    before = program.model_copy(update={"tokens": None, "calibration": without_part(program, "tokens")})
+    old = json.loads(before.model_dump_json())
+    del old["tokens"]
+    critic = ActiveCritic.from_protocol(CriticProtocol.model_validate(old), weighing_lm(), journal=None)
+    whole = ActiveCritic.from_protocol(program, weighing_lm(), journal=None)
+    for then, now in zip(critic.score_many(items()), whole.score_many(items()), strict=True):
+        assert list(then.parts) == list(ALL)
+        assert then.parts == {name: points for name, points in now.parts.items() if name != "tokens"}
+
+
+def without_part(program: CriticProtocol, name: str) -> Calibration:
+    assert program.calibration is not None
+    kept = tuple(part for part in program.calibration.parts if part.name != name)
+    return program.calibration.model_copy(update={"parts": kept})
