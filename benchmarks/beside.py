@@ -30,8 +30,8 @@ NAMES = {"rating": "zero-shot", "likelihood": "gpt-score"}
 WAYS = {
     "the surface floor alone": lambda trial: trial.test["surface"],
     "readings alone": lambda trial: _of(_bare(trial)),
-    "the surface fitted first, as one reading more": lambda trial: _of(replace(trial, figures=None)),
-    "in one regression (the product)": lambda trial: _of(trial),
+    "the surface fitted first, as one reading more": lambda trial: _of(replace(trial, figures={})),
+    "in one regression (the product, but for figures of tokens)": lambda trial: _of(trial),
     "the same where documents left out are better predicted by it": lambda trial: _gated(trial),
     "weighed by how well documents left out are predicted": lambda trial: _weighed(trial),
 }
@@ -82,8 +82,8 @@ def _bare(trial: combining.Trial) -> combining.Trial:
         trial,
         train={name: column for name, column in trial.train.items() if name != "surface"},
         test={name: column for name, column in trial.test.items() if name != "surface"},
-        figures=None,
-        there=None,
+        figures={},
+        there={},
     )
 
 

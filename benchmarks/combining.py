@@ -2,14 +2,15 @@
 
 In every split a third of the examples (whole documents) is held out, and the labels come from the others; the held-out
 part is the same for every number of labels, and fewer labels are part of more. They come document after document. The
-surface reading is fitted on those labels, out of fold for them; the product takes the figures of the surface instead.
+surface reading is fitted on those labels, out of fold for them; the product takes the figures of the surface instead,
+and those of the tokens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -18,12 +19,14 @@ from numpy.typing import NDArray
 
 import active_critic as ac
 from active_critic import calibration
-from active_critic.calibration import COVERAGES, PRIOR, Calibration, Combined, calibrate, calibrate_with
+from active_critic.calibration import COVERAGES, PRIOR, Calibration, Combined, Figures, calibrate_with
 from active_critic.data.examples import folds, group_of, human_score
-from active_critic.evaluators._combining import worth_its_price
+from active_critic.evaluators._combining import likely_share, worth_its_price
+from active_critic.evaluators._readings import LIKELY, TOKENS
 from active_critic.evaluators.surface import SurfaceFloor, figures_of, out_of_fold
 from active_critic.records import Example, Scale
 from active_critic.stats import agreement, pearson, percentile_interval, q
+from active_critic.token_figures import token_figures
 
 HELD_OUT = 1 / 3
 STRONG = 0.6
@@ -40,6 +43,7 @@ FOLDS = 8
 """Parts of the documents for the out-of-fold surface reading."""
 EQUAL = "equal weights"
 ONE_MORE = "calibrated, the surface fitted first, as one reading more"
+WITHOUT_TOKENS = "calibrated, without the figures of the tokens"
 CHOSEN = "chosen by cross-validation: one alone, or equal weights"
 FREE = "free least squares"
 
@@ -55,23 +59,41 @@ class Readings:
         values: The readings that need no label, by name, each of shape (n,).
         human: The scores, shape (n,).
         scale: What scores are clipped to.
+        tokens: The figures of the tokens, shape (n, figures), or None without.
     """
 
     examples: ac.Examples
     values: Mapping[str, Floats]
     human: Floats
     scale: Scale
+    tokens: Floats | None = None
 
     @classmethod
-    def of(cls, examples: ac.Examples, values: Mapping[str, Sequence[float | None]]) -> Readings:
-        """The complete ones; a reading that fewer than half of the examples have is left out."""
+    def of(
+        cls,
+        examples: ac.Examples,
+        values: Mapping[str, Sequence[float | None]],
+        logprobs: Sequence[Sequence[float] | None] = (),
+    ) -> Readings:
+        """The complete ones; a reading that fewer than half of the examples have is left out.
+
+        Args:
+            examples: Examples.
+            values: By reading, a value for every example, or None.
+            logprobs: The log-probabilities of the tokens of every example that has a likelihood; nothing: they are not
+                known, and there are no figures of them.
+        """
         had = {name: [v is not None for v in column] for name, column in values.items()}
         names = [name for name, there in had.items() if 2 * sum(there) >= len(there)]
         kept = [i for i in range(len(examples)) if all(had[name][i] for name in names)]
         taken = examples.take(kept)
         human = np.array([human_score(example) for example in taken])
         scale = examples.scale or Scale(low=float(human.min()), high=float(human.max()))
-        return cls(taken, {name: np.array([values[name][i] for i in kept], float) for name in names}, human, scale)
+        columns = {name: np.array([values[name][i] for i in kept], float) for name in names}
+        tokens = None
+        if "likelihood" in names and logprobs:
+            tokens = np.array([token_figures(row) for i in kept if (row := logprobs[i])])
+        return cls(taken, columns, human, scale, tokens)
 
     @property
     def groups(self) -> list[str]:
@@ -88,8 +110,8 @@ class Trial:
         labels: The examples of ``train``.
         human, truth: Human scores of ``train`` and of ``test``.
         scale: What scores are clipped to.
-        figures, there: The figures of the surface of ``train`` and of ``test``, which the combination of the product
-            takes in place of the surface reading; None: it takes the readings alone.
+        figures, there: By kind (``"surface"``, ``"tokens"``), the figures of ``train`` and of ``test``, which the
+            combination of the product takes, in place of the surface reading; without any, it takes the readings.
     """
 
     train: dict[str, Floats]
@@ -98,8 +120,8 @@ class Trial:
     human: Floats
     truth: Floats
     scale: Scale
-    figures: Floats | None = None
-    there: Floats | None = None
+    figures: Mapping[str, Floats] = field(default_factory=dict)
+    there: Mapping[str, Floats] = field(default_factory=dict)
 
     def rows(self, kept: Sequence[int], tried: Sequence[int]) -> Trial:
         """Some of the training examples, tried on others of them."""
@@ -111,17 +133,17 @@ class Trial:
             self.human[at],
             self.human[out],
             self.scale,
-            None if self.figures is None else self.figures[at],
-            None if self.figures is None else self.figures[out],
+            {kind: figures[at] for kind, figures in self.figures.items()},
+            {kind: figures[out] for kind, figures in self.figures.items()},
         )
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A combination, and the surface floor in it."""
+    """A combination, and the figures in it, by kind."""
 
     calibration: Calibration
-    floor: SurfaceFloor | None
+    figures: Mapping[str, Figures]
 
 
 # --- ways to combine --------------------------------------------------------------------------------------------------
@@ -134,7 +156,8 @@ def ways(names: Sequence[str]) -> dict[str, Combine]:
     simple: dict[str, Combine] = {f"{name}{ALONE}": _alone(name) for name in names}
     simple[EQUAL] = _equal
     calibrated = {way_of(prior): _calibrated(prior) for prior in PRIORS}
-    return {**simple, **calibrated, ONE_MORE: _one_more, CHOSEN: _chosen(simple), FREE: _free}
+    more = {WITHOUT_TOKENS: _without_tokens, ONE_MORE: _one_more, CHOSEN: _chosen(simple), FREE: _free}
+    return {**simple, **calibrated, **more}
 
 
 def way_of(prior: float) -> str:
@@ -144,19 +167,20 @@ def way_of(prior: float) -> str:
 
 def fitted(trial: Trial, prior: float = PRIOR) -> Fitted:
     """The combination of the product: readings that are not worth their price, the rating apart, are left out."""
-    names = list(trial.train) if trial.figures is None else [*trial.train.keys() - {"surface"}, "surface"]
+    names = {*trial.train, *trial.figures}
     found = _fitted(trial, prior, sorted(names))
-    kept = [n for n in names if n == "rating" or worth_its_price(n, found.calibration.shares[n])]
-    return found if len(kept) == len(names) else _fitted(trial, prior, sorted(kept))
+    shares = found.calibration.shares
+    worth = {n: likely_share(shares) if n in LIKELY else share for n, share in shares.items()}
+    kept = {n for n in names if n == "rating" or worth_its_price(n, worth[n])}
+    # Without a rating, which is always kept, all readings may be worth too little.
+    return found if kept == names or kept <= {*trial.figures} else _fitted(trial, prior, sorted(kept))
 
 
 def _fitted(trial: Trial, prior: float, names: Sequence[str]) -> Fitted:
     groups = [group_of(example) for example in trial.labels]
-    values = {n: c for n, c in trial.train.items() if n in names and (trial.figures is None or n != "surface")}
-    if trial.figures is None or "surface" not in names:
-        return Fitted(calibrate(values, trial.human, groups, prior=prior), None)
-    found, added = calibrate_with({"surface": trial.figures}, values, trial.human, groups, prior=prior)
-    return Fitted(found, SurfaceFloor.beside(added["surface"], found.intercept, trial.scale))
+    values = {n: c for n, c in trial.train.items() if n in names and n not in trial.figures}
+    figures = {kind: trial.figures[kind] for kind in names if kind in trial.figures}
+    return Fitted(*calibrate_with(figures, values, trial.human, groups, prior=prior))
 
 
 def applied(found: Fitted, trial: Trial) -> Floats:
@@ -167,8 +191,8 @@ def applied(found: Fitted, trial: Trial) -> Floats:
 def combined(found: Fitted, trial: Trial) -> list[Combined]:
     """Scores of the examples that are tried, and what each reading adds to them."""
     test = dict(trial.test)
-    if found.floor is not None:
-        test["surface"] = np.array(found.floor.predict([None] * len(trial.there), figures=trial.there))
+    for kind, figures in found.figures.items():
+        test[kind] = found.calibration.intercept + figures.add(trial.there[kind])
     rows = range(len(trial.truth))
     return [found.calibration.apply({n: c[i] for n, c in test.items()}, trial.scale) for i in rows]
 
@@ -182,7 +206,12 @@ def _calibrated(prior: float) -> Combine:
 
 
 def _one_more(trial: Trial) -> Floats:
-    trial = replace(trial, figures=None)
+    trial = replace(trial, figures={})
+    return applied(fitted(trial), trial)
+
+
+def _without_tokens(trial: Trial) -> Floats:
+    trial = replace(trial, figures={kind: figures for kind, figures in trial.figures.items() if kind != TOKENS})
     return applied(fitted(trial), trial)
 
 
@@ -246,7 +275,7 @@ def trials(
     data: Readings, sizes: Sequence[int], splits: int, seed: int, *, strong: bool, mute: bool
 ) -> Iterator[tuple[int, Trial]]:
     """The trial of every split and number of labels, with that number; see ``SITUATIONS``."""
-    figures = figures_of(data.examples)
+    figures = {"surface": figures_of(data.examples)} | ({} if data.tokens is None else {TOKENS: data.tokens})
     for number, (pool, test) in enumerate(parted(data, splits, seed)):
         rng = np.random.default_rng([seed, number])
         values = dict(data.values)
@@ -261,19 +290,22 @@ def trials(
                 replace(data.examples[swapped[i]], score=example.score, group=group_of(example))
                 for i, example in zip(train, taken, strict=True)
             ]
-            floor = SurfaceFloor().fit(shown, data.scale, figures=figures[swapped[train]])
-            there = figures[swapped[test]]
+            own, there = (
+                {kind: each[swapped[rows] if kind == "surface" else rows] for kind, each in figures.items()}
+                for rows in (np.array(train), np.array(test))
+            )
+            floor = SurfaceFloor().fit(shown, data.scale, figures=own["surface"])
             yield (
                 size,
                 Trial(
                     {n: c[train] for n, c in values.items()} | {"surface": out_of_fold_surface(shown, data.scale)},
                     {n: c[test] for n, c in values.items()}
-                    | {"surface": np.array(floor.predict(data.examples.take(test), figures=there))},
+                    | {"surface": np.array(floor.predict(data.examples.take(test), figures=there["surface"]))},
                     taken,
                     data.human[train],
                     data.human[test],
                     data.scale,
-                    figures[swapped[train]],
+                    own,
                     there,
                 ),
             )

@@ -60,11 +60,11 @@ def run(args: argparse.Namespace, lm: LanguageModel) -> None:
         name, _, path = named.partition("=")
         data = drawing.draw(_fresh(drawing.read(path, args), args), args)
         before = lm.usage
-        taken = take_readings(data, lm)
+        taken, logprobs = take_readings(data, lm)
         used = lm.usage - before
-        mean = take_readings(data, lm, lambda likelihood: likelihood.mean)  # from the memory: the same replies
+        mean, _ = take_readings(data, lm, lambda likelihood: likelihood.mean)  # from the memory: the same replies
         print(f"\n{name}: {len(data)} examples read, {used.calls} calls; combining", file=sys.stderr, flush=True)
-        readings = combining.Readings.of(data, taken)
+        readings = combining.Readings.of(data, taken, logprobs)
         found = {
             "name": name,
             "model": lm.name,
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace, lm: LanguageModel) -> None:
             "with each other": combining.with_each_other(readings),
             **combining.over_splits(readings, args.sizes, args.splits, args.seed),
             "with all tokens": combining.product_over_splits(
-                combining.Readings.of(data, mean), args.sizes, args.splits, args.seed
+                combining.Readings.of(data, mean, logprobs), args.sizes, args.splits, args.seed
             ),
         }
         picture = stem.with_name(f"{stem.name}_{name}_{lm.name}.svg")
@@ -144,7 +144,7 @@ def study(
         for named in args.data:
             name, _, path = named.partition("=")
             data = drawing.draw(drawing.read(path, args), args)
-            readings = combining.Readings.of(data, take_readings(data, lm))
+            readings = combining.Readings.of(data, *take_readings(data, lm))
             found = {
                 "name": name,
                 "model": lm.name,
@@ -162,7 +162,7 @@ def study(
 
 def take_readings(
     examples: Sequence[Example], lm: LanguageModel, weighed: Callable[[Likelihood], float] = value_of
-) -> dict[str, list[float | None]]:
+) -> tuple[dict[str, list[float | None]], list[tuple[float, ...] | None]]:
     """Ask the model for what it reads in texts without any label.
 
     Args:
@@ -173,22 +173,25 @@ def take_readings(
     Returns:
         A value for every example, None where there is none: ``"rating"`` is that of zero-shot in percent of the scale,
         ``"approval"`` the log-odds of yes without criteria, ``"likelihood"`` the mean of the 15 least likely tokens.
-        All None for a reading that the model does not give.
+        All None for a reading that the model does not give. And the log-probabilities of the tokens.
     """
+    logprobs: list[tuple[float, ...] | None] = [None] * len(examples)
     scorer = Scorer(zero_shot_protocol(lm, PERCENT), lm)
 
     def rating(example: Example) -> float | None:
         return scorer.verdict(example.source, example.response, explain=False).score
 
-    def further(name: str) -> Callable[[Example], float | None]:
-        def read(example: Example) -> float | None:
-            try:
-                read = further_reading(name, lm, (), example)
-                return weighed(read) if isinstance(read, Likelihood) else value_of(read)
-            except PER_ITEM:
-                return None
-
-        return read
+    def value(name: str, index: int) -> float | None:
+        if name == "rating":
+            return rating(examples[index])
+        try:
+            read = further_reading(name, lm, (), examples[index])
+        except PER_ITEM:
+            return None
+        if not isinstance(read, Likelihood):
+            return value_of(read)
+        logprobs[index] = read.logprobs
+        return weighed(read)
 
     given, _ = readings_for(lm, {"approval": "auto", "likelihood": "auto", "surface": "never"})
     order = sorted(range(len(examples)), key=lambda i: (examples[i].source, i))
@@ -196,11 +199,10 @@ def take_readings(
     for name in ("rating", "approval", "likelihood"):
         found[name] = [None] * len(examples)
         jobs = [i for i in order if examples[i].response.strip()] if name in given else []
-        ask = rating if name == "rating" else further(name)
-        values = in_parallel(lm, lambda i, ask=ask: ask(examples[i]), jobs, doing=name, progress=drawing.say)
-        for index, value in zip(jobs, values, strict=True):
-            found[name][index] = value
-    return found
+        values = in_parallel(lm, lambda i, name=name: value(name, i), jobs, doing=name, progress=drawing.say)
+        for index, one in zip(jobs, values, strict=True):
+            found[name][index] = one
+    return found, logprobs
 
 
 # --- what is told -----------------------------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def over_splits(
                     trial,
                     train={n: v for n, v in trial.train.items() if n != without} | {"states": here},
                     test={n: v for n, v in trial.test.items() if n != without} | {"states": there},
-                    figures=None if without else trial.figures,
+                    figures={} if without else trial.figures,
                 )
                 scores = combining.applied(combining.fitted(changed), changed)
                 note(f"states {label}, {kind}", size, scores, trial)

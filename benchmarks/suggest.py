@@ -27,7 +27,7 @@ import numpy as np  # noqa: E402
 
 import active_critic as ac  # noqa: E402
 from active_critic.data.examples import data_sha256  # noqa: E402
-from active_critic.evaluators._readings import READINGS  # noqa: E402
+from active_critic.evaluators._readings import READINGS, TOKENS  # noqa: E402
 from active_critic.evaluators.surface import SurfaceFloor, figures_of  # noqa: E402
 from active_critic.journal import Journal  # noqa: E402
 from active_critic.lm import open_lm  # noqa: E402
@@ -158,8 +158,13 @@ class Learner:
         if data.values:
             train = {name: column[at] for name, column in data.values.items()}
             human = data.human[at]
-            trial = combining.Trial(train, {}, taken, human, human, data.scale, figures[at])
+            trial = combining.Trial(train, {}, taken, human, human, data.scale, self._figures(at))
             self.found = combining.fitted(trial)
+
+    def _figures(self, at: Sequence[int]) -> dict[str, Floats]:
+        """The figures of some examples, by kind."""
+        tokens = {} if self.data.tokens is None else {TOKENS: self.data.tokens[list(at)]}
+        return {"surface": self.figures[list(at)], **tokens}
 
     def verdicts(self, positions: Sequence[int]) -> list[Verdict]:
         """What a program would say of these examples."""
@@ -169,7 +174,7 @@ class Learner:
             return [Verdict(score=score) for score in self.floor.predict(self.data.examples.take(at), figures=there)]
         tried = {name: column[at] for name, column in self.data.values.items()}
         taken, human = self.data.examples.take(at), self.data.human[at]
-        trial = combining.Trial({}, tried, taken, human, human, self.data.scale, None, there)
+        trial = combining.Trial({}, tried, taken, human, human, self.data.scale, {}, self._figures(at))
         return [Verdict(score=one.score, parts=one.added) for one in combining.combined(self.found, trial)]
 
 
@@ -342,7 +347,7 @@ def simulate(args: argparse.Namespace, lm: ac.LanguageModel | None) -> None:
     for named in args.data:
         name, _, path = named.partition("=")
         examples = drawing.draw(drawing.read(path, args), args)
-        data = combining.Readings.of(examples, reading.take_readings(examples, lm) if lm else {})
+        data = combining.Readings.of(examples, *(reading.take_readings(examples, lm) if lm else ({},)))
         found = curves(data, args)
         document["sets"][name] = {
             "examples": len(data.examples),

@@ -13,6 +13,7 @@ _READINGS = {
     "rating": "the rating",
     "approval": "the plain yes or no",
     "likelihood": "the likelihood of its words",
+    "tokens": "how likely its words are one by one",
     "surface": "its surface",
 }
 """What adds to the score, see ``Verdict.parts``."""
