@@ -1,12 +1,7 @@
 """From several readings of a text to one score on the user's scale, with an interval. Pure.
 
-What a model's rating, the likelihood of the text and its surface show are different things, and no one of them is the
-best on every kind of text (``benchmarks/results/compare_*``). Weights learnt freely from a few dozen labels do worse
-than equal ones; equal ones do badly where one reading is far better than the others. So the weights are those of a
-regression that begins with a belief about readings (``EXPECTED``, ``TOGETHER``) which counts for ``PRIOR`` examples:
-few labels leave them near what follows from that, many let them go where they belong. Figures of the surface, and of
-the text's tokens, have no such belief, but are held near 0 by ridges of their own: what they add, they add to what the
-readings say.
+The weights come from ``weighing``. Here is what a program keeps of them, and the interval that the errors on documents
+that were left out give.
 """
 
 from __future__ import annotations
@@ -22,48 +17,9 @@ from pydantic import Field, field_validator
 
 from active_critic.errors import FitError
 from active_critic.records import LEAST_SPREAD, Record, Scale, Spread
-from active_critic.standardising import Floats, Standard
+from active_critic.standardising import Floats
+from active_critic.weighing import EXPECTED, PRIOR, UNBOUNDED, Figures, Regression
 
-PRIOR = 20.0
-"""How many examples the belief about readings counts for."""
-CRITERION = "criterion "
-"""What the name of a reading begins with that is the rating of one criterion; behind it stands the criterion's name."""
-OF_FIGURES = " figures"
-"""What the belief in figures is called by, behind their kind: they are no reading of that name."""
-EXPECTED = {
-    "rating": 0.2,
-    "approval": 0.3,
-    "likelihood": 0.2,
-    "criterion": 0.15,
-    "surface figures": 0.447,
-    "tokens figures": 0.3,
-}
-"""The correlation of a reading with people's scores that is believed in before any label is seen, with a model of the
-catalogue: this was settled on these small ones.
-
-In that of a single criterion less than in that of the whole: few labels leave the score to the whole. That of figures
-is a multiple correlation, in no direction: of the surface (R² = 1/5, as where it stands alone) and of the tokens (R² =
-1/11; ``benchmarks/results/tokens.md``).
-"""
-ABLER = {**EXPECTED, "rating": 0.4, "surface figures": 0.333, "criterion": 0.3}
-"""The same with any other model, which is taken to rate better: those of the paper reach .47 (13 billion parameters)
-and .53; so the surface has less to add (R² = 1/9)."""
-TOGETHER = 0.2
-"""The correlation of two readings that is believed in before any label is seen, unless both are of ``ONE_VOICE``."""
-ONE_VOICE = frozenset({"rating", "approval", "criterion"})
-"""Readings that are what the model says of a text when it is asked."""
-SAME_VOICE = 0.8
-"""The correlation that is believed in of two readings of ``ONE_VOICE``."""
-UNBOUNDED = frozenset({"approval", "likelihood"})
-"""Readings that have no ends of their own, as a rating and the surface have; see ``WITHIN``."""
-WITHIN = 0.95
-"""Coverage of the prediction interval (of a normal distribution, over the training values) whose upper end is the most
-that a reading without ends counts as: about two standard deviations above the mean, more where there are few values. No
-text is to be paid without bound for being likely. Downwards there is no bound: what is no text at all is to score as
-low as it can.
-"""
-LEAST_SLOPE = 0.1
-"""The combined score varies at least by this part of what people's scores vary by, so that it always says something."""
 TURNS = 200
 """In how many turns documents are left out for the errors on them: one by one up to so many, else several at a time."""
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
@@ -79,11 +35,11 @@ class Part(Record):
     """One reading's part in the score.
 
     Attributes:
-        name: ``"rating"``, ``"approval"``, ``"likelihood"``, ``"criterion NAME"`` (see ``CRITERION``), or what figures
-            add: ``"tokens"``, ``"surface"``.
+        name: ``"rating"``, ``"approval"``, ``"likelihood"``, ``"criterion NAME"``, or what figures add: ``"tokens"``,
+            ``"surface"``.
         mean, spread: Of the reading over the training examples, out of fold, none above ``high``.
         weight: Change of the score, on the user's scale, for one standard deviation of the reading; never below 0.
-        high: The most that the reading counts as (see ``WITHIN``); None where it counts as it is.
+        high: The most that the reading counts as (see ``weighing.WITHIN``); None where it counts as it is.
     """
 
     name: str
@@ -218,32 +174,13 @@ def calibrate(
             fitted on the example itself.
         human: Human scores.
         groups: The document of each example.
-        prior: See ``PRIOR``.
-        expected: See ``EXPECTED``.
+        prior: See ``weighing.PRIOR``.
+        expected: See ``weighing.EXPECTED``.
 
     Raises:
         FitError: Fewer than two examples, or a value that is not finite.
     """
     return calibrate_with({}, readings, human, groups, prior=prior, expected=expected)[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """Figures of one kind in a combination: how they are standardised, and what they add to the mean score.
-
-    Attributes:
-        standard: How they are drawn in and standardised.
-        coefficients: Change of the score, in points, for one standard deviation of each.
-        alpha: The strength of the ridge on them.
-    """
-
-    standard: Standard
-    coefficients: Floats
-    alpha: float
-
-    def add(self, figures: Floats) -> Floats:
-        """Points that they add to the mean score of each example, shape ``(n,)``."""
-        return np.asarray(self.standard.apply(figures) @ self.coefficients)
 
 
 def calibrate_with(
@@ -267,8 +204,8 @@ def calibrate_with(
         readings: As for :func:`calibrate`, and so are the others.
         human: Human scores.
         groups: The document of each example.
-        prior: See ``PRIOR``.
-        expected: See ``EXPECTED``.
+        prior: See ``weighing.PRIOR``.
+        expected: See ``weighing.EXPECTED``.
 
     Returns:
         The combination, with a part for each kind of figures, whose reading is the mean score and what they add to it;
@@ -287,14 +224,14 @@ def calibrate_with(
     x, y, figures = x[order], y[order], {kind: values[order] for kind, values in figures.items()}
     number = {name: i for i, name in enumerate(sorted(set(groups)))}
     where = np.array([number[groups[i]] for i in order])
-    whole = _Regression.of(x, figures, y, names, prior, expected)
+    whole = Regression.of(x, figures, y, names, prior, expected)
     residuals: list[tuple[float, float]] = []
     size = np.bincount(where)
     turns = min(len(number), TURNS)
     for turn in range(turns if turns > 1 else 0):
         out = where % turns == turn
         kept, left = ({kind: values[rows] for kind, values in figures.items()} for rows in (~out, out))
-        missed = np.abs(_Regression.of(x[~out], kept, y[~out], names, prior, expected).predict(x[out], left) - y[out])
+        missed = np.abs(Regression.of(x[~out], kept, y[~out], names, prior, expected).predict(x[out], left) - y[out])
         residuals += zip(missed.tolist(), (1 / size[where[out]]).tolist(), strict=True)
     parts = [
         Part(
@@ -320,127 +257,6 @@ def calibrate_with(
         n=len(y),
     )
     return found, whole.figures
-
-
-def strength(r: float) -> float:
-    """The ridge strength for each of many figures of which a multiple correlation of r is believed in."""
-    return (1 - r * r) / (r * r)
-
-
-def _most(x: Floats, names: Sequence[str]) -> Floats:
-    """The highest value of every reading that counts."""
-    from scipy.special import stdtrit
-
-    n, freedom = len(x), max(1, len(x) - 1)
-    factor = stdtrit(freedom, (1 + WITHIN) / 2) * math.sqrt(n / freedom * (1 + 1 / n))
-    reach = np.where([name in UNBOUNDED for name in names], factor * x.std(axis=0), np.inf)
-    return np.asarray(x.mean(axis=0) + reach)
-
-
-@dataclass(frozen=True, slots=True)
-class _Regression:
-    """Readings and figures to scores: standardised, with weights of 0 or more for the readings.
-
-    Attributes:
-        means, spreads: Of the readings, none above ``most``; 0 spread for one that does not vary.
-        most: The highest value of every reading that counts.
-        weights: Points for one standard deviation of each reading.
-        figures: What figures add, by kind.
-        intercept: The mean score.
-    """
-
-    means: Floats
-    spreads: Floats
-    most: Floats
-    weights: Floats
-    figures: dict[str, Figures]
-    intercept: float
-
-    @classmethod
-    def of(
-        cls,
-        x: Floats,
-        figures: Mapping[str, Floats],
-        y: Floats,
-        names: Sequence[str],
-        prior: float,
-        expected: Mapping[str, float],
-    ) -> _Regression:
-        """The standardised ridge regression to which ``prior`` examples are added that bear out what is believed.
-
-        In these the readings correlate as believed with people's scores and with each other, and the figures say
-        nothing. With weights w, coefficients v and the strength of its ridge for each figure on the diagonal of A, it
-        has the least of
-
-            w'(z'z + prior R)w / 2 + v'(f'f + A)v / 2 + w'z'f v - (z'y + prior e)'w - (f'y)'v.
-
-        For given w, v is the ridge of what the readings leave, (f'f + A)^-1 f'(y - z w); put in, there remains the same
-        problem for w alone.
-        """
-        believed = np.array([expected.get(_kind(name), TOGETHER) for name in names])
-        alike = np.array([[_together(one, other) for other in names] for one in names])
-        most = _most(x, names)
-        x = np.minimum(x, most)
-        means, spreads = x.mean(axis=0), x.std(axis=0)
-        spreads = np.where(spreads > LEAST_SPREAD, spreads, 0.0)
-        varies, spread = spreads > 0, float(y.std())
-        standards = {kind: Standard.of(values) for kind, values in figures.items()}
-        alphas = {kind: standard.alpha(strength(expected[kind + OF_FIGURES])) for kind, standard in standards.items()}
-        f = np.hstack([np.zeros((len(y), 0)), *(standards[kind].apply(values) for kind, values in figures.items())])
-        ends = np.cumsum([values.shape[1] for values in figures.values()])
-        weights, coefficients = np.zeros(len(means)), np.zeros(f.shape[1])
-        if spread > 1e-9 and (varies.any() or f.any()):
-            z, alike = _standard(x, means, spreads)[:, varies], alike[np.ix_(varies, varies)]
-            seen = (y - y.mean()) / spread
-            each = [alphas[kind] for kind, values in figures.items() for _ in range(values.shape[1])]
-            ridge = f.T @ f + np.diag(np.array(each, dtype=np.float64))
-            of_readings, of_scores = np.linalg.solve(ridge, f.T @ z), np.linalg.solve(ridge, f.T @ seen)
-            if varies.any():
-                weights[varies] = _non_negative(
-                    z.T @ z - z.T @ f @ of_readings + prior * alike,
-                    z.T @ seen - z.T @ f @ of_scores + prior * believed[varies],
-                )
-            coefficients = of_scores - of_readings @ weights[varies]
-            told = float((z @ weights[varies] + f @ coefficients).std())
-            against = told <= 1e-9 and varies.any()
-            if against:  # the same score for every text would say nothing: what is believed, as weakly as can be
-                weights[varies] = _non_negative(alike, believed[varies])
-                told = float((z @ weights[varies]).std())
-            if told > 1e-9 and (against or told < LEAST_SLOPE):
-                weights, coefficients = weights * LEAST_SLOPE / told, coefficients * LEAST_SLOPE / told
-        of_kinds = zip(figures, np.split(coefficients * spread, ends[:-1]), strict=True) if figures else ()
-        found = {kind: Figures(standards[kind], own, alphas[kind]) for kind, own in of_kinds}
-        return cls(means, spreads, most, weights * spread, found, float(y.mean()))
-
-    def predict(self, x: Floats, figures: Mapping[str, Floats]) -> Floats:
-        """Scores, not clipped to a scale."""
-        of_readings = _standard(np.minimum(x, self.most), self.means, self.spreads) @ self.weights
-        of_figures = sum(own.add(figures[kind]) for kind, own in self.figures.items())
-        return np.asarray(self.intercept + of_readings + of_figures)
-
-
-def _non_negative(a: Floats, b: Floats) -> Floats:
-    """The weights w of 0 or more with the least w'aw / 2 - b'w."""
-    from scipy.optimize import nnls  # a second of imports that only a fit needs
-
-    root = np.linalg.cholesky(a)
-    return np.asarray(nnls(root.T, np.linalg.solve(root, b))[0])
-
-
-def _together(one: str, other: str) -> float:
-    """The correlation of two readings that is believed in."""
-    if one == other:
-        return 1.0
-    return SAME_VOICE if {_kind(one), _kind(other)} <= ONE_VOICE else TOGETHER
-
-
-def _kind(name: str) -> str:
-    """The kind of reading that a name stands for: all criteria are of one."""
-    return "criterion" if name.startswith(CRITERION) else name
-
-
-def _standard(x: Floats, means: Floats, spreads: Floats) -> Floats:
-    return np.asarray(np.where(spreads > 0, (x - means) / np.where(spreads > 0, spreads, 1.0), 0.0))
 
 
 def _half_widths(residuals: Sequence[tuple[float, float]]) -> dict[str, float]:

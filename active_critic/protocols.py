@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from active_critic.calibration import CRITERION, Calibration
+from active_critic.calibration import Calibration
 from active_critic.records import Criterion, ReadFrom, Record, Scale, same_name
 from active_critic.token_figures import TokenWeights
+from active_critic.weighing import CRITERION
 
 FORMAT_VERSION = 1
 """Version of the program document written by this package."""

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from active_critic.calibration import CRITERION
 from active_critic.data import unread_score
 from active_critic.data.cells import plain_value
 from active_critic.data.examples import example_key, group_of, text_key
@@ -32,6 +31,7 @@ from active_critic.lm.spending import Amounts, as_budget
 from active_critic.protocols import Protocol
 from active_critic.reasons import first_spent
 from active_critic.records import Example, Verdict
+from active_critic.weighing import CRITERION
 
 MOST = 2_000
 """Texts that are looked at; of a larger pool so many are drawn by the seed, and only these are scored."""

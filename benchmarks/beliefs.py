@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from active_critic import calibration
+from active_critic import weighing
 from active_critic.evaluators._combining import WORTH
 from active_critic.stats import q
 
@@ -25,7 +25,7 @@ import readings
 
 NAMES = ("rating", "approval", "likelihood")
 BELIEFS = (
-    (*(calibration.EXPECTED[name] for name in NAMES), calibration.SAME_VOICE),
+    (*(weighing.EXPECTED[name] for name in NAMES), weighing.SAME_VOICE),
     (0.25, 0.3, 0.2, 0.8),
     (0.3, 0.3, 0.2, 0.8),
     (0.3, 0.3, 0.2, 0.6),

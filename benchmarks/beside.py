@@ -13,18 +13,16 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import active_critic as ac
 from active_critic.data.examples import group_of
 from active_critic.evaluators._surface_features import FEATURES
-from active_critic.stats import q
 
 sys.path.insert(0, str(Path(__file__).parent))
 import combining
-import drawing
+import ways
 
 NAMES = {"rating": "zero-shot", "likelihood": "gpt-score"}
 WAYS = {
@@ -38,27 +36,8 @@ WAYS = {
 
 
 def main() -> None:
-    parser = drawing.options(__doc__)
-    parser.add_argument("--splits", type=int, default=40)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[5, 10, 20, 40, 80], help="numbers of labels")
-    parser.add_argument("--out", default="benchmarks/results/beside", help="where to write, without .json and .md")
-    args = parser.parse_args()
-    sets = []
-    for named in args.data:
-        name, path, results = named.split("=", 2)
-        known = readings_of(drawing.read(path, args), sorted(Path().glob(results)))
-        least = min(len(pool) for pool, _ in combining.parted(known, args.splits, args.seed))
-        sizes = [size for size in args.sizes if size <= least]
-        reached: dict[str, dict[str, list[float]]] = {way: {str(size): [] for size in sizes} for way in WAYS}
-        for size, trial in combining.trials(known, sizes, args.splits, args.seed, strong=False, mute=False):
-            for way, combine in WAYS.items():
-                reached[way][str(size)].append(q(combine(trial).tolist(), trial.truth.tolist()) / 3)
-        found = {way: {size: float(np.mean(values)) for size, values in row.items()} for way, row in reached.items()}
-        sets.append({"name": name, "examples": len(known.human), "documents": len(set(known.groups)), "ways": found})
-        print(page(sets[-1:], args.splits), flush=True)
-    stem = Path(args.out)
-    stem.with_suffix(".json").write_text(json.dumps({"splits": args.splits, "seed": args.seed, "sets": sets}) + "\n")
-    stem.with_suffix(".md").write_text(page(sets, args.splits))
+    basis = (f"Surface: {len(FEATURES)} figures. Readings: a rating and a likelihood. `python benchmarks/beside.py`.",)
+    ways.try_out(__doc__, "beside", readings_of, WAYS, basis=basis, column="way", sizes=(5, 10, 20, 40, 80))
 
 
 def readings_of(data: ac.Examples, results: list[Path]) -> combining.Readings:
@@ -115,27 +94,6 @@ def _weighed(trial: combining.Trial) -> combining.Floats:
     given, without = _errors(trial)
     share = 1 / (1 + (given / without) ** (len(trial.human) / 2))
     return share * _of(trial) + (1 - share) * _of(_bare(trial))
-
-
-def page(sets: list[dict[str, Any]], splits: int) -> str:
-    """The Markdown: the mean over the sets that have a number of labels, then every set."""
-    lines = [
-        f"Mean of three coefficients on the held-out third, by number of labels; means over {splits} splits.",
-        f"Surface: {len(FEATURES)} figures. Readings: a rating and a likelihood. `python benchmarks/beside.py`.",
-        "",
-    ]
-    tables = [("mean of all sets that have as many labels", sets)] if len(sets) > 1 else []
-    tables += [(f"{one['name']}: {one['examples']} examples of {one['documents']} documents", [one]) for one in sets]
-    for title, of in tables:
-        sizes = list(dict.fromkeys(size for one in of for size in one["ways"]["readings alone"]))
-        heads = [f"{size} ({sum(size in one['ways']['readings alone'] for one in of)} sets)" for size in sizes]
-        lines += [f"## {title}", "", f"| way | {' | '.join(heads if len(of) > 1 else sizes)} |"]
-        lines.append("|" + " --- |" * (len(sizes) + 1))
-        for way in WAYS:
-            means = [np.mean([one["ways"][way][size] for one in of if size in one["ways"][way]]) for size in sizes]
-            lines.append(f"| {way} | {' | '.join(f'{mean:.3f}' for mean in means)} |")
-        lines.append("")
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

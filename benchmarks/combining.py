@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import active_critic as ac
-from active_critic import calibration
-from active_critic.calibration import COVERAGES, PRIOR, Calibration, Combined, Figures, calibrate_with
+from active_critic import weighing
+from active_critic.calibration import COVERAGES, Calibration, Combined, calibrate_with
 from active_critic.data.examples import folds, group_of, human_score
 from active_critic.evaluators._combining import likely_share, worth_its_price
 from active_critic.evaluators._readings import LIKELY, TOKENS
@@ -27,6 +27,7 @@ from active_critic.evaluators.surface import SurfaceFloor, figures_of, out_of_fo
 from active_critic.records import Example, Scale
 from active_critic.stats import agreement, pearson, percentile_interval, q
 from active_critic.token_figures import token_figures
+from active_critic.weighing import PRIOR, Figures
 
 HELD_OUT = 1 / 3
 STRONG = 0.6
@@ -256,16 +257,16 @@ def _standard(trial: Trial) -> tuple[Floats, Floats]:
 
 
 @contextmanager
-def believing(*, together: float = calibration.SAME_VOICE, **expected: float) -> Iterator[None]:
+def believing(*, together: float = weighing.SAME_VOICE, **expected: float) -> Iterator[None]:
     """Another belief about readings, for as long as the block lasts."""
-    before = dict(calibration.EXPECTED), calibration.SAME_VOICE
-    calibration.EXPECTED.update(expected)
-    calibration.SAME_VOICE = together
+    before = dict(weighing.EXPECTED), weighing.SAME_VOICE
+    weighing.EXPECTED.update(expected)
+    weighing.SAME_VOICE = together
     try:
         yield
     finally:
-        calibration.EXPECTED.update(before[0])
-        calibration.SAME_VOICE = before[1]
+        weighing.EXPECTED.update(before[0])
+        weighing.SAME_VOICE = before[1]
 
 
 # --- splits and situations --------------------------------------------------------------------------------------------

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 import active_critic as ac
-from active_critic.calibration import CRITERION
 from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators._readings import ratings_in
 from active_critic.evaluators.base import default_reading
@@ -32,6 +31,7 @@ from active_critic.protocols import CriticProtocol, Provenance
 from active_critic.records import Criterion
 from active_critic.scoring import Scorer
 from active_critic.stats import percentile_interval, q
+from active_critic.weighing import CRITERION
 
 sys.path.insert(0, str(Path(__file__).parent))
 import combining

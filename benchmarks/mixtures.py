@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from active_critic import calibration
-from active_critic.calibration import ABLER, EXPECTED, PRIOR, TOGETHER
+from active_critic import weighing
+from active_critic.weighing import ABLER, EXPECTED, PRIOR, TOGETHER
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ USUAL = 0.6
 """How likely the first belief is before any label is seen; the four others share the rest."""
 FLOOR = 0.01
 """Correlations that were measured apart need not fit together: no direction varies by less than this."""
-ALIKE = np.array([[calibration._together(one, other) for other in NAMES] for one in NAMES])
+ALIKE = np.array([[weighing._together(one, other) for other in NAMES] for one in NAMES])
 BELIEVED = np.array([EXPECTED.get(name, TOGETHER) for name in NAMES])
 OF_OTHERS = np.array([ABLER.get(name, TOGETHER) for name in NAMES])
 BELIEFS = [BELIEVED, *(np.where(np.arange(4) == best, BEST, REST * BELIEVED) for best in range(4))]
@@ -111,14 +111,14 @@ def tried(args: argparse.Namespace, name: str, each: Floats, people: Floats) -> 
 
 def combined(z: Floats, y: Floats, prior: float, believed: Floats) -> Floats:
     """The weights of ``calibration.calibrate``, all readings kept."""
-    return calibration._non_negative(z.T @ z + prior * ALIKE, z.T @ y + prior * believed)
+    return weighing._non_negative(z.T @ z + prior * ALIKE, z.T @ y + prior * believed)
 
 
 def evidence(z: Floats, y: Floats, prior: float, believed: Floats) -> float:
     """The log-likelihood of the scores under what a combination begins with."""
     noise = 1 - min(0.9, float(believed @ np.linalg.solve(ALIKE, believed)))
     covariance = noise * (np.eye(len(y)) + z @ np.linalg.inv(prior * ALIKE) @ z.T)
-    missed = y - z @ calibration._non_negative(ALIKE, believed)
+    missed = y - z @ weighing._non_negative(ALIKE, believed)
     return -0.5 * float(np.linalg.slogdet(covariance)[1] + missed @ np.linalg.solve(covariance, missed))
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 import active_critic as ac
 from active_critic.asking import PER_ITEM
-from active_critic.calibration import COVERAGES, EXPECTED, PRIOR, TOGETHER
+from active_critic.calibration import COVERAGES
 from active_critic.data.examples import data_sha256, group_of
 from active_critic.evaluators._combining import WORTH
 from active_critic.evaluators._fitting import in_parallel
@@ -36,6 +36,7 @@ from active_critic.lm.likelihood import Likelihood
 from active_critic.meta_evaluation.curve_plot import curve_svg
 from active_critic.records import Example, Scale
 from active_critic.scoring import Scorer
+from active_critic.weighing import EXPECTED, PRIOR, TOGETHER
 
 sys.path.insert(0, str(Path(__file__).parent))
 import combining

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from active_critic import calibration
+from active_critic import weighing
 from active_critic.approval import approval_turns
 from active_critic.data.examples import Examples, data_sha256
 from active_critic.lm import LanguageModel
@@ -38,7 +38,7 @@ import readings
 RIDGE = 1.0
 FURTHEST = 3.0
 """Standard deviations from its mean that a dimension counts at most."""
-BELIEVED = calibration.TOGETHER
+BELIEVED = weighing.TOGETHER
 KINDS = ("last", "mean")
 
 Floats = combining.Floats
@@ -108,7 +108,7 @@ def over_splits(
     place = {id(example): i for i, example in enumerate(known.examples)}
     tests = [test for _, test in combining.parted(known, args.splits, args.seed)]
     trials = combining.trials(known, args.sizes, args.splits, args.seed, strong=False, mute=False)
-    calibration.EXPECTED["states"] = BELIEVED
+    weighing.EXPECTED["states"] = BELIEVED
 
     def note(way: str, size: int, scores: Floats, trial: combining.Trial) -> None:
         row = reached.setdefault(way, {str(size): [] for size in args.sizes})

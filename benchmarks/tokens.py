@@ -14,71 +14,57 @@ import json
 import math
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import active_critic as ac
 from active_critic.approval import approval_turns
-from active_critic.calibration import EXPECTED, OF_FIGURES
 from active_critic.evaluators._readings import TOKENS, weighed_part
 from active_critic.evaluators.gpt_score import weighing_turns
 from active_critic.lm.likelihood import Likelihood
-from active_critic.stats import q
+from active_critic.weighing import EXPECTED, OF_FIGURES
 
 sys.path.insert(0, str(Path(__file__).parent))
 import combining
-import drawing
+import ways
 
 OTHERS = (0.2, 0.4)
 """Other multiple correlations of the figures with people's scores that could be believed in."""
-WITHOUT, PRODUCT = "without them", f"with them (the product, belief {EXPECTED[TOKENS + OF_FIGURES]:g})"
-SHUFFLED = "with those of other examples, drawn at random"
+BASIS = (
+    "Combined of the likelihood, the approval and the figures of the surface, with and without figures of the",
+    "tokens; HANNA without an approval, which few of its examples had. `python benchmarks/tokens.py`",
+)
 
 
 def main() -> None:
-    parser = drawing.options(__doc__)
-    parser.add_argument("--splits", type=int, default=20)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[5, 10, 20, 40, 80, 150], help="numbers of labels")
-    parser.add_argument("--out", default="benchmarks/results/tokens", help="where to write, without .json and .md")
-    args = parser.parse_args()
-    sets = []
-    for named in args.data:
-        name, path, journals = named.split("=", 2)
-        known = readings_of(drawing.read(path, args), sorted(Path().glob(journals)))
-        least = min(len(pool) for pool, _ in combining.parted(known, args.splits, args.seed))
-        sizes = [size for size in args.sizes if size <= least]
-        reached: dict[str, dict[str, list[float]]] = {}
-        for size, trial in combining.trials(known, sizes, args.splits, args.seed, strong=False, mute=False):
-            for way, scores in _ways(trial, args.seed):
-                row = reached.setdefault(way, {str(size): [] for size in sizes})
-                row[str(size)].append(q(scores.tolist(), trial.truth.tolist()) / 3)
-        found = {way: {size: float(np.mean(values)) for size, values in row.items()} for way, row in reached.items()}
-        told = {"examples": len(known.human), "documents": len(set(known.groups)), "readings": sorted(known.values)}
-        sets.append({"name": name, **told, "ways": found})
-        print(page(sets[-1:], args.splits), flush=True)
-    stem = Path(args.out)
-    stem.with_suffix(".json").write_text(json.dumps({"splits": args.splits, "seed": args.seed, "sets": sets}) + "\n")
-    stem.with_suffix(".md").write_text(page(sets, args.splits))
+    tried = {
+        "without them": lambda trial: _of(replace(trial, figures={"surface": trial.figures["surface"]})),
+        f"with them (the product, belief {EXPECTED[TOKENS + OF_FIGURES]:g})": _of,
+        **{f"with them, belief {r:g}": partial(_believed, r) for r in OTHERS},
+        "with those of other examples, drawn at random": _shuffled,
+    }
+    sizes = (5, 10, 20, 40, 80, 150)
+    ways.try_out(__doc__, "tokens", readings_of, tried, basis=BASIS, column="figures of the tokens", sizes=sizes)
 
 
-def _ways(trial: combining.Trial, seed: int) -> Iterator[tuple[str, combining.Floats]]:
-    def scored(one: combining.Trial) -> combining.Floats:
-        return combining.applied(combining.fitted(one), one)
+def _of(trial: combining.Trial) -> combining.Floats:
+    return combining.applied(combining.fitted(trial), trial)
 
-    yield WITHOUT, scored(replace(trial, figures={"surface": trial.figures["surface"]}))
-    yield PRODUCT, scored(trial)
-    for r in OTHERS:
-        with combining.believing(**{TOKENS + OF_FIGURES: r}):
-            yield f"with them, belief {r:g}", scored(trial)
-    rng = np.random.default_rng(seed)
+
+def _believed(r: float, trial: combining.Trial) -> combining.Floats:
+    with combining.believing(**{TOKENS + OF_FIGURES: r}):
+        return _of(trial)
+
+
+def _shuffled(trial: combining.Trial) -> combining.Floats:
+    rng = np.random.default_rng(0)
     train, test = (rng.permutation(one[TOKENS]) for one in (trial.figures, trial.there))
-    swapped = {"figures": {**trial.figures, TOKENS: train}, "there": {**trial.there, TOKENS: test}}
-    yield SHUFFLED, scored(replace(trial, **swapped))
+    return _of(replace(trial, figures={**trial.figures, TOKENS: train}, there={**trial.there, TOKENS: test}))
 
 
 def readings_of(data: ac.Examples, journals: Sequence[Path]) -> combining.Readings:
@@ -119,28 +105,6 @@ def _log_odds(alternatives: Sequence[tuple[str, float]]) -> float:
         if word in said:
             said[word] += math.exp(logprob)
     return max(-10.0, min(10.0, math.log(said["yes"] / said["no"])))
-
-
-def page(sets: list[dict[str, Any]], splits: int) -> str:
-    """The Markdown: the mean over the sets that have a number of labels, then every set."""
-    lines = [
-        f"Mean of three coefficients on the held-out third, by number of labels; means over {splits} splits.",
-        "Combined of the likelihood, the approval and the figures of the surface, with and without figures of the",
-        "tokens. `python benchmarks/tokens.py`",
-        "",
-    ]
-    tables = [("mean of all sets that have as many labels", sets)] if len(sets) > 1 else []
-    tables += [(f"{one['name']}: {one['examples']} examples of {one['documents']} documents", [one]) for one in sets]
-    for title, of in tables:
-        sizes = list(dict.fromkeys(size for one in of for size in one["ways"][WITHOUT]))
-        heads = [f"{size} ({sum(size in one['ways'][WITHOUT] for one in of)} sets)" for size in sizes]
-        lines += [f"## {title}", "", f"| figures of the tokens | {' | '.join(heads if len(of) > 1 else sizes)} |"]
-        lines.append("|" + " --- |" * (len(sizes) + 1))
-        for way in of[0]["ways"]:
-            means = [np.mean([one["ways"][way][size] for one in of if size in one["ways"][way]]) for size in sizes]
-            lines.append(f"| {way} | {' | '.join(f'{mean:.3f}' for mean in means)} |")
-        lines.append("")
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -10,20 +10,10 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from active_critic.calibration import (
-    ABLER,
-    COVERAGES,
-    EXPECTED,
-    LEAST_SLOPE,
-    PRIOR,
-    SAME_VOICE,
-    TOGETHER,
-    WITHIN,
-    Calibration,
-    calibrate,
-)
+from active_critic.calibration import COVERAGES, Calibration, calibrate
 from active_critic.errors import FitError
 from active_critic.records import Scale
+from active_critic.weighing import ABLER, EXPECTED, LEAST_SLOPE, PRIOR, SAME_VOICE, TOGETHER, WITHIN
 
 SCALE = Scale(low=1, high=5)
 UNBOUNDED = Scale(low=-1e9, high=1e9)

@@ -6,23 +6,13 @@ import numpy as np
 import pytest
 
 from active_critic import calibration as calibration_module
-from active_critic.calibration import (
-    ABLER,
-    EXPECTED,
-    LEAST_SLOPE,
-    PRIOR,
-    SAME_VOICE,
-    Calibration,
-    Figures,
-    calibrate,
-    calibrate_with,
-    strength,
-)
+from active_critic.calibration import Calibration, calibrate, calibrate_with
 from active_critic.errors import FitError
 from active_critic.evaluators.surface import ALPHA_PER_FIGURE, SurfaceFloor
 from active_critic.records import Example, Scale
 from active_critic.standardising import Floats
 from active_critic.stats import q
+from active_critic.weighing import ABLER, EXPECTED, LEAST_SLOPE, PRIOR, SAME_VOICE, Figures, strength
 
 WIDE = Scale(low=-1e9, high=1e9)
 

@@ -9,15 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from active_critic.calibration import (
-    ABLER,
-    CRITERION,
-    EXPECTED,
-    SHOWN,
-    Calibration,
-    calibrate_with,
-    percent,
-)
+from active_critic.calibration import SHOWN, Calibration, calibrate_with, percent
 from active_critic.data.examples import MIN_EXAMPLES, group_of
 from active_critic.demo_search import MIN_COVERAGE, Search
 from active_critic.errors import FitError
@@ -26,10 +18,10 @@ from active_critic.evaluators._readings import (
     LIKELY,
     TOKENS,
     WEIGHED,
+    Combination,
     Read,
     Use,
     ratings_in,
-    readings_of,
     value_of,
 )
 from active_critic.evaluators.surface import SurfaceFloor, copied_share, figures_of
@@ -39,6 +31,7 @@ from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood
 from active_critic.records import LEAST_SPREAD, Criterion, Scale
 from active_critic.stats.correlation import Floats, pearson
 from active_critic.token_figures import TOKEN_FIGURES, TokenWeights, token_figures
+from active_critic.weighing import ABLER, CRITERION, EXPECTED
 
 LEAST = 3
 """Fewest examples that anything can be combined on: a regression without one of them needs two."""
@@ -56,21 +49,6 @@ examples that the combination rests on: :meth:`Combiner.predict`."""
 def expected_of(lm: LanguageModel) -> Mapping[str, float]:
     """The correlation of each kind of reading with people's scores that is believed in before any label is seen."""
     return EXPECTED if lm.weights in {model.sha256 for model in CATALOGUE} else ABLER
-
-
-@dataclass(frozen=True, slots=True)
-class Combination:
-    """What a fit of the combination found, as it stands in a program.
-
-    Attributes:
-        calibration: How readings are weighed.
-        floor: What figures of the surface add, where they are a part.
-        tokens: What figures of the tokens add, where they are a part.
-    """
-
-    calibration: Calibration
-    floor: SurfaceFloor | None = None
-    tokens: TokenWeights | None = None
 
 
 @dataclass
@@ -228,28 +206,17 @@ class Combiner:
         found = self.fit(candidate, fitted_on)
         calibration = found.calibration
         scores = {
-            i: calibration.apply(
-                readings_of(
-                    calibration,
-                    self.read(candidate, i),
-                    self._figures_add(found, i),
-                    copied=calibration.copied is not None and self.copied[i] > calibration.copied,
-                ),
+            i: found.apply(
+                self.read(candidate, i),
+                self.search.examples[i],
                 self.scale,
+                of_tokens=None if self.of_tokens is None else self.of_tokens[i].tolist(),
+                copied=calibration.copied is not None and self.copied[i] > calibration.copied,
+                of_surface=None if found.floor is None else self.figures[[i]],
             ).score
             for i in self.usable(candidate, indices, calibration.shares)
         }
         return scores, calibration.intercept
-
-    def _figures_add(self, found: Combination, index: int) -> dict[str, float]:
-        """The mean score and what figures of an example add to it, by kind."""
-        values = {}
-        if found.floor is not None:
-            example, figures = self.search.examples[index], self.figures[[index]]
-            values["surface"] = found.floor.predict([example], figures=figures)[0]
-        if found.tokens is not None and self.of_tokens is not None:
-            values[TOKENS] = found.calibration.intercept + found.tokens.adds(self.of_tokens[index].tolist())
-        return values
 
     def against_people(self, candidate: int) -> list[str]:
         """What is to be said where what the model says of texts goes against people's scores, beyond chance."""

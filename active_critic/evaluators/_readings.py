@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from active_critic.approval import Approval, approval
 from active_critic.asking import PER_ITEM
-from active_critic.calibration import CRITERION, Calibration
+from active_critic.calibration import Calibration, Combined
 from active_critic.errors import BudgetSpent, ModelError, RequestRefused
 from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators.base import Progress
 from active_critic.evaluators.gpt_score import weighing_turns
-from active_critic.evaluators.surface import copied_share
+from active_critic.evaluators.surface import SurfaceFloor, copied_share
 from active_critic.lm import LanguageModel
 from active_critic.lm.lengths import beginning_of, length_of
 from active_critic.lm.likelihood import Likelihood, refusal
-from active_critic.records import Criterion, Example, Verdict
+from active_critic.records import Criterion, Example, Scale, Verdict
+from active_critic.standardising import Floats
+from active_critic.token_figures import TokenWeights
+from active_critic.weighing import CRITERION
 
 FURTHER = ("approval", "likelihood")
 """What the model is asked for beside its rating."""
@@ -148,23 +152,46 @@ def is_copy(calibration: Calibration, example: Example) -> bool:
     return calibration.copied is not None and copied_share(example) > calibration.copied
 
 
-def readings_of(
-    calibration: Calibration,
-    asked: Mapping[str, float],
-    figures: Mapping[str, float],
-    *,
-    copied: bool,
-) -> Mapping[str, float]:
-    """The readings of one example by name, as they are combined.
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """How a score is combined, as it stands in a program.
 
-    Args:
-        calibration: The combination.
-        asked: What was read by asking the model.
-        figures: The mean score and what figures add to it, by kind.
-        copied: Whether the response is a copy, see :func:`is_copy`.
+    Attributes:
+        calibration: How readings are weighed.
+        floor: What figures of the surface add, where they are a part.
+        tokens: What figures of the tokens add, where they are a part.
     """
-    values = {**asked, **figures}
-    if copied:
-        averages = {part.name: part.mean for part in calibration.parts if part.name in LIKELY}
-        values |= {name: min(average, values[name]) for name, average in averages.items()}
-    return values
+
+    calibration: Calibration
+    floor: SurfaceFloor | None = None
+    tokens: TokenWeights | None = None
+
+    def apply(
+        self,
+        asked: Mapping[str, float],
+        example: Example,
+        scale: Scale,
+        *,
+        of_tokens: Sequence[float] | None,
+        copied: bool,
+        of_surface: Floats | None = None,
+    ) -> Combined:
+        """The score of one example.
+
+        Args:
+            asked: What was read by asking the model, by reading.
+            example: The example.
+            scale: The user's scale.
+            of_tokens: The figures of its tokens (``token_figures``), or None where it has no likelihood.
+            copied: Whether the response is a copy, see :func:`is_copy`.
+            of_surface: ``figures_of([example])``, when they are already there.
+        """
+        values = dict(asked)
+        if self.floor is not None:
+            values["surface"] = self.floor.predict([example], figures=of_surface)[0]
+        if self.tokens is not None and of_tokens is not None:
+            values[TOKENS] = self.calibration.intercept + self.tokens.adds(of_tokens)
+        if copied:
+            averages = {part.name: part.mean for part in self.calibration.parts if part.name in LIKELY}
+            values |= {name: min(average, values[name]) for name, average in averages.items()}
+        return self.calibration.apply(values, scale)

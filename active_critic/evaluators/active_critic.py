@@ -12,9 +12,9 @@ from active_critic.calibration import SHOWN, Calibration, percent
 from active_critic.data.examples import Examples
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, Search, demo_count
 from active_critic.errors import BudgetSpent, FitError
-from active_critic.evaluators._combining import Combination, Combiner, expected_of, words
+from active_critic.evaluators._combining import Combiner, expected_of, words
 from active_critic.evaluators._fit_bill import Bill
-from active_critic.evaluators._readings import FURTHER, Read, Use, readings_for, take, weighed_part
+from active_critic.evaluators._readings import FURTHER, Combination, Read, Use, readings_for, take, weighed_part
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.fit_report import FitReport, make_report

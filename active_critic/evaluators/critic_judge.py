@@ -7,18 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from active_critic.approval import approval_turns, check_probabilities
-from active_critic.calibration import CRITERION
 from active_critic.data.examples import same_texts
 from active_critic.errors import ModelError, ProtocolError
 from active_critic.evaluators._readings import (
     FURTHER,
     READINGS,
     TOKENS,
+    Combination,
     Read,
     further_reading,
     is_copy,
     ratings_in,
-    readings_of,
     value_of,
     weighed_part,
 )
@@ -30,6 +29,7 @@ from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood, refusal
 from active_critic.records import Example, Verdict
 from active_critic.scoring import OVERALL_QUESTION, Scorer, demo_turns, instructions, item
 from active_critic.token_figures import token_figures
+from active_critic.weighing import CRITERION
 
 PART = "the response is long: its likelihood is that of its first {:,} of {:,} characters"
 COPY = "the response copies its source as no example did: its likelihood counts as no more than the average"
@@ -42,7 +42,7 @@ class CriticJudge(Judge):
         self.scorer = scorer
         protocol = scorer.protocol
         names = [part.name for part in protocol.calibration.parts] if protocol.calibration else []
-        self._floor = SurfaceFloor.from_dict(protocol.surface) if protocol.surface is not None else None
+        floor = SurfaceFloor.from_dict(protocol.surface) if protocol.surface is not None else None
         criteria = {CRITERION + criterion.name for criterion in protocol.criteria} if protocol.mode == "fine" else set()
         if gone := [name for name in names if name.startswith(CRITERION) and name not in criteria]:
             lost = ", ".join(repr(name.removeprefix(CRITERION)) for name in gone)[:200]
@@ -54,7 +54,7 @@ class CriticJudge(Judge):
             raise ProtocolError(
                 f"the program combines readings that this version does not know: {', '.join(unknown)[:200]}"
             )
-        if "surface" in names and self._floor is None:
+        if "surface" in names and floor is None:
             raise ProtocolError("the program combines a surface reading whose numbers are missing; fit it again")
         if TOKENS in names and (protocol.tokens is None or "likelihood" not in names):
             raise ProtocolError(
@@ -70,6 +70,7 @@ class CriticJudge(Judge):
                 f"the program combines a likelihood that is not that of the {LEAST_LIKELY} least likely tokens, which "
                 "this version reads; fit it again"
             )
+        self._combination = Combination(protocol.calibration, floor, protocol.tokens) if protocol.calibration else None
         self._other = protocol.provenance.unlike(scorer.lm.name, scorer.lm.weights)
         self.further = [name for name in FURTHER if name in names]
         self.questions = (OVERALL, *self.further)
@@ -117,21 +118,18 @@ class CriticJudge(Judge):
 
     def verdict(self, example: Example, answers: Mapping[str, Any]) -> Verdict:
         """The same; combined with the other readings where the program says so."""
-        calibration, scale = self.scorer.protocol.calibration, self.scorer.protocol.scale
+        combination, scale = self._combination, self.scorer.protocol.scale
         verdict: Verdict = answers.get(OVERALL) or Verdict(score=scale.low, read_from="combination")  # of no weight
         further: dict[str, Read] = {name: answers[name] for name in self.further}
         usage = sum((read.usage for read in further.values()), verdict.usage)
-        if calibration is None or verdict.score is None:
+        if combination is None or verdict.score is None:
             return replace(verdict, usage=usage)
         values = {**ratings_in(verdict), **{name: value_of(read) for name, read in further.items()}}
-        figures = {}
-        if self._floor is not None:
-            figures["surface"] = self._floor.predict([example])[0]
-        likelihood, tokens = further.get("likelihood"), self.scorer.protocol.tokens
-        if isinstance(likelihood, Likelihood) and tokens is not None:
-            figures[TOKENS] = calibration.intercept + tokens.adds(token_figures(likelihood.logprobs))
+        likelihood = further.get("likelihood")
+        of_tokens = token_figures(likelihood.logprobs) if isinstance(likelihood, Likelihood) else None
+        calibration = combination.calibration
         copied = is_copy(calibration, example)
-        combined = calibration.apply(readings_of(calibration, values, figures, copied=copied), scale)
+        combined = combination.apply(values, example, scale, of_tokens=of_tokens, copied=copied)
         notes = [COPY] * copied
         part = weighed_part(example.response, calibration.weighed) if "likelihood" in further else example.response
         if len(part) < len(example.response):

@@ -14,7 +14,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
-from active_critic.calibration import Figures
 from active_critic.data.examples import Examples
 from active_critic.errors import DataError, FitError, ProtocolError
 from active_critic.evaluators import ridge
@@ -25,6 +24,7 @@ from active_critic.lm import LanguageModel
 from active_critic.protocols import Protocol
 from active_critic.records import Example, Scale, Spread, Usage, Verdict, check_spread
 from active_critic.standardising import WITHIN, Standard
+from active_critic.weighing import Figures
 
 __all__ = [
     "ALPHA_PER_FIGURE",

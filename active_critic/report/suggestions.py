@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from active_critic.calibration import CRITERION
+from active_critic.weighing import CRITERION
 
 if TYPE_CHECKING:
     from active_critic.suggesting import Suggestion

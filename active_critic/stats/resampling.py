@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from numbers import Integral, Real
-from typing import Any
+from numbers import Real
 
 import numpy as np
 
 from active_critic.bounds import RESAMPLES, WHOLE
+from active_critic.data.cells import plain_value
 from active_critic.figures_in_words import as_given, how_many
 from active_critic.stats.correlation import Floats, Indices
 
@@ -77,13 +77,10 @@ def drawing(seed: int) -> np.random.Generator:
     Raises:
         ValueError: It is no whole number from 0 on, or larger than a result could hold.
     """
-    if not _is_whole(seed) or not 0 <= seed <= WHOLE:
+    number = plain_value(seed)
+    if type(number) is not int or not 0 <= number <= WHOLE:
         raise ValueError(f"a seed is a whole number from 0 to 2**63 - 1, not {as_given(seed)}")
-    return np.random.default_rng(int(seed))
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
+    return np.random.default_rng(number)
 
 
 def check_resamples(count: int, least: int = 0) -> int:
@@ -92,10 +89,11 @@ def check_resamples(count: int, least: int = 0) -> int:
     Raises:
         ValueError: No whole number, too few, or more than ``RESAMPLES``.
     """
-    if not _is_whole(count) or not least <= count <= RESAMPLES:
+    number = plain_value(count)
+    if type(number) is not int or not least <= number <= RESAMPLES:
         none = "" if least else " (no intervals)"
         raise ValueError(f"the number of resamples is from {least}{none} to {RESAMPLES:,}, not {as_given(count)}")
-    return int(count)
+    return number
 
 
 def in_blocks(of: Callable[[int], Floats], count: int, n: int) -> Floats:

@@ -10,16 +10,17 @@ import pytest
 from simulated import simulated_lm
 from test_readings import SCALE, searched, text_of
 
-from active_critic.calibration import ABLER, EXPECTED, calibrate_with
+from active_critic.calibration import calibrate_with
 from active_critic.data.examples import folds, group_of
 from active_critic.evaluators import ActiveCritic, Surface, _surface_features
 from active_critic.evaluators._combining import Combiner, expected_of
-from active_critic.evaluators._readings import is_copy, readings_of, value_of
+from active_critic.evaluators._readings import Combination, is_copy, value_of
 from active_critic.evaluators.fit_report import FOLDS
 from active_critic.evaluators.surface import SurfaceFloor, copied_share, figures_of
 from active_critic.lm.catalogue import CATALOGUE
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood
 from active_critic.records import Example, Verdict
+from active_critic.weighing import ABLER, EXPECTED
 
 
 def test_an_example_that_lacks_only_a_reading_that_is_left_out_counts() -> None:
@@ -134,8 +135,8 @@ def test_what_was_measured_of_all_examples_gives_to_the_last_bit_what_measuring_
     for i, score in scores.items():
         example = search.examples[i]
         readings = {"rating": search.verdicts[0, i].score or 0.0, "likelihood": -float(i % 7)}
-        surface, copied = {"surface": alone.predict([example])[0]}, is_copy(found, example)
-        combined = found.apply(readings_of(found, readings, surface, copied=copied), SCALE)
+        copied = is_copy(found, example)
+        combined = Combination(found, alone).apply(readings, example, SCALE, of_tokens=None, copied=copied)
         assert score == combined.score
 
 

@@ -380,7 +380,7 @@ def test_a_set_of_few_documents_can_be_fitted_and_its_surface_varies_as_what_the
     found = {part.name: part for part in critic.fitted.calibration.parts}
     assert (critic.fitted.calibration.half_widths == {}) == (documents == 1)
     judge = critic.judge()
-    inside = judge._floor.predict(data)  # type: ignore[attr-defined]
+    inside = judge._combination.floor.predict(data)  # type: ignore[attr-defined]
     assert found["surface"].weight == found["surface"].spread == pytest.approx(float(np.std(inside)), rel=1e-9)
     assert found["surface"].mean == pytest.approx(float(np.mean(inside)))
 
