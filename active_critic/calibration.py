@@ -67,7 +67,7 @@ class Calibration(Record):
         n: Training examples that it rests on.
         least_tokens: How many of a text's least likely tokens its likelihood is that of; None where it is no part.
         copied: A response of whose runs of three words its source has a larger share than this is a copy: nothing is
-            likelier to a model, and its likelihood counts as no more than the mean. None: nothing is a copy.
+            likelier to a model, and its likelihood and surface count as no more than the mean. None: nothing is a copy.
         weighed: Of how much of the beginning of a response, in characters, the likelihood is that of; None: of all.
     """
 

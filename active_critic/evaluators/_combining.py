@@ -16,6 +16,7 @@ from active_critic.errors import FitError
 from active_critic.evaluators._readings import (
     FURTHER,
     LIKELY,
+    OF_NO_COPY,
     TOKENS,
     WEIGHED,
     Combination,
@@ -188,10 +189,11 @@ class Combiner:
         if "likelihood" in values and self.of_tokens is not None:
             figures[TOKENS] = self.of_tokens[list(kept)]
         found, added = calibrate_with(figures, values, human, groups, expected=self.expected)
-        if "likelihood" in values:
+        if not OF_NO_COPY.isdisjoint(part.name for part in found.parts):
             # Half-way from the most that any example copies to all of it: where people copy, copying is no fault.
-            copied = (1 + max(self.copied[i] for i in kept)) / 2
-            found = found.model_copy(update={"least_tokens": LEAST_LIKELY, "copied": copied, "weighed": WEIGHED})
+            found = found.model_copy(update={"copied": (1 + max(self.copied[i] for i in kept)) / 2})
+        if "likelihood" in values:
+            found = found.model_copy(update={"least_tokens": LEAST_LIKELY, "weighed": WEIGHED})
         surface, tokens = added.get("surface"), added.get(TOKENS)
         return Combination(
             found,

@@ -31,6 +31,8 @@ TOKENS = "tokens"
 """The part of a score that comes with the likelihood: how that is spread over the tokens."""
 LIKELY = frozenset({"likelihood", TOKENS})
 """The parts of a score that are read from how likely the model finds a text."""
+OF_NO_COPY = LIKELY | {"surface"}
+"""The parts of a score that a copy of the source is not paid for: no example showed what they are worth there."""
 Read = Approval | Likelihood
 """What the model said beside its rating."""
 Use = Literal["auto", "never", "always"]
@@ -192,6 +194,6 @@ class Combination:
         if self.tokens is not None and of_tokens is not None:
             values[TOKENS] = self.calibration.intercept + self.tokens.adds(of_tokens)
         if copied:
-            averages = {part.name: part.mean for part in self.calibration.parts if part.name in LIKELY}
+            averages = {part.name: part.mean for part in self.calibration.parts if part.name in OF_NO_COPY}
             values |= {name: min(average, values[name]) for name, average in averages.items()}
         return self.calibration.apply(values, scale)

@@ -32,7 +32,10 @@ from active_critic.token_figures import token_figures
 from active_critic.weighing import CRITERION
 
 PART = "the response is long: its likelihood is that of its first {:,} of {:,} characters"
-COPY = "the response copies its source as no example did: its likelihood counts as no more than the average"
+COPY = (
+    "the response copies its source as no example did: neither its likelihood nor its surface counts as more than the "
+    "average"
+)
 
 
 class CriticJudge(Judge):

@@ -604,6 +604,20 @@ def test_a_copy_of_the_source_is_not_paid_for_being_likely() -> None:
     assert noted
 
 
+def test_a_copy_of_the_source_is_not_paid_for_its_surface() -> None:
+    lengths = [(i, " ".join(f"v{j + j % 3 * n}" for j in range(3 + 4 * i))) for i in range(6) for n in range(4)]
+    critic = fitted(data=[Example(text, "a question", float(i)) for i, text in lengths], readings=("surface",))
+    source = " ".join(f"w{j}" for j in range(23))
+    copy, own = critic.score(source, source, explain=False), critic.score(source, "a question", explain=False)
+    assert critic.fitted.calibration is not None
+    assert critic.fitted.calibration.copied == 0.5
+    assert copy.parts is not None
+    assert own.parts is not None
+    assert own.parts["surface"] > 0.1  # it is longer than most
+    assert copy.parts["surface"] == 0.0
+    assert [("copies its source" in " ".join(one.notes)) for one in (copy, own)] == [True, False]
+
+
 def test_where_people_copy_copying_is_no_fault() -> None:
     critic = fitted(data=copier(0.8), readings=("likelihood",))
     assert critic.fitted.calibration is not None
