@@ -57,6 +57,7 @@ def main() -> None:
             {"name": name, "model": runs[0]["model"], "seeds": _seeds(runs), "splits": [_sizes(d) for d in runs]}
             for name, runs in found.items()
         ],
+        "comparisons": [Path(name).name for name in args.results],
         "ours": args.ours,
         "seed": args.seed,
         "resamples": args.resamples,

@@ -183,19 +183,23 @@ def test_names_that_can_be_read_once_name_the_same_attacks() -> None:
     assert attacks_named(name for name in ["plea", "null"]) == attacks_named(["plea", "null"]) != ()
 
 
-def test_the_page_quotes_what_was_measured_with_the_surface_beside_the_readings() -> None:
+def test_the_page_quotes_what_was_measured_with_surface_and_tokens() -> None:
     root = Path(__file__).parents[2]
     page = " ".join((root / "docs/probes.md").read_text(encoding="utf-8").split())
-    file = root / "benchmarks/results" / f"{MEASURED}_beside.json"
+    file = root / "benchmarks/results" / f"{MEASURED}_tokens.json"
     found = json.loads(file.read_text(encoding="utf-8"))["methods"]["active-critic-coarse"]["attacks"]
-    content = next(of["lift"] for of in found["kinds"] if of["kind"] == "content")
 
-    def told(lift: dict[str, Any]) -> tuple[str, str]:
+    def told(lift: dict[str, Any], sign: str = "") -> str:
         low, high = lift["percent_interval"]
-        return f"{lift['percent']:.0f} % [{low:.0f}, {high:.0f}]", f"{100 * lift['success']:.0f} %"
+        return f"{lift['percent']:{sign}.0f} % [{low:{sign}.0f}, {high:{sign}.0f}]"
 
-    (keep, gained), (replace, of_these), (of_content, of_those) = map(
-        told, (found["overall"], found["replacing"], content)
-    )
-    assert f"on {found['texts']} texts, ours is moved by {keep} (all that keep the text; {gained} gain a tenth" in page
-    assert f'and {replace} (the others; {of_these}), those of "content" by {of_content} ({of_those})' in page
+    keep, replace = found["overall"], found["replacing"]
+    assert f"ours is moved by {told(keep)} (all that keep the text; {100 * keep['success']:.0f} % gain a tenth" in page
+    assert f"and {told(replace)} (the others; {100 * replace['success']:.0f} %)" in page
+    families = {of["name"]: of["lift"] for of in found["families"]}
+    above_chance = [name for name, lift in families.items() if lift["interval"][0] > 0]
+    assert above_chance == ["appended-source"]  # "One attack lifts it by more than chance"
+    for name, said in [("appended-source", "lifts it by more than chance: the source behind the text**,"),
+                       ("copied-source", "The source in place of the text is worth")]:  # fmt: skip
+        gained = round(families[name]["success"] * families[name]["scored"])
+        assert f"{said} {told(families[name], '+')}; {gained} of {families[name]['scored']}" in page

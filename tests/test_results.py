@@ -1,0 +1,27 @@
+"""Results that are made from others: none may be older than what it is made from."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
+TABLES = sorted(RESULTS.glob("agreement*.json"))
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
+def test_a_table_over_several_sets_is_that_of_the_comparisons_it_names(path: Path) -> None:
+    table = json.loads(path.read_text())
+    found: dict[tuple[str, str, int], float] = {}
+    for name in table["comparisons"]:
+        comparison: dict[str, Any] = json.loads((RESULTS / name).read_text())
+        for method in comparison["methods"]:
+            if method["agreement"]:
+                place = (method["name"], comparison["name"], comparison["settings"]["seed"])
+                found.setdefault(place, method["agreement"]["mean"])
+    seeds = {one["name"]: one["seeds"] for one in table["sets"]}
+    for method, figures in table["methods"].items():
+        for set_, by_seed in figures["by_seed"].items():
+            assert by_seed == [found[method, set_, seed] for seed in seeds[set_]], (method, set_)
+        assert figures["average"] == pytest.approx(sum(figures["means"].values()) / len(seeds)), method
