@@ -68,6 +68,8 @@ class Calibration(Record):
         least_tokens: How many of a text's least likely tokens its likelihood is that of; None where it is no part.
         copied: A response of whose runs of three words its source has a larger share than this is a copy: nothing is
             likelier to a model, and its likelihood and surface count as no more than the mean. None: nothing is a copy.
+        holds: A response that has a larger share than this of its source's runs of three words is a copy, too: the
+            source stands in it, whatever else does. None, as in older programs: that is not looked at.
         weighed: Of how much of the beginning of a response, in characters, the likelihood is that of; None: of all.
     """
 
@@ -78,6 +80,7 @@ class Calibration(Record):
     n: int
     least_tokens: int | None = None
     copied: float | None = Field(default=None, ge=0, le=1)
+    holds: float | None = Field(default=None, ge=0, le=1)
     weighed: int | None = Field(default=None, ge=1)
 
     @field_validator("step")
@@ -99,6 +102,11 @@ class Calibration(Record):
         added = {part.name: part.adds(readings[part.name]) for part in self.parts}
         score = min(scale.high, max(scale.low, math.fsum([self.intercept, *added.values()])))
         return Combined(score, self.interval(score, scale), added)
+
+    def is_copy(self, shares: tuple[float, float]) -> bool:
+        """Whether a response with these shares (``copied_shares``) copies its source as no example did."""
+        most = (self.copied, self.holds)
+        return any(least is not None and share > least for share, least in zip(shares, most, strict=True))
 
     def interval(self, score: float, scale: Scale, coverage: float = SHOWN) -> tuple[float, float] | None:
         """Where people's score lies with this coverage, or None where there were too few documents to say.

@@ -25,7 +25,7 @@ from active_critic.evaluators._readings import (
     ratings_in,
     value_of,
 )
-from active_critic.evaluators.surface import SurfaceFloor, copied_share, figures_of
+from active_critic.evaluators.surface import SurfaceFloor, copied_shares, figures_of
 from active_critic.lm import LanguageModel
 from active_critic.lm.catalogue import CATALOGUE
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood
@@ -90,9 +90,9 @@ class Combiner:
         return figures_of(self.search.examples)
 
     @cached_property
-    def copied(self) -> list[float]:
-        """What each example copies of its source; see ``copied_share``."""
-        return [copied_share(example) for example in self.search.examples]
+    def copied(self) -> list[tuple[float, float]]:
+        """What each example copies of its source; see ``copied_shares``."""
+        return [copied_shares(example) for example in self.search.examples]
 
     def add(self, name: str, taken: Sequence[Read | None]) -> str | None:
         """Go on with what was taken of a reading.
@@ -191,7 +191,8 @@ class Combiner:
         found, added = calibrate_with(figures, values, human, groups, expected=self.expected)
         if not OF_NO_COPY.isdisjoint(part.name for part in found.parts):
             # Half-way from the most that any example copies to all of it: where people copy, copying is no fault.
-            found = found.model_copy(update={"copied": (1 + max(self.copied[i] for i in kept)) / 2})
+            copied, holds = ((1 + max(shares)) / 2 for shares in zip(*(self.copied[i] for i in kept), strict=True))
+            found = found.model_copy(update={"copied": copied, "holds": holds})
         if "likelihood" in values:
             found = found.model_copy(update={"least_tokens": LEAST_LIKELY, "weighed": WEIGHED})
         surface, tokens = added.get("surface"), added.get(TOKENS)
@@ -213,7 +214,7 @@ class Combiner:
                 self.search.examples[i],
                 self.scale,
                 of_tokens=None if self.of_tokens is None else self.of_tokens[i].tolist(),
-                copied=calibration.copied is not None and self.copied[i] > calibration.copied,
+                copied=calibration.is_copy(self.copied[i]),
                 of_surface=None if found.floor is None else self.figures[[i]],
             ).score
             for i in self.usable(candidate, indices, calibration.shares)

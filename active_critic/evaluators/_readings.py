@@ -14,7 +14,7 @@ from active_critic.errors import BudgetSpent, ModelError, RequestRefused
 from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators.base import Progress
 from active_critic.evaluators.gpt_score import weighing_turns
-from active_critic.evaluators.surface import SurfaceFloor, copied_share
+from active_critic.evaluators.surface import SurfaceFloor, copied_shares
 from active_critic.lm import LanguageModel
 from active_critic.lm.lengths import beginning_of, length_of
 from active_critic.lm.likelihood import Likelihood, refusal
@@ -151,7 +151,7 @@ def ratings_in(verdict: Verdict) -> dict[str, float]:
 
 def is_copy(calibration: Calibration, example: Example) -> bool:
     """Whether a response copies its source as no example did that the combination was fitted on."""
-    return calibration.copied is not None and copied_share(example) > calibration.copied
+    return calibration.is_copy(copied_shares(example))
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,9 +45,13 @@ _SENTENCE_END = re.compile(r"(?<![.!?…。！？])[.!?…。！？]++(?=\s|$)|[
 _ZLIB_WINDOW = 32_768
 
 
-def copied_share(example: Example) -> float:
-    """The share of the response's runs of three words that its source has, 0 to 1; 0 where there are none."""
-    return _share_in(_grams(_words(example.response), 3), _grams(_words(example.source), 3))
+def copied_shares(example: Example) -> tuple[float, float]:
+    """Of the response's runs of three words, the share that its source has, and of the source's, that the response has.
+
+    Both 0 to 1; 0 where there are no such runs.
+    """
+    response, source = _grams(_words(example.response), 3), _grams(_words(example.source), 3)
+    return _share_in(response, source), _share_in(source, response)
 
 
 def figures_of(examples: Sequence[Example]) -> Floats:

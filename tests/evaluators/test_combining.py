@@ -16,7 +16,7 @@ from active_critic.evaluators import ActiveCritic, Surface, _surface_features
 from active_critic.evaluators._combining import Combiner, expected_of
 from active_critic.evaluators._readings import Combination, is_copy, value_of
 from active_critic.evaluators.fit_report import FOLDS
-from active_critic.evaluators.surface import SurfaceFloor, copied_share, figures_of
+from active_critic.evaluators.surface import SurfaceFloor, copied_shares, figures_of
 from active_critic.lm.catalogue import CATALOGUE
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood
 from active_critic.records import Example, Verdict
@@ -54,8 +54,11 @@ def test_what_counts_as_a_copy_is_learnt_from_the_examples_fitted_on_alone() -> 
     search.examples[39] = Example(source, source, search.examples[39].score)
     combiner = Combiner(("rating", "likelihood"), search, SCALE, frozenset({"likelihood"}))
     combiner.further["likelihood"] = [-float(i % 7) for i in range(40)]
-    assert combiner.fit(0, range(39)).calibration.copied == 0.5
-    assert combiner.fit(0, range(40)).calibration.copied == 1.0
+    search.examples[38] = Example(f"{source} and then some", f"another text before {source}", search.examples[38].score)
+    without, one, both = (combiner.fit(0, range(n)).calibration for n in (38, 39, 40))
+    assert (without.copied, without.holds) == (0.5, 0.5)
+    assert (one.copied, one.holds) == (pytest.approx((1 + 5 / 8) / 2), pytest.approx((1 + 5 / 8) / 2))
+    assert (both.copied, both.holds) == (1.0, 1.0)
 
 
 def test_a_copy_is_paid_no_more_for_being_likely_where_its_score_is_predicted() -> None:
@@ -129,7 +132,8 @@ def test_what_was_measured_of_all_examples_gives_to_the_last_bit_what_measuring_
     assert floor is not None
     assert floor.to_dict() == alone.to_dict()
     assert found.parts == again.parts
-    assert found.copied == (1 + max(map(copied_share, examples))) / 2
+    copied, holds = zip(*map(copied_shares, examples), strict=True)
+    assert (found.copied, found.holds) == ((1 + max(copied)) / 2, (1 + max(holds)) / 2)
     scores, begin = combiner.predict(0, rest, part)
     assert begin == found.intercept
     for i, score in scores.items():

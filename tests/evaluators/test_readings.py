@@ -596,8 +596,9 @@ def test_a_copy_of_the_source_is_not_paid_for_being_likely() -> None:
     own, noted = in_the_likelihood(critic, source, "what is it?")
     assert own > 0.1
     assert not noted
-    half = f"{source} while all of the other words that follow come from somebody else"
-    assert not in_the_likelihood(critic, half, source)[1]
+    others = "while all of the other words that follow come from somebody else"
+    assert not in_the_likelihood(critic, f"fine words here are {others}", source)[1]
+    assert in_the_likelihood(critic, f"{source} {others}", source)[1]  # little of it is copied, but all of the source
     bad = "word text here word text here"
     least, noted = in_the_likelihood(critic, bad, bad)  # it is no better for being a copy either
     assert least < 0
@@ -618,6 +619,31 @@ def test_a_copy_of_the_source_is_not_paid_for_its_surface() -> None:
     assert [("copies its source" in " ".join(one.notes)) for one in (copy, own)] == [True, False]
 
 
+def test_the_source_behind_a_text_is_not_paid_for() -> None:
+    """In a long text the source is a small part, so what counts is how much of the source is in it."""
+    lengths = [(i, " ".join(f"v{j + j % 3 * n}" for j in range(3 + 4 * i))) for i in range(6) for n in range(4)]
+    critic = fitted(data=[Example(text, "a question of some words", float(i)) for i, text in lengths],
+                    readings=("surface",))  # fmt: skip
+    source = " ".join(f"w{j}" for j in range(12))
+    text = " ".join(f"u{j}" for j in range(14))
+    before, after = critic.score(text, source, explain=False), critic.score(f"{text} {source}", source, explain=False)
+    part = critic.score(f"{text} {source[:20]}", source, explain=False)
+    assert [("copies its source" in " ".join(one.notes)) for one in (before, after, part)] == [False, True, False]
+    assert before.parts is not None
+    assert after.parts is not None
+    assert after.parts["surface"] == 0.0
+
+    assert critic.fitted.calibration is not None
+    assert critic.fitted.calibration.holds == 0.5  # no example holds a run of its source
+    calibration = critic.fitted.calibration.model_copy(update={"holds": None})
+    former = critic.fitted.model_copy(update={"calibration": calibration})
+    older = ActiveCritic.from_protocol(former, weighing_lm(), journal=None)
+    was = older.score(f"{text} {source}", source, explain=False)
+    assert was.parts is not None
+    assert was.parts["surface"] > max(0.1, before.parts["surface"])  # as an older program pays it
+    assert not was.notes
+
+
 def test_where_people_copy_copying_is_no_fault() -> None:
     critic = fitted(data=copier(0.8), readings=("likelihood",))
     assert critic.fitted.calibration is not None
@@ -627,7 +653,13 @@ def test_where_people_copy_copying_is_no_fault() -> None:
                     readings=("likelihood",))  # fmt: skip
     assert wholly.fitted.calibration is not None
     assert wholly.fitted.calibration.copied == 1.0
-    assert not in_the_likelihood(wholly, source, source)[1]
+    most = wholly.fitted.calibration.holds
+    assert most is not None
+    assert 0.5 < most < 1  # they are extracts, and none is the whole of its source
+    assert not in_the_likelihood(wholly, " ".join(source.split()[:10]), source)[1]
+    assert in_the_likelihood(wholly, source, source)[1]
+    same = fitted(data=[Example(e.source, e.source, e.score) for e in copier(0.8)], readings=("likelihood",))
+    assert not in_the_likelihood(same, source, source)[1]
 
 
 def most_copied(data: list[Example]) -> float:
