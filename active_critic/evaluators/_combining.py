@@ -190,9 +190,7 @@ class Combiner:
             figures[TOKENS] = self.of_tokens[list(kept)]
         found, added = calibrate_with(figures, values, human, groups, expected=self.expected)
         if not OF_NO_COPY.isdisjoint(part.name for part in found.parts):
-            # Half-way from the most that any example copies to all of it: where people copy, copying is no fault.
-            copied, holds = ((1 + max(shares)) / 2 for shares in zip(*(self.copied[i] for i in kept), strict=True))
-            found = found.model_copy(update={"copied": copied, "holds": holds})
+            found = found.model_copy(update=beyond([self.copied[i] for i in kept]))
         if "likelihood" in values:
             found = found.model_copy(update={"least_tokens": LEAST_LIKELY, "weighed": WEIGHED})
         surface, tokens = added.get("surface"), added.get(TOKENS)
@@ -275,6 +273,15 @@ def _chance(r: float, n: int) -> float:
     from scipy.special import stdtr
 
     return float(stdtr(n - 2, r * math.sqrt((n - 2) / max(1e-12, 1 - r * r)))) if n > 2 else 1.0
+
+
+def beyond(shares: Sequence[tuple[float, float]]) -> dict[str, float]:
+    """From what examples copy (``copied_shares``), beyond which shares a response is a copy: ``Calibration``'s fields.
+
+    Half-way from the most that any example copies to all of it: where people copy, copying is no fault.
+    """
+    copied, holds = ((1 + max(column)) / 2 for column in zip(*shares, strict=True))
+    return {"copied": copied, "holds": holds}
 
 
 def worth_its_price(name: str, share: float) -> bool:
