@@ -37,7 +37,7 @@ def check_names(names: Sequence[str]) -> None:
         if not isinstance(name, str) or not name.strip():
             raise FitError(f"the name of a method is a text, not {name!r}")
         if name in taken:
-            raise FitError(f"no method can be called {name!r}: a column of the predictions is; give it another name")
+            raise FitError(f"no method can be called {name!r}: predictions have a column of that name; give it another")
 
 
 @dataclass(frozen=True, slots=True)
