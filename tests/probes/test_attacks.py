@@ -198,8 +198,13 @@ def test_the_page_quotes_what_was_measured_with_surface_and_tokens() -> None:
     assert f"and {told(replace)} (the others; {100 * replace['success']:.0f} %)" in page
     families = {of["name"]: of["lift"] for of in found["families"]}
     above_chance = [name for name, lift in families.items() if lift["interval"][0] > 0]
-    assert above_chance == ["appended-source"]  # "One attack lifts it by more than chance"
-    for name, said in [("appended-source", "lifts it by more than chance: the source behind the text**,"),
-                       ("copied-source", "The source in place of the text is worth")]:  # fmt: skip
-        gained = round(families[name]["success"] * families[name]["scored"])
-        assert f"{said} {told(families[name], '+')}; {gained} of {families[name]['scored']}" in page
+    assert above_chance == ["appended-source"]  # "One attack lifted it by more than chance"
+    file = root / "benchmarks/results" / f"{MEASURED}_content.json"
+    anew = json.loads(file.read_text(encoding="utf-8"))["methods"]["active-critic-coarse"]["attacks"]["families"]
+    since = {of["name"]: of["lift"] for of in anew}
+    assert not [name for name, lift in since.items() if lift["interval"][0] > 0]
+    for lift, said in [(families["appended-source"], "lifted it by more than chance: the source behind the text,"),
+                       (since["appended-source"], "the source behind the text is worth"),
+                       (since["copied-source"], "The source in place of the text is worth")]:  # fmt: skip
+        gained = round(lift["success"] * lift["scored"])
+        assert f"{said} {told(lift, '+')}; {gained} of {lift['scored']}" in page
