@@ -39,6 +39,14 @@ def test_figures_equal_those_of_scipy_and_numpy() -> None:
     assert found["correlation_of_neighbours"] == pytest.approx(float(apart[1:] @ apart[:-1] / (apart @ apart)))
 
 
+def test_a_text_of_few_tokens_and_one_of_equal_ones_have_the_figures_that_they_can_have() -> None:
+    few = of([-0.09, -0.12, -2.0])  # with 9 in 10 a token is certain: above a log-probability of -0.1
+    assert few["share_of_certain"] == pytest.approx(1 / 3)
+    assert (few["beginning"], few["end"], few["last_three"]) == (-0.09, -2.0, pytest.approx(-2.21 / 3))
+    alike = of([-1.5] * 8)
+    assert (alike["spread"], alike["skewness"], alike["correlation_of_neighbours"]) == (0.0, 0.0, 0.0)
+
+
 def test_unlikely_tokens_that_stand_together_are_told_from_the_same_ones_apart() -> None:
     together, apart = of([-0.1] * 12 + [-5.0] * 4), of(([-0.1] * 3 + [-5.0]) * 4)
     alike = ("mean", "spread", "skewness", "lowest_tenth", "median")

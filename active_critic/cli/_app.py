@@ -12,7 +12,20 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from active_critic.cli import agreement, compare, curve, datasets, fit, lm, probe, quickstart, score, show, suggest
+from active_critic.cli import (
+    agreement,
+    compare,
+    curve,
+    datasets,
+    fit,
+    lm,
+    means,
+    probe,
+    quickstart,
+    score,
+    show,
+    suggest,
+)
 from active_critic.cli._common import Session
 from active_critic.cli._interrupts import Interrupts
 from active_critic.cli._verb import Verb
@@ -86,6 +99,7 @@ app.command("fit", cls=Verb)(fit.fit)
 app.command("score", cls=Verb)(score.score)
 app.command("show", cls=Verb)(show.show)
 app.command("agreement", cls=Verb)(agreement.agreement)
+app.command("means", cls=Verb)(means.means)
 app.command("compare", cls=Verb)(compare.compare)
 app.command("curve", cls=Verb)(curve.curve)
 app.command("probe", cls=Verb, epilog=probe.NAMES, context_settings={"allow_extra_args": True})(

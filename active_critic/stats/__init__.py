@@ -3,6 +3,7 @@
 from active_critic.stats.agreements import Agreement, Difference, agreement, chance_ahead, holm, paired_difference, q
 from active_critic.stats.correlation import kendall, pearson, spearman, weighted_coefficients
 from active_critic.stats.levels import Level
+from active_critic.stats.powered import MeansApart, PeopleMean, PeopleMeans, people_means
 from active_critic.stats.resampling import Interval, bootstrap, percentile_interval
 
 __all__ = [
@@ -10,6 +11,9 @@ __all__ = [
     "Difference",
     "Interval",
     "Level",
+    "MeansApart",
+    "PeopleMean",
+    "PeopleMeans",
     "agreement",
     "bootstrap",
     "chance_ahead",
@@ -17,6 +21,7 @@ __all__ = [
     "kendall",
     "paired_difference",
     "pearson",
+    "people_means",
     "percentile_interval",
     "q",
     "spearman",

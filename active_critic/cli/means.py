@@ -1,0 +1,201 @@
+"""``active-critic means``: what people would score on average, from the few outputs they scored and a judge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from active_critic.cli import _common as common
+from active_critic.cli import _options as opts
+from active_critic.cli import _outputs as outputs
+from active_critic.cli._agreement_notes import NOTES, of_a_program
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from active_critic.data.columns import Predictions, Table
+    from active_critic.stats.powered import PeopleMeans
+
+
+def means(
+    scored: Annotated[
+        Path, typer.Argument(metavar="SCORED", help="A file with both columns, as `score` and `fit` read and write it.")
+    ],
+    human: Annotated[
+        list[str],
+        typer.Option(
+            "--human",
+            metavar="COLUMN",
+            help="What people said; blank where they did not. Repeated: the mean of those that a row has.",
+        ),
+    ],
+    predicted: Annotated[
+        str, typer.Option("--predicted", metavar="COLUMN", help="What the judge said of all outputs, on any scale.")
+    ],
+    group: Annotated[
+        str | None, typer.Option("--group", metavar="COLUMN", help="The document of each row. Usual names are found.")
+    ] = None,
+    system: Annotated[
+        str | None, typer.Option("--system", metavar="COLUMN", help="The system of each row. Usual names are found.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    html: opts.Html = None,
+    quiet: opts.Quiet = False,
+) -> None:
+    """What people would score on average, and which system they would score higher.
+
+    People's own mean over the few outputs that they scored, moved by what the judge says of all the others
+    (prediction-powered inference). No model is used. The outputs that people scored must be drawn at random.
+    """
+    from active_critic.cli._agreement_job import Job
+    from active_critic.data import COLUMNS
+    from active_critic.data.columns import Table
+    from active_critic.report.means import means_account
+    from active_critic.stats.powered import people_means
+
+    outputs.refuse_clashes(outputs=(html,), inputs=(scored,))
+    if predicted in human or len(set(human)) < len(human):
+        raise typer.BadParameter("a column is named twice")
+    named = [name for name in (*human, predicted, group, system) if name is not None]
+    usual = [name for kind in ("group", "system", "source") for name in COLUMNS[kind]]
+    table = Table(scored, named, [*usual, NOTES])
+    said = [*table.notes, *of_a_program(table, human[0])]
+    people, judge = _people(table, human), table.predictions(predicted)
+    job = Job(table, 0, 0, None, [], notes=said)
+    job.find_groups(group, set(named[: len(human) + 1]))
+    job.find_systems(system, set(named[: len(human) + 1]))
+    systems = _systems(job, system)
+    kept = _kept(table, judge, said)
+    if not any(people[place] is not None for place in kept):
+        _refuse(table, human, kept)
+
+    def those(values: Sequence[Any] | None) -> list[Any] | None:
+        return None if values is None else [values[place] for place in kept]
+
+    found = people_means(those(judge.values) or [], those(people) or [], those(job.groups), those(systems))
+    said += _cautions(found)
+    document = {
+        "file": scored.name,
+        "rows": len(table),
+        "human": human,
+        "predicted": predicted,
+        "group": job.group_column,
+        "system": job.system_column if systems is not None else None,
+        **found.to_dict(),
+        "notes": said,
+    }
+    if html is not None:
+        from active_critic.report.page import page
+        from active_critic.report.tables import list_under
+
+        with outputs.text_file(html) as shown:
+            shown.append(page(f"Means in {scored.name}", means_account(document), *list_under("Notes", said)))
+    common.show_notes(said, quiet=quiet)
+    if as_json:
+        common.print_json(document)
+        return
+    common.console(stderr=False).print(means_account(document))
+
+
+def _people(table: Table, columns: Sequence[str]) -> list[float | None]:
+    """People's score of every row, the mean of those that it has; None where nobody scored it."""
+    from active_critic.errors import DataError
+
+    found = [table.predictions(name) for name in columns]
+    for one in found:
+        if one.odd is not None:
+            raise DataError(
+                f"{one.odd} is not a finite number; correct it, or leave the cell blank where nobody scored the output",
+                path=table.path,
+                column=one.name,
+            )
+    rows = zip(*(one.values for one in found), strict=True)
+    given = [[score for score in row if score is not None] for row in rows]
+    return [sum(scores) / len(scores) if scores else None for scores in given]
+
+
+def _systems(job: Any, asked: str | None) -> Sequence[str] | None:
+    """The system of every row; None where they are not told apart."""
+    from active_critic.errors import DataError
+
+    named = job.systems
+    if named is None or (asked is None and not any(named)):
+        return None
+    if None in named:
+        row = job.table.rows[named.index(None)]
+        message = "no system is named; fill it in, or name another column with --system"
+        raise DataError(message, path=job.table.path, row=row, column=job.system_column)
+    if len(set(named)) == len(named) > 1:
+        if asked is None:
+            job.notes.append(f"each row has a {job.system_column!r} of its own, so systems are not told apart")
+            return None
+        message = f"each of the {len(named):,} rows has a system of its own, so nothing is averaged"
+        raise DataError(f"{message}; name another column with --system", path=job.table.path, column=job.system_column)
+    return list(named)
+
+
+def _kept(table: Table, judge: Predictions, said: list[str]) -> list[int]:
+    """The places of the rows that count; notes say which do not, and why."""
+    from active_critic.cli._tally import FITTED, RELATED, SHOWN
+    from active_critic.figures_in_words import how_many
+
+    known: set[int] = set()
+    if NOTES in table:
+        texts = table.texts(NOTES)
+        known = {place for place, text in enumerate(texts) if any(one in text for one in (FITTED, RELATED, SHOWN))}
+    if known:
+        rows = how_many(len(known), "row holds a text", "rows hold texts")
+        said.append(
+            f"{rows} that the program was fitted on, or others of their documents (column {NOTES!r}), and left out: "
+            "how far a judge is off where it has seen people's scores says nothing of elsewhere"
+        )
+    if without := judge.missing + judge.not_numeric:
+        odd = f", the first that holds something else: {judge.odd}" if judge.odd else ""
+        said.append(
+            f"{without:,} of {how_many(len(table), 'row')} have no number in {judge.name!r} and do not count{odd}"
+        )
+    return [place for place, value in enumerate(judge.values) if value is not None and place not in known]
+
+
+def _refuse(table: Table, human: Sequence[str], kept: Sequence[int]) -> None:
+    from active_critic.errors import DataError
+
+    if not kept:
+        message = "no row that counts has a score of the judge"
+    else:
+        message = "no row has both a human score and a score of the judge"
+        if len(kept) < len(table):
+            message += " and was not fitted on"
+    remedy = "people's scores of some outputs that nothing was fitted on are needed (fit --train 0.5 holds some back)"
+    raise DataError(f"{message}; {remedy}", path=table.path, column=human[0])
+
+
+def _cautions(found: PeopleMeans) -> list[str]:
+    """What is to be known of the means."""
+    from active_critic.figures_in_words import how_many, p_words
+    from active_critic.stats.powered import ODD
+    from active_critic.stats.resampling import FEW, FEWEST
+
+    said = []
+    if not found.weight:
+        unlabelled = any(one.outputs > one.labelled for one in found.means)
+        why = "do not rise with people's" if unlabelled else "are of outputs that people scored, too"
+        said.append(f"the judge's scores {why}, so they are not used: the means are those of people's scores alone")
+    for one in found.means:
+        of = "" if one.system is None else f" of {one.system!r}"
+        if not one.labelled:
+            said.append(f"nobody scored an output{of}, so people's mean is not estimated")
+        elif one.documents_labelled < FEWEST:
+            documents = how_many(one.documents_labelled, "document")
+            said.append(f"people scored outputs{of} in {documents} only, and an interval takes {FEWEST}")
+        elif one.documents_labelled < FEW:
+            documents = how_many(one.documents_labelled, "document")
+            said.append(f"people scored outputs{of} in {documents} only: the interval is wide, and means little")
+        if one.odd is not None and one.odd < ODD:
+            said.append(
+                f"the judge scores the outputs{of} that people scored otherwise than the rest (p {p_words(one.odd)}): "
+                "if people's were not drawn at random, the mean does not hold"
+            )
+    return said
