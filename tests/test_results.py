@@ -25,3 +25,18 @@ def test_a_table_over_several_sets_is_that_of_the_comparisons_it_names(path: Pat
         for set_, by_seed in figures["by_seed"].items():
             assert by_seed == [found[method, set_, seed] for seed in seeds[set_]], (method, set_)
         assert figures["average"] == pytest.approx(sum(figures["means"].values()) / len(seeds)), method
+
+
+def test_the_page_on_means_quotes_what_was_measured() -> None:
+    page = (RESULTS.parents[1] / "docs" / "means.md").read_text(encoding="utf-8")
+    sets = json.loads((RESULTS / "means.json").read_text(encoding="utf-8"))["sets"]
+
+    def span(labelled: str, figure: str, form: str, times: int = 1) -> str:
+        values = [times * one["by_labelled_documents"][labelled][figure] for one in sets]
+        return f"{min(values):{form}} to {max(values):{form}}"
+
+    for labelled in ("10", "20", "50"):
+        held, worth = span(labelled, "held", ".0f", 100), span(labelled, "worth", ".1f")
+        (row,) = (line for line in page.splitlines() if line.startswith(f"| {labelled} |"))
+        assert f"| {held} %" in row
+        assert f"| {worth}" in row

@@ -24,9 +24,10 @@ VERBS = {
     "suggest": (("suggest", "p.json", "IN", "-n", "2"), ("--out",), ()),
     "fit": (("fit", "IN"), ("--rest", "--html"), ("--out", "new.json", "--train", "0.5")),
     "agreement": (("agreement", "IN", "--human", "rating", "--predicted", "rated"), ("--html",), ()),
+    "means": (("means", "IN", "--human", "rating", "--predicted", "rated"), ("--html",), ()),
     "show": (("show", "IN"), ("--html",), ()),
 }
-WITHOUT_JOURNAL = {"agreement", "show"}
+WITHOUT_JOURNAL = {"agreement", "means", "show"}
 
 
 @pytest.mark.parametrize("verb", VERBS)

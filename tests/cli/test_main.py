@@ -359,7 +359,7 @@ def test_an_address_in_the_providers_variable_need_not_be_said_again(run, exampl
 
 def test_the_app_is_what_the_console_script_runs() -> None:
     assert callable(main)
-    verbs = {"agreement", "compare", "curve", "fit", "probe", "score", "show", "suggest", "quickstart"}
+    verbs = {"agreement", "compare", "curve", "fit", "probe", "score", "show", "suggest", "quickstart", "means"}
     assert {command.name for command in app.registered_commands} == verbs
 
 
