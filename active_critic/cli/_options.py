@@ -121,6 +121,12 @@ JournalPath = Annotated[
     str | None,
     typer.Option("--journal", metavar="PATH|none", help="Where replies are kept. Default: the user's data folder."),
 ]
+GroupColumn = Annotated[
+    str | None, typer.Option("--group", metavar="COLUMN", help="The document of each row. Usual names are found.")
+]
+SystemColumn = Annotated[
+    str | None, typer.Option("--system", metavar="COLUMN", help="The system of each row. Usual names are found.")
+]
 Html = Annotated[
     Path | None,
     typer.Option("--html", metavar="FILE", help="Write what is shown as one HTML page, too.", callback=check_html),

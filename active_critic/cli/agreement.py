@@ -60,12 +60,8 @@ def agreement(
             help="With --rated-by: what tells outputs apart. Default: their texts, documents and systems.",
         ),
     ] = None,
-    group: Annotated[
-        str | None, typer.Option("--group", metavar="COLUMN", help="The document of each row. Usual names are found.")
-    ] = None,
-    system: Annotated[
-        str | None, typer.Option("--system", metavar="COLUMN", help="The system of each row. Usual names are found.")
-    ] = None,
+    group: opts.GroupColumn = None,
+    system: opts.SystemColumn = None,
     part: Annotated[
         list[str] | None,
         typer.Option(

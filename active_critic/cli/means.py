@@ -34,12 +34,8 @@ def means(
     predicted: Annotated[
         str, typer.Option("--predicted", metavar="COLUMN", help="What the judge said of all outputs, on any scale.")
     ],
-    group: Annotated[
-        str | None, typer.Option("--group", metavar="COLUMN", help="The document of each row. Usual names are found.")
-    ] = None,
-    system: Annotated[
-        str | None, typer.Option("--system", metavar="COLUMN", help="The system of each row. Usual names are found.")
-    ] = None,
+    group: opts.GroupColumn = None,
+    system: opts.SystemColumn = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     html: opts.Html = None,
     quiet: opts.Quiet = False,

@@ -94,6 +94,7 @@ def test_a_page_holds_the_first_verdicts_and_counts_the_rest(run, program, examp
             "Agreement in scored",
             "pairwise accuracy",
         ),
+        (("means", "{scored}", "--human", "rating", "--predicted", "auto"), "Means in scored", "people alone"),
     ],
 )
 def test_what_is_shown_is_on_the_page(run, program, examples, command, title, words, tmp_path) -> None:
