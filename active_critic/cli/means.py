@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -65,7 +65,7 @@ def means(
     systems = _systems(job, system)
     kept = _kept(table, judge, said)
     if not any(people[place] is not None for place in kept):
-        _refuse(table, human, kept)
+        _refuse(table, human, judge, fewer=len(kept) + judge.missing + judge.not_numeric < len(table))
 
     def those(values: Sequence[Any] | None) -> list[Any] | None:
         return None if values is None else [values[place] for place in kept]
@@ -142,10 +142,10 @@ def _kept(table: Table, judge: Predictions, said: list[str]) -> list[int]:
         texts = table.texts(NOTES)
         known = {place for place, text in enumerate(texts) if any(one in text for one in (FITTED, RELATED, SHOWN))}
     if known:
-        rows = how_many(len(known), "row holds a text", "rows hold texts")
+        rows = how_many(len(known), "row is", "rows are")
         said.append(
-            f"{rows} that the program was fitted on, or others of their documents (column {NOTES!r}), and left out: "
-            "how far a judge is off where it has seen people's scores says nothing of elsewhere"
+            f"{rows} left out, of texts that the program was fitted on, or others of their documents "
+            f"(column {NOTES!r}): how far a judge is off where it has seen people's scores says nothing of elsewhere"
         )
     if without := judge.missing + judge.not_numeric:
         odd = f", the first that holds something else: {judge.odd}" if judge.odd else ""
@@ -155,17 +155,19 @@ def _kept(table: Table, judge: Predictions, said: list[str]) -> list[int]:
     return [place for place, value in enumerate(judge.values) if value is not None and place not in known]
 
 
-def _refuse(table: Table, human: Sequence[str], kept: Sequence[int]) -> None:
+def _refuse(table: Table, human: Sequence[str], judge: Predictions, *, fewer: bool) -> NoReturn:
+    """Say why nothing can be estimated; ``fewer``: rows were left out that a program was fitted on."""
     from active_critic.errors import DataError
 
-    if not kept:
-        message = "no row that counts has a score of the judge"
-    else:
-        message = "no row has both a human score and a score of the judge"
-        if len(kept) < len(table):
-            message += " and was not fitted on"
-    remedy = "people's scores of some outputs that nothing was fitted on are needed (fit --train 0.5 holds some back)"
-    raise DataError(f"{message}; {remedy}", path=table.path, column=human[0])
+    if not any(value is not None for value in judge.values):
+        odd = f" (the first that is not one: {judge.odd})" if judge.odd else ""
+        message = f"no row holds a number{odd}; name what the judge said with --predicted"
+        raise DataError(message, path=table.path, column=judge.name)
+    which = "no row that nothing was fitted on" if fewer else "no row"
+    remedy = "let people score some outputs, drawn at random"
+    held = " (fit --train 0.5 holds some back)" if fewer else ""
+    message = f"{which} has both a human score and one of the judge; {remedy}{held}"
+    raise DataError(message, path=table.path, column=human[0])
 
 
 def _cautions(found: PeopleMeans) -> list[str]:

@@ -62,10 +62,10 @@ def test_texts_that_the_program_was_fitted_on_are_left_out_and_it_is_said(run, t
     done = go(run, write(tmp_path / "judged.jsonl", noted), "--json")
     found, without = json.loads(done.out), json.loads(go(run, write(tmp_path / "less.jsonl", rows), "--json").out)
     assert (found["means"], found["apart"]) == (without["means"], without["apart"])
-    assert "6 rows hold texts that the program was fitted on, or others of their documents" in done.err
+    assert "6 rows are left out, of texts that the program was fitted on, or others of their documents" in done.err
     only = write(tmp_path / "only.jsonl", [{**row, "input_score": None} for row in noted[:80]] + noted[80:])
     refused = go(run, only, code=3)
-    assert "and was not fitted on" in refused.err
+    assert "no row that nothing was fitted on has both a human score and one of the judge" in refused.err
     assert "fit --train 0.5" in refused.err
 
 
@@ -123,7 +123,9 @@ def test_a_cell_that_cannot_be_used_is_named(run, tmp_path, change, said) -> Non
 
 def test_labels_are_needed_and_columns_differ(run, tmp_path) -> None:
     path = write(tmp_path / "judged.jsonl", [{**row, "input_score": None} for row in records()])
-    assert "no row has both a human score and a score of the judge" in go(run, path, code=3).err
+    assert "no row has both a human score and one of the judge; let people score some" in go(run, path, code=3).err
+    worded = write(tmp_path / "worded.jsonl", [{**row, "score": "good"} for row in records()])
+    assert "column 'score': no row holds a number (the first that is not one: 'good'" in go(run, worded, code=3).err
     assert "a column is named twice" in go(run, path, human="score", code=2).err
     assert "there is no column 'humane'" in go(run, path, human="humane", code=3).err
 
