@@ -148,10 +148,9 @@ def people_means(
         system = _numbered(systems, len(f))
         by_number = dict(zip(system.tolist(), map(str, in_order(systems, "systems")), strict=True))
         names = [by_number[number] for number in sorted(by_number)]
-    every = int(document.max()) + 1
     own = [kept[system[kept] == number] for number in range(len(names))]
     found = [
-        _System(name, f[places], y[places], document[places], every)
+        _System(name, f[places], y[places], document[places])
         for name, places in zip(names, own, strict=True)
         if len(places)
     ]
@@ -173,31 +172,36 @@ def people_means(
 class _System:
     """One system: its means, and what each document adds to how far they are off."""
 
-    def __init__(self, name: str | None, f: Floats, y: Floats, document: Indices, documents: int) -> None:
+    def __init__(self, name: str | None, f: Floats, y: Floats, document: Indices) -> None:
         scored = ~np.isnan(y)
+        rest = ~scored
         self.name = name
         self.outputs, self.labelled = len(f), int(scored.sum())
         self.judge = float(f.mean())
-        self.documents = len(np.unique(document))
-        self.documents_labelled = len(np.unique(document[scored]))
+        self.at, own = np.unique(document, return_inverse=True)
+        self.documents = len(self.at)
+        self.documents_labelled = len(np.unique(own[scored]))
         self.people = float(y[scored].mean()) if self.labelled else math.nan
-        self.a = self.b = np.zeros(documents)
+        self.a = self.b = np.zeros(self.documents)
         self.moved = 0.0
-        rest = ~scored
-        self.used = self.labelled > 0 and len(np.unique(document[rest])) >= FEWEST
+        self.used = self.labelled > 0 and len(np.unique(own[rest])) >= FEWEST
         if self.labelled:
-            self.a = _parts(y[scored], document[scored], documents)
+            self.a = _parts(y[scored], own[scored], self.documents)
         if self.used:
-            self.b = _parts(f[rest], document[rest], documents) - _parts(f[scored], document[scored], documents)
+            self.b = _parts(f[rest], own[rest], self.documents) - _parts(f[scored], own[scored], self.documents)
             self.moved = float(f[rest].mean() - f[scored].mean())
 
     def mean(self, weight: float) -> float:
         return self.people + weight * self.moved
 
+    def parts(self, weight: float) -> Floats:
+        """What each of its documents adds to how far off the mean is."""
+        return np.asarray(self.a + weight * self.b)
+
     def off(self, weight: float) -> _Off:
         """How far off the mean may be. One degree of freedom goes with the mean, one with the weight."""
-        lost = 2 if self.used and weight else 1
-        return _Off(self.a + weight * self.b, self.documents_labelled, self.documents_labelled - lost)
+        parts, lost = self.parts(weight), 2 if self.used and weight else 1
+        return _Off(float(parts @ parts), self.documents_labelled, self.documents_labelled - lost)
 
     def told(self, weight: float, confidence: float) -> PeopleMean:
         mean = people = people_interval = interval = worth = None
@@ -207,7 +211,7 @@ class _System:
             interval = self.off(weight).interval(mean, confidence)
         if interval is not None and people_interval is not None:
             worth = self.labelled * ((people_interval[1] - people_interval[0]) / (interval[1] - interval[0])) ** 2
-        moved = _Off(self.b, self.documents_labelled, self.documents_labelled - 1)
+        moved = _Off(float(self.b @ self.b), self.documents_labelled, self.documents_labelled - 1)
         return PeopleMean(
             system=self.name,
             mean=mean,
@@ -226,9 +230,9 @@ class _System:
 
 @dataclass(frozen=True, slots=True)
 class _Off:
-    """How far an estimate is off, document by document: what each adds, how many are labelled, degrees of freedom."""
+    """How far an estimate is off: the squares of what documents add, how many are labelled, degrees of freedom."""
 
-    parts: Floats
+    squares: float
     labelled: int
     freedom: int
 
@@ -236,7 +240,7 @@ class _Off:
         """The standard error; None with too few documents, and where all are alike, which makes nothing certain."""
         if self.labelled < FEWEST:
             return None
-        error = math.sqrt(self.labelled / self.freedom * float(self.parts @ self.parts))
+        error = math.sqrt(self.labelled / self.freedom * self.squares)
         return error if error > _ROUNDING * max(1.0, abs(value)) else None
 
     def interval(self, value: float, confidence: float) -> Interval | None:
@@ -258,8 +262,11 @@ def _apart(
     one: _System, other: _System, weight: float, confidence: float
 ) -> tuple[str, str, float, Interval | None, float | None]:
     difference, offs = one.mean(weight) - other.mean(weight), (one.off(weight), other.off(weight))
+    _, here, there = np.intersect1d(one.at, other.at, assume_unique=True, return_indices=True)
+    parts, others = one.parts(weight), other.parts(weight)
+    apart = np.concatenate([parts[here] - others[there], np.delete(parts, here), np.delete(others, there)])
     fewer = min(offs, key=lambda off: off.freedom)
-    off = _Off(offs[0].parts - offs[1].parts, fewer.labelled, fewer.freedom)
+    off = _Off(float(apart @ apart), fewer.labelled, fewer.freedom)
     return str(one.name), str(other.name), difference, off.interval(difference, confidence), off.p(difference)
 
 

@@ -127,6 +127,19 @@ def test_systems_are_told_apart_by_people_where_the_judge_would_take_the_wrong_o
     assert apart.interval[1] - apart.interval[0] < 0.5 * (new.interval[1] - new.interval[0])
 
 
+def test_systems_that_never_differ_are_not_said_to_be_surely_equal() -> None:
+    judge, people = drawn()
+    documents = [f"d{i}" for i in range(60)]
+    found = people_means(judge * 2, people * 2, documents * 2, ["a"] * 60 + ["b"] * 60)
+    (apart,) = found.apart
+    assert (apart.difference, apart.interval, apart.p, apart.p_holm) == (0.0, None, None, None)
+    # In documents of their own, the same scores are as far apart as those of two draws.
+    found = people_means(judge * 2, people * 2, None, ["a"] * 60 + ["b"] * 60)
+    (apart,), (mean, _) = found.apart, found.means
+    half = (mean.interval[1] - mean.interval[0]) / 2
+    assert apart.interval == pytest.approx((-math.sqrt(2) * half, math.sqrt(2) * half))
+
+
 def test_p_is_corrected_for_all_pairs_and_a_system_without_labels_has_no_mean() -> None:
     judge, people = drawn(90, 90)
     systems = [f"s{i % 3}" for i in range(90)]
