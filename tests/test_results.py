@@ -40,3 +40,38 @@ def test_the_page_on_means_quotes_what_was_measured() -> None:
         (row,) = (line for line in page.splitlines() if line.startswith(f"| {labelled} |"))
         assert f"| {held} %" in row
         assert f"| {worth}" in row
+
+
+SHOWN = {
+    "active-critic-coarse": "**active-critic-coarse**",
+    "active-critic-coarse (without surface)": "the same without surface",
+    "active-critic-coarse (rating only)": "active-critic-coarse, rating only (the paper's)",
+    "surface": "surface floor, fitted",
+}
+"""What methods are called in the tables of documents."""
+OVER = {
+    "agreement_full": "openmeva_roc sfres summeval topical_chat",
+    "agreement_seeds": "openmeva_roc sfres summeval topical_chat hanna bagel qags_xsum",
+    "agreement": "openmeva_roc sfres summeval topical_chat hanna",
+    "agreement_seeds_others": "openmeva_roc sfres summeval topical_chat hanna",
+}
+"""The columns of those tables."""
+
+
+def short(value: float, sign: str = "") -> str:
+    return f"{value:{sign}.2f}".replace("0.", ".")
+
+
+@pytest.mark.parametrize("table", OVER)
+def test_the_tables_on_agreement_are_those_that_were_measured(table: str) -> None:
+    page = (RESULTS.parents[1] / "docs" / "agreement.md").read_text(encoding="utf-8")
+    found = json.loads((RESULTS / f"{table}.json").read_text(encoding="utf-8"))
+    assert sorted(OVER[table].split()) == sorted(one["name"] for one in found["sets"])
+    for method, figures in found["methods"].items():
+        low, high = figures["average_interval"]
+        cells = [short(figures["means"][name]) for name in OVER[table].split()]
+        cells.append(f"**{short(figures['average'])}** [{short(low)}, {short(high)}]")
+        if method != found["ours"]:
+            low, high = figures["ours_ahead_interval"]
+            cells.append(f"{short(figures['ours_ahead'], '+')} [{short(low)}, {short(high)}]")
+        assert f"| {SHOWN.get(method, method)} | {' | '.join(cells)} |" in page
