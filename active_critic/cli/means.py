@@ -178,9 +178,13 @@ def _cautions(found: PeopleMeans) -> list[str]:
 
     said = []
     if not found.weight:
-        unlabelled = any(one.outputs > one.labelled for one in found.means)
-        why = "do not rise with people's" if unlabelled else "are of outputs that people scored, too"
-        said.append(f"the judge's scores {why}, so they are not used: the means are those of people's scores alone")
+        if all(one.labelled == one.outputs for one in found.means):
+            why = "people scored all outputs"
+        elif all(one.documents_unlabelled < FEWEST for one in found.means if one.labelled):
+            why = f"the outputs that nobody scored are of fewer than {FEWEST} documents"
+        else:
+            why = "the judge's scores do not rise with people's"
+        said.append(f"{why}, so the judge is not used: the means are those of people's scores alone")
     for one in found.means:
         of = "" if one.system is None else f" of {one.system!r}"
         if not one.labelled:

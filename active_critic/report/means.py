@@ -27,7 +27,7 @@ def means_account(document: Mapping[str, Any]) -> RenderableType:
     scored = f"{how_many(labelled, 'output')} that people scored and {rest:,} that the judge alone did"
     brackets = f"In brackets {100 * document['confidence']:g} % intervals over documents"
     said = (
-        f"Estimated from {scored}; a point of the judge's counts as {document['weight']:.2f} points of people's. "
+        f"Estimated from {scored}; a point of the judge's counts as {document['weight']:.3g} points of people's. "
         f"{brackets}. People alone: the mean of their own scores; worth: how many of these would make its interval as "
         "narrow. All this holds if the outputs that people scored were drawn at random."
     )
@@ -44,7 +44,7 @@ def _means(means: list[dict[str, Any]], *, several: bool) -> RenderableType:
         cells = [
             figure_words(one["mean"], one["interval"]),
             figure_words(one["people"], one["people_interval"]),
-            number_words(one["judge"]),
+            number_words(one["judge"], ".3g"),  # on any scale
             f"{one['labelled']:,} of {one['outputs']:,}",
             number_words(one["worth"], ",.0f"),
         ]

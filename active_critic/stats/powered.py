@@ -42,7 +42,8 @@ class PeopleMean:
         judge: The mean of the judge's scores of all its outputs, on the judge's scale.
         labelled: Outputs that people scored.
         outputs: All that the judge scored.
-        documents_labelled, documents: Documents of these.
+        documents_labelled, documents_unlabelled, documents: Documents of the outputs that people scored, of the others,
+            and of all.
         worth: How many labels would make the interval of people's scores alone as narrow; None where there is none.
         odd: The p of the judge's scores differing as much between outputs that people scored and the others, if people
             had drawn theirs at random; None where it cannot be told.
@@ -57,6 +58,7 @@ class PeopleMean:
     labelled: int
     outputs: int
     documents_labelled: int
+    documents_unlabelled: int
     documents: int
     worth: float | None
     odd: float | None
@@ -141,6 +143,8 @@ def people_means(
     kept = np.flatnonzero(~np.isnan(f))
     if not (~np.isnan(y[kept])).any():
         raise ValueError("no output has a score of the judge and one of people's")
+    unit = float(np.abs(f[kept]).max()) or 1.0  # squares of the largest numbers would be infinite
+    f = f / unit
     document = np.arange(len(f)) if documents is None else _numbered(documents, len(f))
     names: list[str | None] = [None]
     system = np.zeros(len(f), dtype=np.intp)
@@ -162,8 +166,8 @@ def people_means(
     ]
     corrected = holm([p for *_, p in apart])
     return PeopleMeans(
-        weight,
-        tuple(one.told(weight, confidence) for one in found),
+        weight / unit,
+        tuple(one.told(weight, unit, confidence) for one in found),
         tuple(MeansApart(*pair, p_holm) for pair, p_holm in zip(apart, corrected, strict=True)),
         confidence,
     )
@@ -181,10 +185,11 @@ class _System:
         self.at, own = np.unique(document, return_inverse=True)
         self.documents = len(self.at)
         self.documents_labelled = len(np.unique(own[scored]))
+        self.documents_unlabelled = len(np.unique(own[rest]))
         self.people = float(y[scored].mean()) if self.labelled else math.nan
         self.a = self.b = np.zeros(self.documents)
         self.moved = 0.0
-        self.used = self.labelled > 0 and len(np.unique(own[rest])) >= FEWEST
+        self.used = self.labelled > 0 and self.documents_unlabelled >= FEWEST
         if self.labelled:
             self.a = _parts(y[scored], own[scored], self.documents)
         if self.used:
@@ -203,7 +208,7 @@ class _System:
         parts, lost = self.parts(weight), 2 if self.used and weight else 1
         return _Off(float(parts @ parts), self.documents_labelled, self.documents_labelled - lost)
 
-    def told(self, weight: float, confidence: float) -> PeopleMean:
+    def told(self, weight: float, unit: float, confidence: float) -> PeopleMean:
         mean = people = people_interval = interval = worth = None
         if self.labelled:
             mean, people = self.mean(weight), self.people
@@ -218,10 +223,11 @@ class _System:
             interval=interval,
             people=people,
             people_interval=people_interval,
-            judge=self.judge,
+            judge=self.judge * unit,
             labelled=self.labelled,
             outputs=self.outputs,
             documents_labelled=self.documents_labelled,
+            documents_unlabelled=self.documents_unlabelled,
             documents=self.documents,
             worth=worth,
             odd=moved.p(self.moved) if self.used else None,

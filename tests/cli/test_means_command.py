@@ -94,7 +94,10 @@ def test_labels_of_the_best_alone_and_a_judge_against_people_are_said(run, tmp_p
     against = [{**row, "score": -row["score"], "input_score": row["input_score"] if i < 40 else None}
                for i, row in enumerate(records(60, 60)) if row["system"] == "new"]  # fmt: skip
     done = go(run, write(tmp_path / "against.jsonl", against))
-    assert "the judge's scores do not rise with people's, so they are not used" in " ".join(done.err.split())
+    assert "the judge's scores do not rise with people's, so the judge is not used" in " ".join(done.err.split())
+    for documents, why in ((30, "people scored all outputs"), (34, "nobody scored are of fewer than 5 documents")):
+        done = go(run, write(tmp_path / f"{documents}.jsonl", records(documents, 30)))
+        assert f"{why}, so the judge is not used: the means are those of people's" in " ".join(done.err.split())
 
 
 def test_the_mean_of_several_raters_is_that_of_those_that_a_row_has(run, tmp_path) -> None:

@@ -43,15 +43,18 @@ def test_of_one_output_a_document_it_is_the_published_estimate() -> None:
     assert mean.worth == pytest.approx(20 * (alone / half) ** 2)
     assert (mean.people, mean.judge) == (pytest.approx(y.mean()), pytest.approx(np.mean(judge)))
     assert (mean.labelled, mean.outputs, mean.documents_labelled, mean.documents) == (20, 60, 20, 60)
+    assert mean.documents_unlabelled == 40
 
 
 def test_the_scale_of_the_judge_and_the_order_of_outputs_are_no_matter() -> None:
     judge, people = drawn()
     documents = [f"d{i // 2}" for i in range(60)]
     found, mean = the_one(judge, people, documents)
-    scaled, same = the_one([100 * score - 7 for score in judge], people, documents)
-    assert scaled.weight == pytest.approx(found.weight / 100)
-    assert (same.mean, same.interval) == (pytest.approx(mean.mean), pytest.approx(mean.interval))
+    for slope, shift in ((100.0, -7.0), (1e300, 0.0), (1e-300, 0.0)):
+        scaled, same = the_one([slope * score + shift for score in judge], people, documents)
+        assert scaled.weight == pytest.approx(found.weight / slope)
+        assert same.judge == pytest.approx(slope * mean.judge + shift)
+        assert (same.mean, same.interval) == (pytest.approx(mean.mean), pytest.approx(mean.interval))
     order = np.random.default_rng(1).permutation(60)
     _, again = the_one(*([values[i] for i in order] for values in (judge, people, documents)))
     assert (again.mean, again.interval) == (pytest.approx(mean.mean), pytest.approx(mean.interval))
