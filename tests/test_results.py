@@ -75,3 +75,16 @@ def test_the_tables_on_agreement_are_those_that_were_measured(table: str) -> Non
             low, high = figures["ours_ahead_interval"]
             cells.append(f"{short(figures['ours_ahead'], '+')} [{short(low)}, {short(high)}]")
         assert f"| {SHOWN.get(method, method)} | {' | '.join(cells)} |" in page
+
+
+def test_how_often_the_rating_has_no_part_is_counted() -> None:
+    page = (RESULTS.parents[1] / "docs" / "active-critic.md").read_text(encoding="utf-8")
+    fits, without = 0, 0
+    for path in RESULTS.glob("compare_*.json"):
+        if path.stem.endswith(("_others", "_fine")):  # the same fits again
+            continue
+        for method in json.loads(path.read_text(encoding="utf-8"))["methods"]:
+            if method["name"] == "active-critic-coarse":
+                fits += 1
+                without += "the rating, and with it the demonstrations, has no part in the score" in str(method)
+    assert f"That was so in {without} of the {fits} coarse fits in" in page
