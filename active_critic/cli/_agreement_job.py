@@ -54,7 +54,7 @@ class Job:
         column = asked or self._usual("group", taken) or self._compared(taken)
         if column is not None:
             names = self.table.names(column)
-            self._check_named(names, column, "no document is named; fill it in, or name another column with --group")
+            self.check_named(names, column, "no document is named; fill it in, or name another column with --group")
         else:
             column = self._usual("source", taken)
             if column is None:
@@ -86,7 +86,7 @@ class Job:
         names = [self.table.names(column) for column in columns]
         for column, of in zip(columns, names, strict=True):
             if column in asked:
-                self._check_named(of, column, "no split is named; fill it in, or leave out --part")
+                self.check_named(of, column, "no split is named; fill it in, or leave out --part")
         splits = list(zip(*names, strict=True))
         code = {split: number for number, split in enumerate(dict.fromkeys(splits))}
         if len(code) == 1:
@@ -94,7 +94,7 @@ class Job:
         self.parts, self.part_columns = [code[split] for split in splits], columns
         self.notes.append(of_splits(self.parts, columns, asked=bool(asked)))
 
-    def _check_named(self, names: Sequence[str | None], column: str | None, message: str) -> None:
+    def check_named(self, names: Sequence[str | None], column: str | None, message: str) -> None:
         """Refuse a column that names nothing in some row."""
         if None in names:
             raise DataError(message, path=self.table.path, row=self.table.rows[names.index(None)], column=column)
@@ -240,7 +240,7 @@ class Job:
             if self.systems is None:
                 refuse("agreement over systems needs the system of each row; name its column with --system")
             message = "no system is named, and system level needs it in every row; --system names another column"
-            self._check_named(self.systems, self.system_column, message)
+            self.check_named(self.systems, self.system_column, message)
             if len(set(self.systems)) < 2:
                 message = f"the only system is {str(self.systems[0])[:40]!r}, and system level needs at least two"
                 refuse(f"{message}; use --level dataset or document", self.system_column)

@@ -49,18 +49,20 @@ def of_few_documents(results: Sequence[Mapping[str, Any]], documents: int, resam
     return [*said]
 
 
-def of_known_texts(table: Table) -> list[str]:
-    """A note where a program that has scored the rows says of some that its fit had to do with them."""
+def known_texts(table: Table) -> set[int]:
+    """The places of the rows of which the program that scored them says that its fit had to do with them."""
     from active_critic.cli._tally import FITTED, RELATED, SHOWN
 
-    if NOTES not in table:
-        return []
-    said = table.texts(NOTES)
-    count = sum(any(known in text for known in (FITTED, RELATED, SHOWN)) for text in said)
-    if not count:
+    said = table.texts(NOTES) if NOTES in table else ()
+    return {place for place, text in enumerate(said) if any(known in text for known in (FITTED, RELATED, SHOWN))}
+
+
+def of_known_texts(table: Table) -> list[str]:
+    """A note where a program that has scored the rows says of some that its fit had to do with them."""
+    if not (count := len(known_texts(table))):
         return []
     known = "texts that a program was fitted on, or others of their documents"
-    rows = f"of {len(said):,} rows, {count:,} hold {known} (column {NOTES!r})"
+    rows = f"of {len(table):,} rows, {count:,} hold {known} (column {NOTES!r})"
     return [f"{rows}: agreement on them flatters the program; leave them out for a figure that you can defend"]
 
 

@@ -10,11 +10,12 @@ import typer
 from active_critic.cli import _common as common
 from active_critic.cli import _options as opts
 from active_critic.cli import _outputs as outputs
-from active_critic.cli._agreement_notes import NOTES, of_a_program
+from active_critic.cli._agreement_notes import NOTES, known_texts, of_a_program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from active_critic.cli._agreement_job import Job
     from active_critic.data.columns import Predictions, Table
     from active_critic.stats.powered import PeopleMeans
 
@@ -112,36 +113,29 @@ def _people(table: Table, columns: Sequence[str]) -> list[float | None]:
     return [sum(scores) / len(scores) if scores else None for scores in given]
 
 
-def _systems(job: Any, asked: str | None) -> Sequence[str] | None:
+def _systems(job: Job, asked: str | None) -> Sequence[str | None] | None:
     """The system of every row; None where they are not told apart."""
     from active_critic.errors import DataError
 
     named = job.systems
     if named is None or (asked is None and not any(named)):
         return None
-    if None in named:
-        row = job.table.rows[named.index(None)]
-        message = "no system is named; fill it in, or name another column with --system"
-        raise DataError(message, path=job.table.path, row=row, column=job.system_column)
+    message = "no system is named; fill it in, or name another column with --system"
+    job.check_named(named, job.system_column, message)
     if len(set(named)) == len(named) > 1:
         if asked is None:
             job.notes.append(f"each row has a {job.system_column!r} of its own, so systems are not told apart")
             return None
         message = f"each of the {len(named):,} rows has a system of its own, so nothing is averaged"
         raise DataError(f"{message}; name another column with --system", path=job.table.path, column=job.system_column)
-    return list(named)
+    return named
 
 
 def _kept(table: Table, judge: Predictions, said: list[str]) -> list[int]:
     """The places of the rows that count; notes say which do not, and why."""
-    from active_critic.cli._tally import FITTED, RELATED, SHOWN
     from active_critic.figures_in_words import how_many
 
-    known: set[int] = set()
-    if NOTES in table:
-        texts = table.texts(NOTES)
-        known = {place for place, text in enumerate(texts) if any(one in text for one in (FITTED, RELATED, SHOWN))}
-    if known:
+    if known := known_texts(table):
         rows = how_many(len(known), "row is", "rows are")
         said.append(
             f"{rows} left out, of texts that the program was fitted on, or others of their documents "
@@ -195,6 +189,8 @@ def _cautions(found: PeopleMeans) -> list[str]:
         elif one.documents_labelled < FEW:
             documents = how_many(one.documents_labelled, "document")
             said.append(f"people scored outputs{of} in {documents} only: the interval is wide, and means little")
+        if found.weight and one.labelled < one.outputs and one.labelled and one.documents_unlabelled < FEWEST:
+            said.append(f"the outputs{of} that nobody scored are of fewer than {FEWEST} documents: they are not used")
         if one.odd is not None and one.odd < ODD:
             said.append(
                 f"the judge scores the outputs{of} that people scored otherwise than the rest (p {p_words(one.odd)}): "

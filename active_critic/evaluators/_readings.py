@@ -151,7 +151,8 @@ def ratings_in(verdict: Verdict) -> dict[str, float]:
 
 def is_copy(calibration: Calibration, example: Example) -> bool:
     """Whether a response copies its source as no example did that the combination was fitted on."""
-    return calibration.is_copy(copied_shares(example))
+    looked_at = (calibration.copied, calibration.holds) != (None, None)  # else the texts need not be compared
+    return looked_at and calibration.is_copy(copied_shares(example))
 
 
 @dataclass(frozen=True, slots=True)

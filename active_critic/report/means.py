@@ -61,6 +61,5 @@ def _apart(apart: list[dict[str, Any]]) -> list[RenderableType]:
         cells = [said, p_words(pair["p"]), p_words(pair["p_holm"])]
         table.add_row(Text(plain(f"{pair['system']} less {pair['other']}")), *map(Text, cells))
     few = f", the {_PAIRS} with the smallest p of {len(apart):,} pairs" if len(apart) > _PAIRS else ""
-    told = Text(f"p: two-sided, Student's t over documents; corrected: by Holm, for {how_many(len(apart), 'pair')}.")
-    told.stylize("dim")
-    return [heading(f"How far systems are apart{few}"), table, Text(""), told]
+    told = f"p: two-sided, Student's t over documents; corrected: by Holm, for {how_many(len(apart), 'pair')}."
+    return [heading(f"How far systems are apart{few}"), table, Text(""), Text(told, style="dim")]

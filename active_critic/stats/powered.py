@@ -17,7 +17,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from active_critic.stats.agreements import holm
 from active_critic.stats.correlation import Floats, Indices, Scores, in_order, numbered
@@ -145,13 +144,12 @@ def people_means(
         raise ValueError("no output has a score of the judge and one of people's")
     unit = float(np.abs(f[kept]).max()) or 1.0  # squares of the largest numbers would be infinite
     f = f / unit
-    document = np.arange(len(f)) if documents is None else _numbered(documents, len(f))
+    document = np.arange(len(f)) if documents is None else numbered(documents, total=len(f))
     names: list[str | None] = [None]
     system = np.zeros(len(f), dtype=np.intp)
     if systems is not None:
-        system = _numbered(systems, len(f))
-        by_number = dict(zip(system.tolist(), map(str, in_order(systems, "systems")), strict=True))
-        names = [by_number[number] for number in sorted(by_number)]
+        system = numbered(systems, total=len(f))  # by name
+        names = [*sorted(set(map(str, systems)))]
     own = [kept[system[kept] == number] for number in range(len(names))]
     found = [
         _System(name, f[places], y[places], document[places])
@@ -284,7 +282,3 @@ def _parts(values: Floats, document: Indices, documents: int) -> Floats:
 def _column(scores: Scores) -> Floats:
     values = np.array([math.nan if v is None else float(v) for v in in_order(scores, "scores")], dtype=np.float64)
     return np.where(np.isfinite(values), values, math.nan)
-
-
-def _numbered(names: Sequence[str | None], total: int) -> NDArray[np.intp]:
-    return numbered(names, None, total)

@@ -98,6 +98,12 @@ def test_labels_of_the_best_alone_and_a_judge_against_people_are_said(run, tmp_p
     for documents, why in ((30, "people scored all outputs"), (34, "nobody scored are of fewer than 5 documents")):
         done = go(run, write(tmp_path / f"{documents}.jsonl", records(documents, 30)))
         assert f"{why}, so the judge is not used: the means are those of people's" in " ".join(done.err.split())
+    some = [{**row, "input_score": row["score"] * 10 if row["system"] == "old" and i < 76 else row["input_score"]}
+            for i, row in enumerate(records())]  # fmt: skip
+    done = go(run, write(tmp_path / "some.jsonl", some))
+    assert "the outputs of 'old' that nobody scored are of fewer than 5 documents: they are not used" in " ".join(
+        done.err.split()
+    )
 
 
 def test_the_mean_of_several_raters_is_that_of_those_that_a_row_has(run, tmp_path) -> None:

@@ -644,6 +644,17 @@ def test_the_source_behind_a_text_is_not_paid_for() -> None:
     assert not was.notes
 
 
+def test_a_score_that_no_copy_gains_by_compares_no_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[Example] = []
+    monkeypatch.setattr("active_critic.evaluators._readings.copied_shares", lambda e: compared.append(e) or (0.0, 0.0))
+    monkeypatch.setattr("active_critic.evaluators._combining.copied_shares", lambda e: compared.append(e) or (0.0, 0.0))
+    critic = fitted(readings=())
+    critic.score("a fine text", "question")
+    assert compared == []
+    fitted(readings=("likelihood",)).score("a fine text", "question")
+    assert compared
+
+
 def test_where_people_copy_copying_is_no_fault() -> None:
     critic = fitted(data=copier(0.8), readings=("likelihood",))
     assert critic.fitted.calibration is not None
