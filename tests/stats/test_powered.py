@@ -108,6 +108,21 @@ def test_what_rests_on_fewer_than_five_documents_has_no_interval_and_moves_nothi
     assert mean.interval is not None
     alike, mean = the_one(judge, [None if score is None else 4.0 for score in people])
     assert (alike.weight, mean.mean, mean.interval) == (0, 4.0, None)
+    five = [f"{'d' if score is not None else 'e'}{i % 5}" for i, score in enumerate(people)]
+    enough, mean = the_one(judge, people, five)
+    assert enough.weight > 0
+    assert mean.mean != mean.people
+    assert mean.interval is not None
+
+
+def test_a_system_of_which_people_scored_all_has_their_mean_where_another_is_helped_by_the_judge() -> None:
+    judge, people = drawn()
+    _, every = drawn(labelled=60)
+    found = people_means(judge * 2, every + people, None, ["all"] * 60 + ["some"] * 60)
+    of_all, of_some = found.means
+    assert found.weight > 0
+    assert (of_all.mean, of_all.interval) == (of_all.people, of_all.people_interval)
+    assert of_some.mean != of_some.people
 
 
 def test_systems_are_told_apart_by_people_where_the_judge_would_take_the_wrong_one() -> None:
@@ -166,6 +181,9 @@ def test_p_is_corrected_for_all_pairs_and_a_system_without_labels_has_no_mean() 
 def test_labels_that_were_not_drawn_at_random_are_seen_by_the_judges_scores_of_them() -> None:
     judge, people = drawn(200, 40)
     _, fair = the_one(judge, people)
+    f, rest = np.array(judge[:40]), np.array(judge[40:])
+    error = math.sqrt((f.var() / 40 + rest.var() / 160) * 40 / 39)
+    assert fair.odd == pytest.approx(2 * scipy_stats.t(39).sf(abs(rest.mean() - f.mean()) / error))
     assert fair.odd > 0.01
     best = np.argsort(judge)[-40:]
     _, chosen = the_one(judge, [judge[i] - 3 if i in best else None for i in range(200)])
