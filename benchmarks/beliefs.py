@@ -4,7 +4,7 @@
 
 The readings, the splits and the simulated strong rating are those of ``readings.py``, through the same journal. Every
 belief is a correlation of each reading with people's scores, and of rating and approval with each other; the product's
-comes first.
+comes first with the 1.5B, second with smaller models.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from active_critic import weighing
 from active_critic.evaluators._combining import WORTH
 from active_critic.stats import q
 
@@ -25,7 +24,12 @@ import readings
 
 NAMES = ("rating", "approval", "likelihood")
 BELIEFS = (
-    (*(weighing.EXPECTED[name] for name in NAMES), weighing.SAME_VOICE),
+    (0.2, 0.3, 0.2, 0.8),
+    (0.15, 0.1, 0.2, 0.8),
+    (0.15, 0.1, 0.2, 0.5),
+    (0.1, 0.1, 0.2, 0.8),
+    (0.1, 0.1, 0.3, 0.8),
+    (0.15, 0.15, 0.2, 0.8),
     (0.25, 0.3, 0.2, 0.8),
     (0.3, 0.3, 0.2, 0.8),
     (0.3, 0.3, 0.2, 0.6),
@@ -33,7 +37,8 @@ BELIEFS = (
     (0.25, 0.25, 0.2, 0.8),
     (0.25, 0.25, 0.25, 0.8),
 )
-"""Of the readings by ``NAMES``, and of rating and approval with each other."""
+"""Of the readings by ``NAMES``, and of rating and approval with each other; the product's is the first with the 1.5B,
+the second with smaller models."""
 SITUATIONS = {"as it is": False, f"a simulated rating that correlates {combining.STRONG:g} with people": True}
 
 

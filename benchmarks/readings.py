@@ -25,7 +25,7 @@ import active_critic as ac
 from active_critic.asking import PER_ITEM
 from active_critic.calibration import COVERAGES
 from active_critic.data.examples import data_sha256, group_of
-from active_critic.evaluators._combining import WORTH
+from active_critic.evaluators._combining import WORTH, expected_of
 from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators._readings import further_reading, readings_for, value_of
 from active_critic.evaluators.zero_shot import zero_shot_protocol
@@ -50,7 +50,8 @@ def main() -> None:
     args = arguments()
     with open_lm(args.lm, api_base=args.api_base, context=args.context) as lm, Journal(args.journal) as journal:
         lm.memory = journal
-        run(args, lm)
+        with combining.believing(**expected_of(lm)):
+            run(args, lm)
 
 
 def run(args: argparse.Namespace, lm: LanguageModel) -> None:
@@ -121,6 +122,9 @@ def kept(path: Path, name: str, model: str) -> list[dict[str, Any]]:
 def studying(description: str | None, name: str, sizes: Sequence[int]) -> argparse.ArgumentParser:
     """The options of a script that works something out from the readings of sets, over random splits."""
     parser = drawing.options(description)
+    parser.add_argument(
+        "--besides", type=int, help="of other documents than --documents of this number and seed 0 draws"
+    )
     parser.add_argument("--splits", type=int, default=40)
     parser.add_argument("--sizes", type=int, nargs="+", default=list(sizes), help="numbers of labels")
     parser.add_argument("--out", default=f"benchmarks/results/{name}", help="where to write, without .json and .md")
@@ -144,13 +148,13 @@ def study(
         lm.memory = journal
         for named in args.data:
             name, _, path = named.partition("=")
-            data = drawing.draw(drawing.read(path, args), args)
+            data = drawing.draw(_fresh(drawing.read(path, args), args), args)
             readings = combining.Readings.of(data, *take_readings(data, lm))
             found = {
                 "name": name,
                 "model": lm.name,
                 "data_sha256": data_sha256(data),
-                "drawn": drawing.drawn(args),
+                "drawn": {**drawing.drawn(args), "besides": args.besides},
                 "splits": args.splits,
                 "examples": len(readings.human),
                 **work(data, readings, lm),
@@ -359,14 +363,7 @@ def svg(found: Mapping[str, Any]) -> str:
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
-    parser = drawing.options(__doc__)
-    parser.add_argument(
-        "--besides", type=int, help="of other documents than --documents of this number and seed 0 draws"
-    )
-    parser.add_argument("--splits", type=int, default=40)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[5, 10, 20, 30, 50, 100], help="numbers of labels")
-    parser.add_argument("--out", default="benchmarks/results/readings", help="where to write, without .json and .md")
-    return parser.parse_args(argv)
+    return studying(__doc__, "readings", (5, 10, 20, 30, 50, 100)).parse_args(argv)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from scipy.stats import t
 from active_critic.calibration import COVERAGES, Calibration, calibrate
 from active_critic.errors import FitError
 from active_critic.records import Scale
-from active_critic.weighing import ABLER, EXPECTED, LEAST_SLOPE, PRIOR, SAME_VOICE, TOGETHER, WITHIN
+from active_critic.weighing import ABLER, EXPECTED, LEAST_SLOPE, PRIOR, SAME_VOICE, TOGETHER, WEAKER, WITHIN
 
 SCALE = Scale(low=1, high=5)
 UNBOUNDED = Scale(low=-1e9, high=1e9)
@@ -167,6 +167,13 @@ def test_another_belief_moves_the_weights_of_few_labels_more_than_those_of_many(
     few, many = (share(n, ABLER) - share(n, EXPECTED) for n in (5, 500))
     assert few > 0.05
     assert 0 < many < few / 10
+
+
+def test_few_labels_leave_the_approval_of_a_smaller_model_less_weight_and_its_likelihood_more() -> None:
+    readings, human = drawn(8, {"rating": 0.3, "approval": 0.3, "likelihood": 0.3}, 0.2)
+    default, smaller = (calibrate(readings, human, alone(8), expected=of).shares for of in (EXPECTED, WEAKER))
+    assert smaller["approval"] < default["approval"] - 0.1
+    assert smaller["likelihood"] > default["likelihood"] + 0.1
 
 
 def test_rating_and_approval_are_believed_to_be_one_voice() -> None:

@@ -32,7 +32,7 @@ from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood
 from active_critic.records import LEAST_SPREAD, Criterion, Scale
 from active_critic.stats.correlation import Floats, pearson
 from active_critic.token_figures import TOKEN_FIGURES, TokenWeights, token_figures
-from active_critic.weighing import ABLER, CRITERION, EXPECTED
+from active_critic.weighing import ABLER, CRITERION, EXPECTED, WEAKER
 
 LEAST = 3
 """Fewest examples that anything can be combined on: a regression without one of them needs two."""
@@ -40,6 +40,8 @@ WORTH = 0.05
 """A reading with a smaller share of the weights is left out, unless it is to be used always."""
 SURELY_AGAINST = 0.01
 """From this probability of chance on, a reading is said to go against people."""
+BELIEFS = {CATALOGUE[0].sha256: EXPECTED, **{smaller.sha256: WEAKER for smaller in CATALOGUE[1:]}}
+"""What is believed of the readings of each model of the catalogue, by its weights."""
 LEANS = 0.4
 """From this share of the weights on, a critic is said to lean on the surface, or on the likelihood."""
 Predict = Callable[[int, Sequence[int], Sequence[int]], tuple[Mapping[int, float], float]]
@@ -49,7 +51,7 @@ examples that the combination rests on: :meth:`Combiner.predict`."""
 
 def expected_of(lm: LanguageModel) -> Mapping[str, float]:
     """The correlation of each kind of reading with people's scores that is believed in before any label is seen."""
-    return EXPECTED if lm.weights in {model.sha256 for model in CATALOGUE} else ABLER
+    return BELIEFS.get(lm.weights or "", ABLER)
 
 
 @dataclass

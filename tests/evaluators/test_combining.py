@@ -20,7 +20,7 @@ from active_critic.evaluators.surface import SurfaceFloor, copied_shares, figure
 from active_critic.lm.catalogue import CATALOGUE
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood
 from active_critic.records import Example, Verdict
-from active_critic.weighing import ABLER, EXPECTED
+from active_critic.weighing import ABLER, EXPECTED, WEAKER
 
 
 def test_an_example_that_lacks_only_a_reading_that_is_left_out_counts() -> None:
@@ -172,12 +172,14 @@ def test_the_surface_measures_what_it_scores_once_explained_or_not(monkeypatch: 
     assert (explained.explanation or "").startswith("Computed from the surface alone, in points: ")
 
 
-def test_the_rating_of_a_model_that_was_not_measured_here_is_believed_in_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_is_believed_to_judge_as_well_as_its_like_did_where_it_was_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     lm = simulated_lm()
     assert expected_of(lm) is ABLER
     for model in CATALOGUE:
         monkeypatch.setitem(lm.identity, "weights", model.sha256)
-        assert expected_of(lm) is EXPECTED
+        assert expected_of(lm) is (EXPECTED if "local" in model.aliases else WEAKER)
     monkeypatch.setitem(lm.identity, "weights", "0" * 64)
     assert expected_of(lm) is ABLER
 
