@@ -35,8 +35,8 @@ class Part(Record):
     """One reading's part in the score.
 
     Attributes:
-        name: ``"rating"``, ``"approval"``, ``"likelihood"``, ``"criterion NAME"``, or what figures add: ``"tokens"``,
-            ``"surface"``.
+        name: ``"rating"``, ``"approval"``, ``"likelihood"``, ``"contrast"``, ``"criterion NAME"``, or what figures add:
+            ``"tokens"``, ``"surface"``.
         mean, spread: Of the reading over the training examples, out of fold, none above ``high``.
         weight: Change of the score, on the user's scale, for one standard deviation of the reading; never below 0.
         high: The most that the reading counts as (see ``weighing.WITHIN``); None where it counts as it is.

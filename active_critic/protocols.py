@@ -49,6 +49,26 @@ class Demo(Record):
     group: str | None = None
 
 
+class Contrast(Record):
+    """Scored texts that a response is weighed after, one side after the other: how much likelier is it after the first?
+
+    Attributes:
+        liked: Those with the highest scores, in prompt order.
+        disliked: Those with the lowest.
+        level: How much likelier other examples are after the first, on average, in nats a token: what is about as good
+            as these.
+    """
+
+    liked: tuple[Demo, ...] = Field(min_length=1)
+    disliked: tuple[Demo, ...] = Field(min_length=1)
+    level: float = 0.0
+
+    @property
+    def sides(self) -> dict[str, tuple[Demo, ...]]:
+        """Both, by name."""
+        return {"liked": self.liked, "disliked": self.disliked}
+
+
 class Reading(Record):
     """How ratings are asked for and read.
 
@@ -228,6 +248,7 @@ class CriticProtocol(Protocol):
         calibration: How the score is combined from the rating and other readings; None: it is the rating.
         surface: The numbers of the surface floor that is one of these readings (``SurfaceFloor.to_dict``), or None.
         tokens: What figures of the tokens of a text add to its score, where they are one of these readings, or None.
+        contrast: The texts that a response is weighed after, where that is one of these readings, or None.
     """
 
     evaluator: Literal["active-critic", "zero-shot"] = "active-critic"
@@ -241,11 +262,13 @@ class CriticProtocol(Protocol):
     calibration: Calibration | None = None
     surface: dict[str, Any] | None = None
     tokens: TokenWeights | None = None
+    contrast: Contrast | None = None
 
     @property
     def shown(self) -> frozenset[str]:
-        """Identities of the demonstrations."""
-        return frozenset(demo.example_id for demo in self.demos)
+        """Identities of the demonstrations, and of the texts of the contrast."""
+        others = () if self.contrast is None else (*self.contrast.liked, *self.contrast.disliked)
+        return frozenset(demo.example_id for demo in (*self.demos, *others))
 
     @property
     def rated(self) -> tuple[str, ...]:

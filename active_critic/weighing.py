@@ -30,6 +30,7 @@ EXPECTED = {
     "rating": 0.2,
     "approval": 0.3,
     "likelihood": 0.2,
+    "contrast": 0.25,
     "criterion": 0.15,
     "surface figures": 0.447,
     "tokens figures": 0.3,
@@ -53,8 +54,11 @@ ONE_VOICE = frozenset({"rating", "approval", "criterion"})
 """Readings that are what the model says of a text when it is asked."""
 SAME_VOICE = 0.8
 """The correlation that is believed in of two readings of ``ONE_VOICE``."""
-UNBOUNDED = frozenset({"approval", "likelihood"})
+UNBOUNDED = frozenset({"approval", "likelihood", "contrast"})
 """Readings that have no ends of their own, as a rating and the surface have; see ``WITHIN``."""
+LEARNT = frozenset({"contrast"})
+"""Readings that are made from the labels, so that it is known which way they point: the belief in them counts for
+``PRIOR`` examples more, which say nothing of the others. A few dozen labels, out of fold, tell little against it."""
 WITHIN = 0.95
 """Coverage of the prediction interval (of a normal distribution, over the training values) whose upper end is the most
 that a reading without ends counts as: about two standard deviations above the mean, more where there are few values. No
@@ -134,13 +138,16 @@ class Regression:
         nothing. With weights w, coefficients v and the strength of its ridge for each figure on the diagonal of A, it
         has the least of
 
-            w'(z'z + prior R)w / 2 + v'(f'f + A)v / 2 + w'z'f v - (z'y + prior e)'w - (f'y)'v.
+            w'(z'z + prior R)w / 2 + v'(f'f + A)v / 2 + w'z'f v - (z'y + prior e)'w - (f'y)'v
+
+        (with the further examples of ``LEARNT`` in R and e).
 
         For given w, v is the ridge of what the readings leave, (f'f + A)^-1 f'(y - z w); put in, there remains the same
         problem for w alone.
         """
         believed = np.array([expected.get(_kind(name), TOGETHER) for name in names])
         alike = np.array([[_together(one, other) for other in names] for one in names])
+        learnt = np.array([float(_kind(name) in LEARNT) for name in names])
         most = _most(x, names)
         x = np.minimum(x, most)
         means, spreads = x.mean(axis=0), x.std(axis=0)
@@ -159,8 +166,8 @@ class Regression:
             of_readings, of_scores = np.linalg.solve(ridge, f.T @ z), np.linalg.solve(ridge, f.T @ seen)
             if varies.any():
                 weights[varies] = _non_negative(
-                    z.T @ z - z.T @ f @ of_readings + prior * alike,
-                    z.T @ seen - z.T @ f @ of_scores + prior * believed[varies],
+                    z.T @ z - z.T @ f @ of_readings + prior * (alike + np.diag(learnt[varies])),
+                    z.T @ seen - z.T @ f @ of_scores + prior * believed[varies] * (1 + learnt[varies]),
                 )
             coefficients = of_scores - of_readings @ weights[varies]
             told = float((z @ weights[varies] + f @ coefficients).std())

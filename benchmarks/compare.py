@@ -35,9 +35,11 @@ VARIANTS = {
         "use_criteria": "never",
         "use_approval": "never",
         "use_likelihood": "never",
+        "use_contrast": "never",
         "use_surface": "never",
     },
     " (without surface)": {"use_surface": "never"},
+    " (without contrast)": {"use_contrast": "never"},
 }
 """Behind the name of an Active-Critic: what its score is not read from."""
 SEARCHES = {

@@ -6,10 +6,12 @@ The approval asked with four demonstrations before it (two that people liked, an
 not); several questions of that kind, each about one thing, and the mean of their answers; the comparison with
 demonstrations, one at a time: how sure the model is that the response is the better of the two, asked in both orders;
 the likelihood of a response on its own, by how much the source raises it, and by how much it raises the 15 tokens
-that it raises most (a reading beside the others, less believed in); and, with ``--criteria``, the approval with
-criteria in view, in their order and reversed. Each alone, and in the product's combination in the place of the reading
-that is nearest to it, over random splits of the documents (as in ``readings.py``). The documents are halved, and
-demonstrations for one half come from the other: no response is judged beside another one to its source.
+that it raises most (a reading beside the others, less believed in); with ``--contrast``, how much likelier a response
+is after texts that people liked than after texts that they did not, chosen from so many labels (the product has it now,
+with texts from all labels); and, with ``--criteria``, the approval with criteria in view, in their order and reversed.
+Each alone, and in the product's combination in the place of the reading that is nearest to it, over random splits of
+the documents (as in ``readings.py``). The documents are halved, and demonstrations for one half come from the other: no
+response is judged beside another one to its source.
 """
 
 from __future__ import annotations
@@ -26,13 +28,13 @@ import numpy as np
 
 from active_critic.approval import QUESTION, Approval, approval, approval_turns, read_approval
 from active_critic.data.examples import group_of, human_score
-from active_critic.evaluators._readings import weighed_part
-from active_critic.evaluators.gpt_score import weighing_turns
+from active_critic.evaluators._contrast import Contrasted, choose, weigh_after
+from active_critic.evaluators._weighed import WEIGHED, weighed_part, weighing_turns
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.lm.likelihood import LEAST_LIKELY
 from active_critic.lm.marks import YES_OR_NO
-from active_critic.records import Criterion, Example
+from active_critic.records import Criterion, Example, Scale
 from active_critic.stats import q
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -42,6 +44,7 @@ import readings
 
 DEMOS = 4
 COMPARED = "comparison with demonstrations"
+CONTRAST = "contrast"
 QUESTIONS = (
     "Is the response written in fluent, natural language?",
     "Does the response fit its source?",
@@ -106,13 +109,15 @@ def take(examples: Sequence[Example], lm: LanguageModel, args: argparse.Namespac
         columns[f"approval, mean of {len(QUESTIONS)} questions"] = answers.mean(axis=0).tolist()
     if args.comparisons:
         opponents = compared_with(examples, args.comparisons)
-        column = each("comparisons", lambda i: preferred(lm, examples[i], [examples[o] for o in opponents[i]]))
-        columns[COMPARED] = _centred(column, [id(opponents[i]) for i in range(len(examples))])
+        compared = each("comparisons", lambda i: preferred(lm, examples[i], [examples[o] for o in opponents[i]]))
+        columns[COMPARED] = _centred(compared, [id(opponents[i]) for i in range(len(examples))])
     if args.alone:
         columns["likelihood on its own"] = each(
             "likelihood on its own", lambda i: lm.likelihood(ALONE, examples[i].response).weakest
         )
         columns[RAISED] = each(RAISED, lambda i: raised(lm, examples[i]))
+    for labels in args.contrast:
+        columns[f"{CONTRAST}, of {labels} labels"] = contrast(examples, labels, lm)
     if args.criteria:
         criteria = [
             Criterion(name=name, definition=text) for name, text in json.loads(Path(args.criteria).read_text()).items()
@@ -163,6 +168,28 @@ def compared_with(examples: Sequence[Example], number: int) -> list[list[int]]:
     return opponents
 
 
+def contrast(examples: Sequence[Example], labels: int, lm: LanguageModel) -> list[float]:
+    """The contrast of every example, after texts that are chosen from so many labels of the other half."""
+    human = [human_score(example) for example in examples]
+    scale = Scale(low=min(human), high=max(human))
+    read, kinds = [0.0] * len(examples), [0] * len(examples)
+    for number, (side, pool) in enumerate(_halves(examples)):
+        documents = sorted({group_of(examples[i]) for i in pool})
+        random.Random(labels).shuffle(documents)
+        few = sorted(pool, key=lambda i: (documents.index(group_of(examples[i])), i))[:labels]
+        chosen = choose([examples[i] for i in few], scale, lm.context)
+        if chosen is None:
+            raise SystemExit(f"{labels} labels give no texts to follow")
+        ordered = sorted(side, key=lambda i: (examples[i].source, i))
+        weighed = []
+        for texts in chosen.sides.values():  # what begins alike, one after the other
+            drawing.say(f"contrast of {labels} labels, half", number, 2)
+            weighed.append([weigh_after(texts, lm, examples[i], WEIGHED) for i in ordered])
+        for i, liked, disliked in zip(ordered, *weighed, strict=True):
+            read[i], kinds[i] = Contrasted.of(liked, disliked).value, number
+    return _centred(read, kinds)
+
+
 def _halves(examples: Sequence[Example]) -> list[tuple[list[int], list[int]]]:
     """Each half of the documents' examples, and those of the other, from the worst to the best."""
     documents = sorted({group_of(example) for example in examples})
@@ -198,7 +225,9 @@ def combined(known: combining.Readings, further: Mapping[str, Column], args: arg
         if label.removeprefix("approval, ") in QUESTIONS:
             continue  # their mean tells
         values = np.array(column)
-        if label == RAISED:
+        if label.startswith(CONTRAST):
+            places[f"{label}, beside the others"] = {CONTRAST: values}
+        elif label == RAISED:
             places[f"{label}, beside the others"] = {label: values}
         elif label.startswith("approval") or label == COMPARED:
             places[f"{label}, for the approval"] = {"approval": values}
@@ -207,7 +236,8 @@ def combined(known: combining.Readings, further: Mapping[str, Column], args: arg
             places["likelihood less that on its own, for the likelihood"] = {"likelihood": likelihood - values}
     found = {}
     for label, change in places.items():
-        changed = combining.Readings(known.examples, {**known.values, **change}, known.human, known.scale)
+        read = {**known.values, **change}
+        changed = combining.Readings(known.examples, read, known.human, known.scale, known.tokens)
         with combining.believing(**{RAISED: IN_RAISED}):
             found[label] = combining.product_over_splits(changed, args.sizes, args.splits, args.seed)["product"]
     return found
@@ -245,6 +275,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--draws", type=int, default=2, help="draws of demonstrations")
     parser.add_argument("--questions", action="store_true", help="ask several questions one at a time")
     parser.add_argument("--comparisons", type=int, default=0, help="demonstrations to compare each response with")
+    parser.add_argument("--contrast", type=int, nargs="+", default=[], metavar="N", help="contrast from N labels")
     parser.add_argument("--no-alone", dest="alone", action="store_false", help="weigh no response on its own")
     return parser.parse_args()
 

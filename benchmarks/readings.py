@@ -198,7 +198,7 @@ def take_readings(
         logprobs[index] = read.logprobs
         return weighed(read)
 
-    given, _ = readings_for(lm, {"approval": "auto", "likelihood": "auto", "surface": "never"})
+    given, _ = readings_for(lm, {"approval": "auto", "likelihood": "auto", "contrast": "never", "surface": "never"})
     order = sorted(range(len(examples)), key=lambda i: (examples[i].source, i))
     found: dict[str, list[float | None]] = {}
     for name in ("rating", "approval", "likelihood"):

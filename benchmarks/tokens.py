@@ -24,8 +24,8 @@ import numpy as np
 
 import active_critic as ac
 from active_critic.approval import approval_turns
-from active_critic.evaluators._readings import TOKENS, weighed_part
-from active_critic.evaluators.gpt_score import weighing_turns
+from active_critic.evaluators._readings import TOKENS
+from active_critic.evaluators._weighed import weighed_part, weighing_turns
 from active_critic.lm.likelihood import Likelihood
 from active_critic.weighing import EXPECTED, OF_FIGURES
 

@@ -190,6 +190,21 @@ def test_rating_and_approval_are_believed_to_be_one_voice() -> None:
     assert list(found.values()) == pytest.approx((mixed * np.std(human)).tolist())
 
 
+def test_the_belief_in_the_contrast_counts_for_as_many_examples_more_which_say_nothing_of_the_others() -> None:
+    n, names = 40, ("rating", "contrast")
+    readings, human = drawn(n, {"rating": 0.8, "contrast": 0.3}, 0.5)
+    readings = {name: np.tanh(values).tolist() for name, values in readings.items()}  # none is above what counts
+    z = np.array([(np.array(readings[name]) - np.mean(readings[name])) / np.std(readings[name]) for name in names])
+    y = (np.array(human) - np.mean(human)) / np.std(human)
+    alike = np.array([[1, TOGETHER], [TOGETHER, 1]])
+    believed = np.array([EXPECTED[name] for name in names])
+    more = np.diag([0, PRIOR])
+    mixed = np.linalg.solve(z @ z.T + PRIOR * alike + more, z @ y + PRIOR * believed + more @ believed)
+    assert min(mixed) > 0
+    found = weights_of(calibrate(readings, human, alone(n)))
+    assert list(found.values()) == pytest.approx((mixed * np.std(human)).tolist())
+
+
 @given(ROWS, VALUES)
 def test_a_reading_that_does_not_vary_has_no_weight_and_changes_nothing(
     rows: list[tuple[float, float, float, int]], constant: float

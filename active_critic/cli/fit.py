@@ -38,6 +38,7 @@ _OPTIONS = {
     "use_criteria": "use_criteria",
     "use_approval": "use_approval",
     "use_likelihood": "use_likelihood",
+    "use_contrast": "use_contrast",
     "use_surface": "use_surface",
     "no_report": "report",
     "seed": "seed",
@@ -149,6 +150,10 @@ def fit(
     use_likelihood: Annotated[
         Literal["auto", "never", "always"], typer.Option(help="The same for the likelihood of the text.")
     ] = "auto",
+    use_contrast: Annotated[
+        Literal["auto", "never", "always"],
+        typer.Option(help="The same for the text's likelihood after texts people liked, less that after others."),
+    ] = "auto",
     use_surface: Annotated[
         Literal["auto", "never", "always"],
         typer.Option(help="The same for length, overlap and repetition. never: where texts are written to score well."),
@@ -209,6 +214,7 @@ def fit(
             "use_criteria": use_criteria,
             "use_approval": use_approval,
             "use_likelihood": use_likelihood,
+            "use_contrast": use_contrast,
             "use_surface": use_surface,
             "report": not no_report,
         }
@@ -361,7 +367,7 @@ class _Done:
             "evaluator": self.evaluator,
             "task_description": getattr(program, "task_description", None),
             "criteria": _criteria(getattr(program, "criteria", ())),
-            "demonstrations": len(program.shown),
+            "demonstrations": len(getattr(program, "demos", program.shown)),
             "rest": str(self.rest) if self.rest else None,
             "report": dict(report) or None,
             "usage": (self.usage or Usage()).to_dict(),

@@ -18,13 +18,14 @@ from active_critic.evaluators._readings import (
     LIKELY,
     OF_NO_COPY,
     TOKENS,
-    WEIGHED,
+    WEIGHING,
     Combination,
     Read,
     Use,
     ratings_in,
     value_of,
 )
+from active_critic.evaluators._weighed import WEIGHED
 from active_critic.evaluators.surface import SurfaceFloor, copied_shares, figures_of
 from active_critic.lm import LanguageModel
 from active_critic.lm.catalogue import CATALOGUE
@@ -194,7 +195,9 @@ class Combiner:
         if not OF_NO_COPY.isdisjoint(part.name for part in found.parts):
             found = found.model_copy(update=beyond([self.copied[i] for i in kept]))
         if "likelihood" in values:
-            found = found.model_copy(update={"least_tokens": LEAST_LIKELY, "weighed": WEIGHED})
+            found = found.model_copy(update={"least_tokens": LEAST_LIKELY})
+        if values.keys() & WEIGHING:
+            found = found.model_copy(update={"weighed": WEIGHED})
         surface, tokens = added.get("surface"), added.get(TOKENS)
         return Combination(
             found,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -11,36 +10,34 @@ from active_critic.approval import Approval, approval
 from active_critic.asking import PER_ITEM
 from active_critic.calibration import Calibration, Combined
 from active_critic.errors import BudgetSpent, ModelError, RequestRefused
+from active_critic.evaluators._contrast import Contrasted
 from active_critic.evaluators._fitting import in_parallel
+from active_critic.evaluators._weighed import WEIGHED, weighed_part, weighing_turns
 from active_critic.evaluators.base import Progress
-from active_critic.evaluators.gpt_score import weighing_turns
 from active_critic.evaluators.surface import SurfaceFloor, copied_shares
 from active_critic.lm import LanguageModel
-from active_critic.lm.lengths import beginning_of, length_of
 from active_critic.lm.likelihood import Likelihood, refusal
 from active_critic.records import Criterion, Example, Scale, Verdict
 from active_critic.standardising import Floats
 from active_critic.token_figures import TokenWeights
 from active_critic.weighing import CRITERION
 
-FURTHER = ("approval", "likelihood")
+FURTHER = ("approval", "likelihood", "contrast")
 """What the model is asked for beside its rating."""
 READINGS = ("rating", *FURTHER, "surface")
 """What a score can be read from, beside the ratings of single criteria (``CRITERION``)."""
 TOKENS = "tokens"
 """The part of a score that comes with the likelihood: how that is spread over the tokens."""
+WEIGHING = frozenset({"likelihood", "contrast"})
+"""The readings that take the likelihood of a text."""
 LIKELY = frozenset({"likelihood", TOKENS})
 """The parts of a score that are read from how likely the model finds a text."""
 OF_NO_COPY = LIKELY | {"surface"}
 """The parts of a score that a copy of the source is not paid for: no example showed what they are worth there."""
-Read = Approval | Likelihood
+Read = Approval | Likelihood | Contrasted
 """What the model said beside its rating."""
 Use = Literal["auto", "never", "always"]
 """Whether a reading counts: ``"auto"``: where it can be had and has a share in the weights that is worth its price."""
-WEIGHED = 4_000
-"""Of a longer response (characters, by ``length_of``) the likelihood is that of so much of its beginning: a model on
-this machine is forced along it token by token, and a minute a text is enough.
-"""
 
 
 def readings_for(lm: LanguageModel, uses: Mapping[str, Use]) -> tuple[tuple[str, ...], list[str]]:
@@ -55,12 +52,13 @@ def readings_for(lm: LanguageModel, uses: Mapping[str, Use]) -> tuple[tuple[str,
     Raises:
         RequestRefused: One is always to be used, and the model does not give it.
     """
-    names, said = ["rating"], []
+    names = ["rating"]
+    missing: dict[str, list[str]] = {}
     for name in READINGS[1:]:
         if uses[name] == "never":
             continue
         why_not = None
-        if name == "likelihood":
+        if name in WEIGHING:
             why_not = _no_likelihood(lm)
         if name == "approval" and not lm.capabilities.probabilities:
             why_not = f"{lm.name}: the endpoint gives no token probabilities, from which the approval is read"
@@ -69,7 +67,8 @@ def readings_for(lm: LanguageModel, uses: Mapping[str, Use]) -> tuple[tuple[str,
         elif uses[name] == "always":
             raise RequestRefused(why_not)
         else:
-            said.append(f"the score is read without the {name}: {why_not}")
+            missing.setdefault(why_not, []).append(name)
+    said = [f"the score is read without the {' and the '.join(without)}: {why}" for why, without in missing.items()]
     return tuple(names), said
 
 
@@ -104,17 +103,6 @@ def further_reading(
     return lm.likelihood(weighing_turns(example), weighed_part(example.response, weighed))
 
 
-def weighed_part(response: str, longest: int | None = WEIGHED) -> str:
-    """The part of a response whose likelihood is read: its first whole words where it is longer than this."""
-    if longest is None or length_of(response) <= longest:
-        return response
-    response = response.lstrip()
-    part = beginning_of(response, longest)
-    ends_a_word = len(part) == len(response) or response[len(part)].isspace()
-    # Half a word is an unlikely one.
-    return part if ends_a_word else re.sub(r"(?<=\s)\S{1,40}\Z", "", part).rstrip() or part
-
-
 def take(
     name: str, lm: LanguageModel, criteria: Sequence[Criterion], examples: Sequence[Example], progress: Progress | None
 ) -> list[Read | None]:
@@ -140,7 +128,9 @@ def take(
 
 def value_of(read: Read) -> float:
     """A further reading as the number that is combined, beside the figures of its tokens."""
-    return read.log_odds if isinstance(read, Approval) else read.weakest
+    if isinstance(read, Approval):
+        return read.log_odds
+    return read.value if isinstance(read, Contrasted) else read.weakest
 
 
 def ratings_in(verdict: Verdict) -> dict[str, float]:

@@ -13,8 +13,10 @@ from active_critic.data.examples import Examples
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, Search, demo_count
 from active_critic.errors import BudgetSpent, FitError
 from active_critic.evaluators._combining import Combiner, expected_of, words
+from active_critic.evaluators._contrast import take_contrast
 from active_critic.evaluators._fit_bill import Bill
-from active_critic.evaluators._readings import FURTHER, Combination, Read, Use, readings_for, take, weighed_part
+from active_critic.evaluators._readings import FURTHER, READINGS, Combination, Read, Use, readings_for, take
+from active_critic.evaluators._weighed import weighed_part
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.fit_report import FitReport, make_report
@@ -22,7 +24,7 @@ from active_critic.evaluators.judging import Judge
 from active_critic.evaluators.parameters import check_flag, check_task, check_whole, given_criteria
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
-from active_critic.protocols import CriticProtocol, Mode, Order, Protocol, Reading
+from active_critic.protocols import Contrast, CriticProtocol, Mode, Order, Protocol, Reading
 from active_critic.records import Criterion
 from active_critic.refining import refine
 from active_critic.scoring import Scorer
@@ -54,6 +56,11 @@ NOT_WIDENED = (
 
 UNSURE = (
     "verdicts have no interval: too few documents could be scored on the report's held-out folds to say how wide it is"
+)
+
+NO_CONTRAST = (
+    "it takes two texts with high scores and two with low ones, none of them long, of other documents than that of the "
+    "text that follows them"
 )
 
 ONE_DOCUMENT = (
@@ -97,6 +104,8 @@ class ActiveCritic(Evaluator):
             beside the rating: ``"auto"``: where the model gives token probabilities and it is worth its price;
             ``"never"``; ``"always"``. See ``calibration``.
         use_likelihood: The same for the likelihood of the response given the source.
+        use_contrast: The same for how much likelier the response is after texts that people liked than after texts that
+            they did not.
         use_surface: The same for length, overlap and repetition, which cost nothing and can be gamed.
         report: Whether to measure the fit on held-out folds, against zero-shot and the surface floor.
         seed: Of batches, candidates, folds and resampling.
@@ -132,6 +141,7 @@ class ActiveCritic(Evaluator):
         use_criteria: Use = "auto",
         use_approval: Use = "auto",
         use_likelihood: Use = "auto",
+        use_contrast: Use = "auto",
         use_surface: Use = "auto",
         report: bool = True,
         seed: int = 0,
@@ -154,6 +164,7 @@ class ActiveCritic(Evaluator):
         self.use_criteria: Use = use_criteria
         self.use_approval: Use = use_approval
         self.use_likelihood: Use = use_likelihood
+        self.use_contrast: Use = use_contrast
         self.use_surface: Use = use_surface
         self.report = report
         self.seed = seed
@@ -178,7 +189,7 @@ class ActiveCritic(Evaluator):
             protocol = protocol.model_copy(update={"criteria": refined.criteria})
             notes += refined.notes
         # Before the search, which spends what a budget has left: they are cheap, and tell a small model's score most.
-        taken, unpaid = self._taken(readings, protocol, data, bill, notes, progress)
+        taken, contrast, unpaid = self._taken(readings, protocol, data, bill, notes, progress)
         settings = DemoSearch(
             candidates=self.candidates,
             demos=self.demos,
@@ -236,6 +247,7 @@ class ActiveCritic(Evaluator):
                 "calibration": calibration,
                 "surface": combined.floor.to_dict() if combined and combined.floor else None,
                 "tokens": combined.tokens if combined else None,
+                "contrast": contrast if calibration and "contrast" in calibration.shares else None,
                 "provenance": provenance,
             }
         )
@@ -285,8 +297,12 @@ class ActiveCritic(Evaluator):
         bill: Bill,
         notes: list[str],
         progress: Progress | None,
-    ) -> tuple[dict[str, list[Read | None]], list[str]]:
-        """What the model says of every example beside its rating, by reading; and what could not be paid for."""
+    ) -> tuple[dict[str, list[Read | None]], Contrast | None, list[str]]:
+        """What the model says of every example beside its rating, by reading.
+
+        Also the texts of the contrast, and what could not be paid for.
+        """
+        contrast: Contrast | None = None
         taken: dict[str, list[Read | None]] = {}
         unpaid: list[str] = []
         for name in FURTHER:
@@ -294,12 +310,19 @@ class ActiveCritic(Evaluator):
                 continue
             with bill.stage(name):
                 try:
-                    taken[name] = take(name, self.model, protocol.criteria, list(data), progress)
+                    if name != "contrast":
+                        taken[name] = take(name, self.model, protocol.criteria, list(data), progress)
+                    elif found := take_contrast(self.model, data, protocol.scale, seed=self.seed, progress=progress):
+                        contrast, taken[name] = found[0], list(found[1])
+                    elif self.use_contrast == "always":
+                        raise FitError(f"there is no contrast: {NO_CONTRAST}")
+                    else:
+                        notes.append(f"the score is read without the contrast: {NO_CONTRAST}")
                     if name == "likelihood" and (cut := sum(weighed_part(e.response) != e.response for e in data)):
                         notes.append(LONG.format(cut, len(data)))
                 except BudgetSpent as spent:
                     unpaid.append(f"the score is read without the {name}: {spent}")
-        return taken, unpaid
+        return taken, contrast, unpaid
 
     def _told_of(self, search: Search, found: int, ways: Sequence[Reading], data: Examples) -> list[str]:
         """What the user should know of the search: where it was less than what was asked for."""
@@ -389,7 +412,7 @@ class ActiveCritic(Evaluator):
 
     @property
     def _uses(self) -> dict[str, Use]:
-        return {"approval": self.use_approval, "likelihood": self.use_likelihood, "surface": self.use_surface}
+        return {name: getattr(self, f"use_{name}") for name in READINGS[1:]}
 
     @property
     def _always(self) -> frozenset[str]:

@@ -9,23 +9,25 @@ from typing import Any
 from active_critic.approval import approval_turns, check_probabilities
 from active_critic.data.examples import same_texts
 from active_critic.errors import ModelError, ProtocolError
+from active_critic.evaluators._contrast import SIDES, Contrasted, contrast_turns, weigh_after
 from active_critic.evaluators._readings import (
     FURTHER,
     READINGS,
     TOKENS,
+    WEIGHING,
     Combination,
     Read,
     further_reading,
     is_copy,
     ratings_in,
     value_of,
-    weighed_part,
 )
-from active_critic.evaluators.gpt_score import weighing_turns
+from active_critic.evaluators._weighed import weighed_part, weighing_turns
 from active_critic.evaluators.judging import OVERALL, Judge
 from active_critic.evaluators.surface import SurfaceFloor
 from active_critic.lm.client import Turn
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood, refusal
+from active_critic.protocols import Demo
 from active_critic.records import Example, Verdict
 from active_critic.scoring import OVERALL_QUESTION, Scorer, demo_turns, instructions, item
 from active_critic.token_figures import token_figures
@@ -64,6 +66,8 @@ class CriticJudge(Judge):
                 "the program combines figures of the tokens without their numbers, or without the likelihood that they "
                 "come with; fit it again"
             )
+        if "contrast" in names and protocol.contrast is None:
+            raise ProtocolError("the program combines a contrast whose texts are missing; fit it again")
         if (
             "likelihood" in names
             and protocol.calibration is not None
@@ -76,19 +80,24 @@ class CriticJudge(Judge):
         self._combination = Combination(protocol.calibration, floor, protocol.tokens) if protocol.calibration else None
         self._other = protocol.provenance.unlike(scorer.lm.name, scorer.lm.weights)
         self.further = [name for name in FURTHER if name in names]
-        self.questions = (OVERALL, *self.further)
+        self._after = {f"after {side} texts": side for side in SIDES} if "contrast" in names else {}
+        self._level = 0.0 if protocol.contrast is None else protocol.contrast.level
+        self._asked = (*(name for name in self.further if name != "contrast"), *self._after)
+        self.questions = (OVERALL, *self._asked)
         weights = {part.name: part.weight for part in protocol.calibration.parts} if protocol.calibration else {}
         # Where the rating has no weight, it is asked for its explanation alone, and in fine mode for the criteria.
         self._unrated = protocol.mode == "coarse" and bool(self.further) and not weights.get("rating")
 
     def asked(self, *, explain: bool) -> Sequence[str]:
         """All questions; without the rating, where nothing is taken from it but an explanation that is not wanted."""
-        return self.further if self._unrated and not explain else self.questions
+        return self._asked if self._unrated and not explain else self.questions
 
     def turns(self, question: str, example: Example) -> list[Turn]:
         """The conversation; in fine mode with a placeholder where the ratings of the criteria come to stand."""
         if question == "likelihood":
             return weighing_turns(example)
+        if question in self._after:
+            return contrast_turns(self._side(question), example)
         if question == "approval":
             return approval_turns(self.scorer.protocol.criteria, example.source, example.response)
         protocol = self.scorer.protocol
@@ -105,14 +114,22 @@ class CriticJudge(Judge):
         lm = self.scorer.lm
         if "approval" in self.further:
             check_probabilities(lm)
-        if "likelihood" in self.further and not lm.gives_likelihood:
-            raise ModelError(f"{refusal(lm.name)}; or fit again with this model, or with --use-likelihood never")
-        if question in self.further:
+        if (needed := [name for name in self.further if name in WEIGHING]) and not lm.gives_likelihood:
+            without = " ".join(f"--use-{name} never" for name in needed)
+            raise ModelError(f"{refusal(lm.name)}; or fit again with this model, or with {without}")
+        if question in self._asked:
             criteria, calibration = self.scorer.protocol.criteria, self.scorer.protocol.calibration
             weighed = calibration.weighed if calibration is not None else None
+            if question in self._after:
+                return weigh_after(self._side(question), lm, example, weighed)
             return further_reading(question, lm, criteria, example, weighed=weighed)
         itself = self._itself(example)
         return self.scorer.rated(example.source, example.response, explain=explain, without=itself)
+
+    def _side(self, question: str) -> Sequence[Demo]:
+        """The texts that this question weighs a response after."""
+        contrast = self.scorer.protocol.contrast
+        return contrast.sides[self._after[question]] if contrast is not None else ()
 
     def _itself(self, example: Example) -> set[str]:
         """The demonstrations that are this example: its human score would be read off the prompt."""
@@ -123,7 +140,10 @@ class CriticJudge(Judge):
         """The same; combined with the other readings where the program says so."""
         combination, scale = self._combination, self.scorer.protocol.scale
         verdict: Verdict = answers.get(OVERALL) or Verdict(score=scale.low, read_from="combination")  # of no weight
-        further: dict[str, Read] = {name: answers[name] for name in self.further}
+        further: dict[str, Read] = {name: answers[name] for name in self._asked if name not in self._after}
+        if self._after:
+            liked, disliked = (answers[question] for question in self._after)
+            further["contrast"] = Contrasted.of(liked, disliked, self._level)
         usage = sum((read.usage for read in further.values()), verdict.usage)
         if combination is None or verdict.score is None:
             return replace(verdict, usage=usage)
@@ -134,7 +154,7 @@ class CriticJudge(Judge):
         copied = is_copy(calibration, example)
         combined = combination.apply(values, example, scale, of_tokens=of_tokens, copied=copied)
         notes = [COPY] * copied
-        part = weighed_part(example.response, calibration.weighed) if "likelihood" in further else example.response
+        part = weighed_part(example.response, calibration.weighed) if further.keys() & WEIGHING else example.response
         if len(part) < len(example.response):
             notes.append(PART.format(len(part), len(example.response)))
         return replace(

@@ -16,6 +16,7 @@ from active_critic.asking import PER_ITEM
 from active_critic.data.examples import MIN_EXAMPLES, Examples, human_score
 from active_critic.errors import FitError, RequestRefused
 from active_critic.evaluators._fitting import in_parallel
+from active_critic.evaluators._weighed import weighing_turns
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, scale_of
 from active_critic.evaluators.judging import OVERALL, Judge
 from active_critic.evaluators.parameters import check_task, given_criteria
@@ -23,7 +24,6 @@ from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.lm.likelihood import Likelihood, refusal
 from active_critic.protocols import Protocol, check_names
-from active_critic.quoting import quote
 from active_critic.records import Criterion, CriterionVerdict, Example, Record, Usage, Verdict
 
 LEAST_SLOPE = 0.1
@@ -128,18 +128,6 @@ class GPTScoreJudge(Judge):
     def _score(self, mean: float) -> float:
         line, scale = self.protocol.line, self.protocol.scale
         return scale.rounded(line.at + line.slope * mean)
-
-
-def weighing_turns(example: Example, task_description: str = "", criterion: Criterion | None = None) -> list[Turn]:
-    """The instruction that shows the source, and to which the response is weighed as the reply."""
-    wish = "an excellent response to it" if example.source.strip() else "an excellent text"
-    if criterion is not None:
-        wish += f", one that does very well on {quote(criterion.name)} ({quote(criterion.definition)})"
-    parts = [f"The task. {quote(task_description)}"] if task_description else []
-    parts.append(f"Write {wish}. Answer with the text alone.")
-    if example.source.strip():
-        parts.append(f"<source>\n{quote(example.source)}\n</source>")
-    return [("user", "\n\n".join(parts))]
 
 
 class GPTScore(Evaluator):

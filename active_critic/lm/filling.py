@@ -29,7 +29,8 @@ def form_filling_lm(
 
     Numbers come from ``rate`` of the response that is being judged (3 where there is none), as the probabilities of the
     two levels around it; truth values are true; texts are made up, all different within a reply. Requests without a
-    schema get a sentence. The likelihood of a text is the higher the higher ``rate`` puts it.
+    schema get a sentence. The likelihood of a text is the higher the higher ``rate`` puts it, and the nearer it
+    puts those that it follows in the conversation.
 
     Args:
         rate: From the text under evaluation to a rating from 1 to 5.
@@ -60,7 +61,9 @@ def form_filling_lm(
     def weigh(turns: Any, text: str) -> Likelihood:
         before(list(turns))
         pieces = text.split() or [text]
-        return Likelihood.of([rate(text) - 6.0] * len(pieces), "forced", Usage(prompt_tokens=10))
+        followed = [rate(said) for role, said in turns if role == "assistant"]
+        apart = abs(rate(text) - sum(followed) / len(followed)) / 10 if followed else 0.0
+        return Likelihood.of([rate(text) - 6.0 - apart] * len(pieces), "forced", Usage(prompt_tokens=10))
 
     return LanguageModel(
         name,

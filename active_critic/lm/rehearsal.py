@@ -326,7 +326,8 @@ class _Understudy:
     def weigh(self, turns: Sequence[Turn], text: str) -> Likelihood:
         _, read = self._read(turns)
         written = self.count(text)
-        logprobs = [-1.0 - _share(self.own + text)] * max(1, written)
+        followed = "".join(said for role, said in turns if role == "assistant")  # other texts, another likelihood
+        logprobs = [-1.0 - _share(self.own + text + followed)] * max(1, written)
         if self.lm.weights is None:  # an endpoint reads the text with the prompt, and writes one token
             usage = replace(read, prompt_tokens=read.prompt_tokens + written, completion_tokens=1)
             return Likelihood.of(logprobs, "prompt", usage)

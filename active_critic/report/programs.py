@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from active_critic.errors import ProtocolError
-from active_critic.protocols import CriticProtocol
+from active_critic.protocols import CriticProtocol, Demo
 from active_critic.report.fits import candidates_table, fit_report
 from active_critic.report.tables import heading, listed, table_of
 from active_critic.report.texts import plain, shorten
@@ -109,11 +109,9 @@ def _critic_account(protocol: CriticProtocol) -> list[RenderableType]:
     if protocol.criteria:
         parts += [heading("Criteria"), criteria_table(protocol), Text("")]
     parts.append(heading(f"Demonstrations ({len(protocol.demos)})"))
-    demos = table_of("people", "source", "response", right=("people",))
-    for demo in protocol.demos:
-        score = f"{protocol.scale.from_percent(demo.score):.6g}"
-        demos.add_row(score, Text(shorten(demo.source, 120)), Text(shorten(demo.response, 120)))
-    parts.append(demos if protocol.demos else Text("none"))
+    parts.append(_shown(protocol, protocol.demos) if protocol.demos else Text("none"))
+    for side, texts in (protocol.contrast.sides if protocol.contrast is not None else {}).items():
+        parts += [Text(""), heading(f"Contrast: {side} texts ({len(texts)})"), _shown(protocol, texts)]
     return [
         *parts,
         Text(""),
@@ -122,6 +120,15 @@ def _critic_account(protocol: CriticProtocol) -> list[RenderableType]:
         *_parts(protocol),
         Text(""),
     ]
+
+
+def _shown(protocol: CriticProtocol, demos: Sequence[Demo]) -> RenderableType:
+    """The scored texts that stand in a prompt."""
+    table = table_of("people", "source", "response", right=("people",))
+    for demo in demos:
+        score = f"{protocol.scale.from_percent(demo.score):.6g}"
+        table.add_row(score, Text(shorten(demo.source, 120)), Text(shorten(demo.response, 120)))
+    return table
 
 
 def _parts(protocol: CriticProtocol) -> list[RenderableType]:

@@ -14,6 +14,7 @@ _READINGS = {
     "approval": "the plain yes or no",
     "likelihood": "the likelihood of its words",
     "tokens": "how likely its words are one by one",
+    "contrast": "how it resembles what people liked",
     "surface": "its surface",
 }
 """What adds to the score, see ``Verdict.parts``."""

@@ -153,7 +153,8 @@ def test_an_endpoint_is_asked_nothing_by_the_estimate_and_then_what_was_said(run
 def test_a_curve_at_an_endpoint_asks_about_what_was_said(run, labels, loopback: Loopback) -> None:
     loopback.answer, loopback.complete = answered, echoing(lambda _: -1.0)
     how = ("--lm", "openai/x", "--api-base", loopback.api_base, "--workers", 1)
-    alone = [part for reading in ("approval", "likelihood", "surface") for part in ("--set", f"use_{reading}=never")]
+    never = ("approval", "likelihood", "contrast", "surface")
+    alone = [part for reading in never for part in ("--set", f"use_{reading}=never")]
     command = ("curve", labels, *SIZES, *SMALL, *alone, *how, "--json")
     told = run(*command, "--estimate", opener=None)
     assert told.code == 0, told.err

@@ -71,7 +71,16 @@ def test_options_reach_the_fit(run, examples, tmp_path) -> None:
     options += ["--sampling", "uniform", "--search", "full", "--order", "reason-first", "--batches", "1"]
     options += ["--task", "@task.txt", "--criteria", "c.json", "--no-report", "--journal", "none"]
     options += ["--levels", "0-10"]
-    options += ["--use-approval", "never", "--use-likelihood", "never", "--use-surface", "always"]
+    options += [
+        "--use-approval",
+        "never",
+        "--use-likelihood",
+        "never",
+        "--use-contrast",
+        "never",
+        "--use-surface",
+        "always",
+    ]
     done = run("fit", examples, "-o", "p.json", *options, opener=opening)
     assert done.code == 0, done.err
     assert given == {
@@ -101,6 +110,7 @@ def test_options_reach_the_fit(run, examples, tmp_path) -> None:
         "levels": "0-10",
         "use_approval": "never",
         "use_likelihood": "never",
+        "use_contrast": "never",
         "use_surface": "always",
     }.items() <= program.provenance.settings.items()
     assert not Path(os.environ["ACTIVE_CRITIC_JOURNAL"]).exists()

@@ -35,7 +35,7 @@ def maker(kind: type[Evaluator], **settings: Any) -> Callable[[LanguageModel], E
 
 MAKERS = {kind.kind: maker(kind) for kind in EVALUATORS} | {
     "active-critic coarse": maker(ActiveCritic, mode="coarse"),
-    "active-critic combined": maker(ActiveCritic, use_likelihood="always", use_surface="always"),
+    "active-critic combined": maker(ActiveCritic, use_likelihood="always", use_contrast="always", use_surface="always"),
 }
 
 

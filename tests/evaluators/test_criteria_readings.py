@@ -25,7 +25,7 @@ from active_critic.suggesting import Places
 SCALE = Scale(low=0, high=5)
 NAMES = ("Accuracy", "Tone", "Clarity")
 SMALL: dict[str, Any] = {"candidates": 2, "demos": 2, "max_batches": 1, "report": False, "journal": None}
-ALONE: dict[str, Any] = {"use_approval": "never", "use_likelihood": "never", "use_surface": "never"}
+ALONE: dict[str, Any] = {f"use_{name}": "never" for name in ("approval", "likelihood", "contrast", "surface")}
 TEXT = Capabilities(probabilities=False)
 
 

@@ -27,7 +27,7 @@ from active_critic.errors import (
 )
 from active_critic.evaluators import ActiveCritic, load
 from active_critic.evaluators._combining import Combiner, words
-from active_critic.evaluators._readings import weighed_part
+from active_critic.evaluators._weighed import weighed_part
 from active_critic.evaluators.fit_report import FOLDS, held_out_predictions
 from active_critic.journal import Journal
 from active_critic.lm import LanguageModel, Turn, scripted_lm
@@ -88,7 +88,7 @@ def fitted(
     lm: LanguageModel | None = None, data: list[Example] | None = None, readings: Sequence[str] = ALL, **how: Any
 ) -> ActiveCritic:
     """Fitted on exactly these readings."""
-    uses = {f"use_{name}": "always" if name in readings else "never" for name in (*ALL[1:], "criteria")}
+    uses = {f"use_{name}": "always" if name in readings else "never" for name in (*ALL[1:], "contrast", "criteria")}
     settings: dict[str, Any] = {**uses, **SMALL, **how}
     return ActiveCritic(lm or weighing_lm(), **settings).fit(data or examples(), scale="0..5")
 
@@ -115,10 +115,10 @@ def test_where_the_readings_are_forbidden_the_rating_is_brought_to_the_scale_and
 
 def test_the_default_takes_what_can_be_had_and_says_what_cannot() -> None:
     critic = ActiveCritic(weighing_lm(), use_criteria="never", **SMALL).fit(examples(), scale="0..5")
-    same = fitted(readings=("rating", "likelihood", "surface")).fitted  # the approval is not worth its price here
+    same = fitted(readings=("rating", "likelihood", "surface")).fitted  # the others are not worth their price here
     assert critic.fitted == same.model_copy(update={"provenance": critic.fitted.provenance})
     assert any(
-        note.startswith("tried and left out of the score") and note.endswith("approval")
+        note.startswith("tried and left out of the score") and note.endswith("approval, contrast")
         for note in critic.fitted.provenance.notes
     )
     lm = simulated_lm()
@@ -126,7 +126,9 @@ def test_the_default_takes_what_can_be_had_and_says_what_cannot() -> None:
     parts = [part.name for part in without.fitted.calibration.parts]
     assert [name for name in parts if not name.startswith("criterion ")] == ["rating", "surface"]
     notes = without.fitted.provenance.notes
-    assert any(note.startswith(f"the score is read without the likelihood: {lm.name}") for note in notes)
+    assert any(
+        note.startswith(f"the score is read without the likelihood and the contrast: {lm.name}") for note in notes
+    )
     assert "the score is read without the approval: only 0 of 24 examples have one" in notes
 
 
@@ -139,7 +141,7 @@ def test_a_reading_that_is_worth_nothing_is_left_out_unless_it_is_always_to_be_u
     def alike(turns: list[Turn], text: str) -> list[float]:
         return [-2.0] * len(text.split())
 
-    others = {f"use_{name}": "never" for name in ("criteria", "approval", "surface")}
+    others = {f"use_{name}": "never" for name in ("criteria", "approval", "contrast", "surface")}
     how: dict[str, Any] = {"candidates": 1, "demos": 0, **others}
     lm = weighing_lm(alike, weighed=weighed, rate=lambda response, turns: len(response.split()) / 10)
     critic = ActiveCritic(lm, **{**SMALL, **how}).fit(data, scale="0..5")
@@ -153,7 +155,7 @@ def test_a_reading_that_is_worth_nothing_is_left_out_unless_it_is_always_to_be_u
     assert [part.name for part in critic.fitted.calibration.parts] == ["rating", "likelihood", "tokens"]
 
 
-@pytest.mark.parametrize("name", ["use_criteria", "use_approval", "use_likelihood", "use_surface"])
+@pytest.mark.parametrize("name", ["use_criteria", "use_approval", "use_likelihood", "use_contrast", "use_surface"])
 @pytest.mark.parametrize("use", ["sometimes", None, True])
 def test_other_uses_are_refused_before_anything_is_asked(name: str, use: Any) -> None:
     lm = weighing_lm()

@@ -198,10 +198,12 @@ MAKERS: dict[str, Callable[[LanguageModel], Evaluator]] = {
         lm, shots=(2, 3), trials=1, refine_trials=1, max_batches=1, journal=None
     ),
     "hd-eval": lambda lm: HDEval(lm, journal=None),
-    "critic": lambda lm: ActiveCritic(lm, use_likelihood="always", use_surface="always", **QUICK),
+    "critic": lambda lm: ActiveCritic(
+        lm, use_likelihood="always", use_contrast="always", use_surface="always", **QUICK
+    ),
     "coarse critic": lambda lm: ActiveCritic(lm, mode="coarse", **QUICK),
     "rating only": lambda lm: ActiveCritic(
-        lm, use_approval="never", use_likelihood="never", use_surface="never", **QUICK
+        lm, use_approval="never", use_likelihood="never", use_contrast="never", use_surface="never", **QUICK
     ),
     "reasons first": lambda lm: ActiveCritic(lm, order="reason_first", **QUICK),
 }
