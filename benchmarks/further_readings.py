@@ -5,13 +5,14 @@
 The approval asked with four demonstrations before it (two that people liked, answered "yes", and two that they did
 not); several questions of that kind, each about one thing, and the mean of their answers; the comparison with
 demonstrations, one at a time: how sure the model is that the response is the better of the two, asked in both orders;
-the likelihood of a response on its own, by how much the source raises it, and by how much it raises the 15 tokens
-that it raises most (a reading beside the others, less believed in); with ``--contrast``, how much likelier a response
-is after texts that people liked than after texts that they did not, chosen from so many labels (the product has it now,
-with texts from all labels); and, with ``--criteria``, the approval with criteria in view, in their order and reversed.
-Each alone, and in the product's combination in the place of the reading that is nearest to it, over random splits of
-the documents (as in ``readings.py``). The documents are halved, and demonstrations for one half come from the other: no
-response is judged beside another one to its source.
+the likelihood of a response on its own, by how much the source raises it, and by how much it raises the 15 tokens that
+it raises most (a reading beside the others, less believed in); with ``--contrast``, how much likelier a response is
+after texts that people liked than after texts that they did not, chosen from so many labels, which come on top of
+those that the weights are fitted to (the product has this reading now, with texts and weights from the same labels);
+and, with ``--criteria``, the approval with criteria in view, in their order and reversed. Each alone, and in the
+product's combination in the place of the reading that is nearest to it, over random splits of the documents (as in
+``readings.py``). The documents are halved, and demonstrations for one half come from the other: no response is judged
+beside another one to its source.
 """
 
 from __future__ import annotations
