@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -195,8 +196,12 @@ def test_a_model_that_is_forgotten_leaves_no_connection_open(
     weigh = Echoing("x", loopback.api_base, KEY, 20.0)
     assert weigh(ASK, "a lake").mean == -1.5
     del weigh
-    gc.collect()
-    assert [client.is_closed for client in made] == [True]
+    until = time.monotonic() + 20
+    while not made[0].is_closed:  # the thread that asked may be letting go of it just now
+        assert time.monotonic() < until
+        time.sleep(0.02)
+        gc.collect()
+    assert len(made) == 1
 
 
 def test_texts_are_not_sent_on_to_another_address(
