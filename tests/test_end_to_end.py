@@ -14,6 +14,12 @@ import pytest
 from active_critic.evaluators import load_protocol
 
 DATA = Path(__file__).parent.parent / "datasets" / "quickstart.jsonl"
+CRITERIA = {
+    "Clarity": "The reply is easy to understand.",
+    "Tone": "The reply is friendly.",
+    "Relevance": "The reply answers what was asked.",
+    "Completeness": "The reply says all that the customer needs.",
+}
 
 pytestmark = pytest.mark.model
 
@@ -37,23 +43,25 @@ def rows(path: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("mode", ["coarse", "fine"])
 def test_fit_save_load_score_with_a_real_model(mode: str, tmp_path: Path) -> None:
     lines = DATA.read_text().splitlines()
-    train, items = tmp_path / "train.jsonl", tmp_path / "items.jsonl"
+    train, items, criteria = (tmp_path / name for name in ("train.jsonl", "items.jsonl", "criteria.json"))
     train.write_text("\n".join(lines[0:18:2]) + "\n")
+    criteria.write_text(json.dumps(CRITERIA))
     items.write_text("\n".join(lines[60:62]) + "\n")
     program = tmp_path / "program.json"
 
     fitted = run(
         *("fit", str(train), "--out", str(program), "--lm", "local-tiny", "--mode", mode, "--json"),
         *("--candidates", "2", "--demos", "2", "--batches", "1", "--scale", "1..5"),
-        # One report and one reading of the contrast are enough to see that they are made.
-        *(["--no-report", "--use-contrast", "never"] if mode == "fine" else []),
+        # What does not depend on the mode is done with a real model once: it takes minutes.
+        *(["--criteria", str(criteria), "--use-contrast", "never", "--no-report"] if mode == "fine" else []),
         folder=tmp_path,
     )
     assert fitted.returncode == 0, fitted.stderr
     assert json.loads(fitted.stdout)["usage"]["calls"] > 0
     protocol = load_protocol(program)
     assert protocol.mode == mode
-    assert 4 <= len(protocol.criteria) <= 10
+    named = [criterion.name for criterion in protocol.criteria]
+    assert named == list(CRITERIA) if mode == "fine" else 4 <= len(named) <= 10
     assert protocol.reading.source == "probabilities"
 
     outputs = []

@@ -1,0 +1,109 @@
+"""The contrast in the product's combination, with texts and weights from the same labels.
+
+    python benchmarks/contrast.py sfres=path/to/sfres.jsonl --documents 44
+
+Everything is as in ``readings.py``, over the same random splits of the documents: the rating of zero-shot, the approval
+and the likelihood need no label and are taken once; the contrast is taken anew for every split, from its labels alone,
+as a fit takes it (``take_contrast``): its texts come from these labels, and each of them is weighed after texts of
+other documents among them. Held-out texts are weighed after the texts that the program would keep. What the level is
+does not matter to agreement, so it is read from one example.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import active_critic as ac
+from active_critic.evaluators import _contrast
+from active_critic.evaluators._contrast import Contrasted, take_contrast, weigh_after
+from active_critic.evaluators._weighed import WEIGHED
+from active_critic.lm import LanguageModel
+from active_critic.records import Example
+from active_critic.stats import q
+
+sys.path.insert(0, str(Path(__file__).parent))
+import combining
+import drawing
+import readings
+
+CONTRAST = "contrast"
+WAYS = ("without", "with", "alone")
+"""The combination without and with the contrast, and the contrast alone."""
+
+
+def main() -> None:
+    parser = readings.studying(__doc__, "contrast_same", (20,))
+    args = parser.parse_args()
+    _contrast.FOR_LEVEL = 1
+
+    def work(_data: ac.Examples, known: combining.Readings, lm: LanguageModel) -> dict[str, Any]:
+        return {"reached": reached(known, lm, args)}
+
+    readings.study(args, work, page)
+
+
+def reached(
+    known: combining.Readings, lm: LanguageModel, args: argparse.Namespace
+) -> dict[str, dict[str, list[float]]]:
+    """By number of labels and way, the mean of the three coefficients on the held-out part of every split."""
+    parts = combining.parted(known, args.splits, args.seed)
+    found: dict[str, dict[str, list[float]]] = {}
+    tried = combining.trials(known, args.sizes, args.splits, args.seed, strong=False, mute=False)
+    for done, (size, trial) in enumerate(tried):
+        drawing.say("splits", done, args.splits * len(args.sizes))
+        held_out = [known.examples[i] for i in parts[done // len(args.sizes)][1]]
+        train, test = contrasted(lm, trial.labels, held_out, known, args.seed)
+        more = replace(trial, train=trial.train | {CONTRAST: train}, test=trial.test | {CONTRAST: test})
+        scores = (combining.applied(combining.fitted(trial), trial), combining.applied(combining.fitted(more), more))
+        row = found.setdefault(str(size), {way: [] for way in WAYS})
+        for way, values in zip(WAYS, (*scores, test), strict=True):
+            row[way].append(q(values.tolist(), trial.truth.tolist()) / 3)
+    return found
+
+
+def contrasted(
+    lm: LanguageModel, labels: Sequence[Example], held_out: Sequence[Example], known: combining.Readings, seed: int
+) -> tuple[combining.Floats, combining.Floats]:
+    """The contrast of the labelled examples, out of fold, and of the held-out ones.
+
+    Raises:
+        SystemExit: There is none for some.
+    """
+    taken = take_contrast(lm, labels, known.scale, seed=seed, progress=None)
+    if taken is None or any(one is None for one in taken[1]):
+        raise SystemExit(f"{len(labels)} labels give no texts to follow, or some example has no likelihood")
+    texts, read = taken
+    order = sorted(range(len(held_out)), key=lambda i: (held_out[i].source, i))
+    weighed = [{i: weigh_after(side, lm, held_out[i], WEIGHED) for i in order} for side in texts.sides.values()]
+    liked, disliked = weighed
+    there = [Contrasted.of(liked[i], disliked[i], texts.level).value for i in range(len(held_out))]
+    return np.array([one.value for one in read if one is not None]), np.array(there)
+
+
+def page(sets: Sequence[Mapping[str, Any]]) -> str:
+    """The Markdown of all sets."""
+    lines = ["# The contrast, with texts and weights from the same labels", "", "`python benchmarks/contrast.py`", ""]
+    lines += [(__doc__ or "").partition("--documents 44")[2].strip(), ""]
+    lines += ["| set | labels | splits | without | with | difference (each split) | the contrast alone |"]
+    lines += ["| --- |" + " --- |" * 6]
+    for one in sets:
+        for size, row in one["reached"].items():
+            more = np.array(row["with"]) - np.array(row["without"])
+            each = ", ".join(f"{value:+.2f}" for value in more)
+            means = [float(np.mean(row[way])) for way in WAYS]
+            lines.append(
+                f"| {one['name']}, {one['model']} | {size} | {len(more)} | {means[0]:.3f} | {means[1]:.3f} | "
+                f"{more.mean():+.3f} ({each}) | {means[2]:.3f} |"
+            )
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    main()
