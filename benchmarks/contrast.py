@@ -6,7 +6,8 @@ Everything is as in ``readings.py``, over the same random splits of the document
 and the likelihood need no label and are taken once; the contrast is taken anew for every split, from its labels alone,
 as a fit takes it (``take_contrast``): its texts come from these labels, and each of them is weighed after texts of
 other documents among them. Held-out texts are weighed after the texts that the program would keep. What the level is
-does not matter to agreement, so it is read from one example.
+does not matter to agreement, so it is read from one example. From the same readings, what other beliefs in the
+contrast would have come to.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ import readings
 CONTRAST = "contrast"
 WAYS = ("without", "with", "alone")
 """The combination without and with the contrast, and the contrast alone."""
+BELIEFS = (0.1, 0.2, 0.25, 0.3, 0.4)
+"""Correlations of the contrast with people that might be believed of it."""
 
 
 def main() -> None:
@@ -62,10 +65,19 @@ def reached(
         train, test = contrasted(lm, trial.labels, held_out, known, args.seed)
         more = replace(trial, train=trial.train | {CONTRAST: train}, test=trial.test | {CONTRAST: test})
         scores = (combining.applied(combining.fitted(trial), trial), combining.applied(combining.fitted(more), more))
-        row = found.setdefault(str(size), {way: [] for way in WAYS})
-        for way, values in zip(WAYS, (*scores, test), strict=True):
-            row[way].append(q(values.tolist(), trial.truth.tolist()) / 3)
+        values = dict(zip(WAYS, (*scores, test), strict=True))
+        for belief in BELIEFS:
+            with combining.believing(contrast=belief):
+                values[believed(belief)] = combining.applied(combining.fitted(more), more)
+        row = found.setdefault(str(size), {way: [] for way in values})
+        for way, column in values.items():
+            row[way].append(q(column.tolist(), trial.truth.tolist()) / 3)
     return found
+
+
+def believed(belief: float) -> str:
+    """What the combination with a belief in the contrast is called."""
+    return f"with, belief {belief:g}"
 
 
 def contrasted(
@@ -102,6 +114,12 @@ def page(sets: Sequence[Mapping[str, Any]]) -> str:
                 f"| {one['name']}, {one['model']} | {size} | {len(more)} | {means[0]:.3f} | {means[1]:.3f} | "
                 f"{more.mean():+.3f} ({each}) | {means[2]:.3f} |"
             )
+    lines += ["", f"| set | labels | {' | '.join(believed(belief) for belief in BELIEFS)} |"]
+    lines += ["| --- |" + " --- |" * (len(BELIEFS) + 1)]
+    for one in sets:
+        for size, row in one["reached"].items():
+            told = [f"{float(np.mean(row[believed(belief)])):.3f}" for belief in BELIEFS]
+            lines.append(f"| {one['name']}, {one['model']} | {size} | {' | '.join(told)} |")
     return "\n".join([*lines, ""])
 
 
