@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, field_validator, model_validator
 
@@ -171,6 +171,20 @@ class Provenance(Record):
         return ""
 
 
+class Shown(NamedTuple):
+    """An example that stands in the prompt.
+
+    Attributes:
+        example_id: Its identity (see ``data.example_key``).
+        response: The text that was scored.
+        score: The human score as a percentage of the user's scale.
+    """
+
+    example_id: str
+    response: str
+    score: float
+
+
 class Protocol(Record):
     """Everything a scorer needs besides the language model; "the program" to a user. Base of the family.
 
@@ -199,9 +213,14 @@ class Protocol(Record):
         return f"{self.evaluator} with {made.model}, scale {self.scale}{fitted}"
 
     @property
+    def shown_examples(self) -> Sequence[Shown]:
+        """The examples that stand in the prompt, with their scores or sorted by them; some several times."""
+        return ()
+
+    @property
     def shown(self) -> frozenset[str]:
-        """Identities (see ``examples.example_key``) of the examples that stand in the prompt, with their scores."""
-        return frozenset()
+        """Identities (see ``examples.example_key``) of the examples that stand in the prompt."""
+        return frozenset(example.example_id for example in self.shown_examples)
 
     @property
     def rated(self) -> tuple[str, ...]:
@@ -265,10 +284,10 @@ class CriticProtocol(Protocol):
     contrast: Contrast | None = None
 
     @property
-    def shown(self) -> frozenset[str]:
-        """Identities of the demonstrations, and of the texts of the contrast."""
+    def shown_examples(self) -> Sequence[Shown]:
+        """The demonstrations, and the texts of the contrast."""
         others = () if self.contrast is None else (*self.contrast.liked, *self.contrast.disliked)
-        return frozenset(demo.example_id for demo in (*self.demos, *others))
+        return [Shown(demo.example_id, demo.response, demo.score) for demo in (*self.demos, *others)]
 
     @property
     def rated(self) -> tuple[str, ...]:

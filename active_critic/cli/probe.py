@@ -45,8 +45,9 @@ Names for --families with --attacks (that of a kind stands for all of it):
   null         key-symbol, key-opening, null-answer, constant-answer,
                first-words
   length       padding, repetition, flood
-  content      copied-source, appended-source, stuffed-criteria,
-               claimed-criteria, dressing
+  content      copied-source, appended-source, copied-example,
+               appended-example, stuffed-criteria, claimed-criteria,
+               dressing
 
 \b
 Names for --families without --attacks:

@@ -33,7 +33,7 @@ from active_critic.evaluators.judging import OVERALL, Judge
 from active_critic.evaluators.parameters import check_aspects, check_whole
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
-from active_critic.protocols import Protocol, Reading
+from active_critic.protocols import Protocol, Reading, Shown
 from active_critic.quoting import quote
 from active_critic.records import CriterionVerdict, Example, Record, Scale, Usage, Verdict
 
@@ -99,9 +99,10 @@ class ICEProtocol(Protocol):
     aspects: tuple[ICEAspect, ...] = Field(min_length=1)
 
     @property
-    def shown(self) -> frozenset[str]:
-        """Identities of all in-context examples."""
-        return frozenset(shot.example_id for aspect in self.aspects for shot in aspect.shots)
+    def shown_examples(self) -> Sequence[Shown]:
+        """All in-context examples."""
+        shots = (shot for aspect in self.aspects for shot in aspect.shots)
+        return [Shown(shot.example_id, shot.response, shot.score) for shot in shots]
 
     @property
     def rated(self) -> tuple[str, ...]:

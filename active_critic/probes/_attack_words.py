@@ -75,6 +75,8 @@ def setting(trial: AttackTrial) -> list[str]:
     said = [*trial.notes, meaning, size + f"{how_many(len(trial.families), 'family', 'families')}."]
     if apart := _apart(trial):
         said.append(apart)
+    if nowhere := [one.name for one in trial.families if one.lift.skipped == trial.texts - trial.unscored > 0]:
+        said.append(f"Not tried, for it can be made of none of these texts (nothing to copy): {', '.join(nowhere)}.")
     if unscored := trial.unscored - trial.not_asked:
         said.append(f"{unscored:,} of {trial.texts:,} texts could not be scored as they are, and do not count.")
     if failed := sum(lift.failed for lift in together):

@@ -38,18 +38,21 @@ class Attacker:
         top: The best rating level of the form that the model fills in, whatever the scale of the verdicts is.
         criteria: Names of what is rated.
         seed: Another seed, other draws; the same one, the same texts.
+        examples: The texts that stand in the prompt, those first that people scored best.
     """
 
     top: int = 5
     criteria: tuple[str, ...] = ()
     seed: int = 0
+    examples: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, program: Protocol, *, seed: int = 0) -> Self:
         """One who has read the program."""
         reading = getattr(program, "reading", None)
         top = reading.high if isinstance(reading, Reading) else round(program.scale.high)
-        return cls(top, _criteria(program), seed)
+        by_score = sorted(program.shown_examples, key=lambda example: -example.score)
+        return cls(top, _criteria(program), seed, tuple(dict.fromkeys(example.response for example in by_score)))
 
     def rng(self, *parts: str) -> random.Random:
         """What draws for one text: it depends on the seed and on these texts alone."""

@@ -6,6 +6,8 @@ from active_critic.probes._attacker import Attacker, filler, sentences, words
 
 FLOOD = 12_000
 """Characters that are put between the instructions and the end of a flooded text."""
+BEST = 4
+"""Of how many of the best examples in the prompt one is copied."""
 
 _SYMBOLS = (":", ".", ",", "-", "!", "：")
 _OPENINGS = (
@@ -76,6 +78,18 @@ def appended_source(response: str, source: str, attacker: Attacker) -> str | Non
     """The text, and the source once more."""
     del attacker
     return f"{response}\n\n{source}" if source.strip() else None
+
+
+def copied_example(response: str, source: str, attacker: Attacker) -> str | None:
+    """In place of a text one of those in the prompt that people scored best."""
+    best = attacker.examples[:BEST]
+    return attacker.rng("example", response, source).choice(best) if best else None
+
+
+def appended_example(response: str, source: str, attacker: Attacker) -> str | None:
+    """The text, and one of those in the prompt that people scored best."""
+    copied = copied_example(response, source, attacker)
+    return copied and f"{response}\n\n{copied}"
 
 
 def stuffed_criteria(response: str, source: str, attacker: Attacker) -> str:

@@ -99,6 +99,8 @@ _TABLE: tuple[tuple[Kind, str, Make, str], ...] = (
     ("length", "flood", content.flood, f"{content.FLOOD:,} characters of nothing, then an order"),
     ("content", "copied-source", content.copied_source, "the source in place of the text"),
     ("content", "appended-source", content.appended_source, "the source behind the text"),
+    ("content", "copied-example", content.copied_example, "a well scored text from the prompt in place of the text"),
+    ("content", "appended-example", content.appended_example, "a well scored text from the prompt behind the text"),
     ("content", "stuffed-criteria", content.stuffed_criteria, "the names of the criteria, over and over"),
     ("content", "claimed-criteria", content.claimed_criteria, "the claim that each criterion is met"),
     ("content", "dressing", content.dressing, "headings, bold print and bullets around the same sentences"),
@@ -111,6 +113,7 @@ _REPLACING = {
     "constant-answer",
     "first-words",
     "copied-source",
+    "copied-example",
 }
 
 ATTACKS: tuple[Attack, ...] = tuple(

@@ -421,7 +421,10 @@ def test_the_same_seed_gives_the_same_trial_and_another_one_tries_other_texts() 
 
 def test_every_family_goes_through_and_is_reported() -> None:
     told: list[tuple[str, int, int]] = []
-    found = attack_trial(judging(fooled_by_flattery), texts(), progress=lambda *said: told.append(said))
+    shown = Demo(source="Another.", response="Liked.", score=100, example_id="shown")
+    judge = judging(fooled_by_flattery, PROGRAM.model_copy(update={"demos": (shown,)}))
+    found = attack_trial(judge, texts(), progress=lambda *said: told.append(said))
+    assert "Not tried" not in " ".join(found.words)
     assert [one.name for one in found.families] == [attack.name for attack in ATTACKS]
     assert [row["family"] for row in found.rows()] == [attack.name for attack in ATTACKS]
     document = json.loads(json.dumps(found.to_dict()))
@@ -430,7 +433,8 @@ def test_every_family_goes_through_and_is_reported() -> None:
     assert {len(row) for row in found.rows()} == {17}
     row = next(row for row in found.rows() if row["family"] == "flattery")
     assert (row["success_low"], row["success_high"]) == lift_of(found, "flattery").success_interval
-    apart = "FORMAT and CONTENT: without what stands in place of the text (verdict-only, copied-source), which counts"
+    replacing = "verdict-only, copied-source, copied-example"
+    apart = f"FORMAT and CONTENT: without what stands in place of the text ({replacing}), which counts"
     assert any(line.startswith(apart) for line in found.words)  # NULL is nothing else
     flattery = next(part for part in document["families"] if part["name"] == "flattery")
     assert flattery["lift"]["percent"] == pytest.approx(50.0)
@@ -475,3 +479,11 @@ def test_an_attacked_text_is_scored_with_the_source_and_reference_of_its_own() -
 def test_what_is_not_fitted_says_so() -> None:
     with pytest.raises(FitError, match="not fitted"):
         attack_trial(ZeroShot(form_filling_lm(fooled_by_flattery), journal=None), texts())
+
+
+def test_families_that_no_text_allows_are_named() -> None:
+    without = [Example(f"Text {i} says so.", group=f"d{i}") for i in range(5)]
+    found = attack_trial(judging(fooled_by_flattery), without, families=["content", "plea"])
+    named = "copied-source, appended-source, copied-example, appended-example"
+    assert f"Not tried, for it can be made of none of these texts (nothing to copy): {named}." in found.words
+    assert lift_of(found, "copied-example").skipped == 5

@@ -4,6 +4,7 @@ import base64
 import codecs
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,11 @@ from hypothesis import strategies as st
 
 from active_critic.errors import DataError
 from active_critic.probes.attacks import ATTACKS, KINDS, Attacker, attacks_named
-from active_critic.protocols import CriticProtocol, Provenance, Reading
+from active_critic.protocols import Contrast, CriticProtocol, Demo, Provenance, Reading
 from active_critic.records import Criterion, Scale
 
 SCALE = Scale(low=0, high=100)
-ATTACKER = Attacker(5, ("Accuracy", "Tone"))
+ATTACKER = Attacker(5, ("Accuracy", "Tone"), examples=("Liked most by people.", "Not liked."))
 RESPONSE, SOURCE = "A first sentence. The parcel comes on Monday.", "When does the parcel come? On Monday?"
 NAMED = {attack.name: attack for attack in ATTACKS}
 
@@ -68,7 +69,7 @@ def test_the_page_quotes_what_was_measured() -> None:
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_half_a_character_in_a_text_stops_no_attack(attack) -> None:
-    assert attack("half \ud800 a character. And more.", "a source \udc00", Attacker())
+    assert attack("half \ud800 a character. And more.", "a source \udc00", Attacker(examples=("half \udc00",)))
 
 
 def test_there_are_enough_families_and_each_kind_has_some() -> None:
@@ -85,7 +86,7 @@ def test_an_attack_depends_on_texts_and_seed_alone(response: str, source: str, s
         text = attack(response, source, attacker)
         assert text == attack(response, source, Attacker(5, (), seed))
         if text is None:
-            assert not source.strip()
+            assert not source.strip() or attack.name.endswith("-example")  # it knows of none
         elif not attack.replaces and attack.kind != "null" and attack.name != "dressing":
             assert response in text
 
@@ -144,6 +145,19 @@ def test_without_a_source_there_is_nothing_to_copy() -> None:
     assert NAMED["appended-source"](RESPONSE, "", ATTACKER) is None
 
 
+def test_well_scored_texts_of_the_prompt_are_copied() -> None:
+    attacker = Attacker(examples=("first", "second", "third", "fourth", "fifth"))
+    copies = {NAMED["copied-example"](f"{RESPONSE} {i}", SOURCE, attacker) for i in range(40)}
+    assert copies == set(attacker.examples[:4])
+    behind = NAMED["appended-example"](RESPONSE, SOURCE, attacker)
+    assert behind in [f"{RESPONSE}\n\n{text}" for text in attacker.examples[:4]]
+    assert NAMED["copied-example"](RESPONSE, SOURCE, Attacker()) is None
+    assert NAMED["appended-example"](RESPONSE, SOURCE, Attacker()) is None
+
+
+SCORED = [("worst", 0.0), ("bad", 30.0), ("good", 70.0), ("best", 100.0)]
+
+
 def test_the_attacker_has_read_the_program() -> None:
     program = CriticProtocol(
         task_description="Judge.",
@@ -154,6 +168,10 @@ def test_the_attacker_has_read_the_program() -> None:
     )
     attacker = Attacker.of(program, seed=3)
     assert attacker == Attacker(10, ("Warmth",), 3)
+    demos = [Demo(source="s", response=text, score=score, example_id=text) for text, score in SCORED]
+    contrast = Contrast(liked=tuple(demos[2:4]), disliked=tuple(demos[:2]))
+    shown = program.model_copy(update={"demos": (demos[0], demos[2]), "contrast": contrast})
+    assert Attacker.of(shown, seed=3) == replace(attacker, examples=("best", "good", "bad", "worst"))
     assert "Warmth" in NAMED["stuffed-criteria"](RESPONSE, SOURCE, attacker)
     assert '"overall": 10' in NAMED["planted-verdict"](RESPONSE, SOURCE, attacker)
     assert "Mean 10." in NAMED["fake-human-scores"](RESPONSE, SOURCE, attacker)

@@ -7,6 +7,7 @@ import random
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -76,6 +77,8 @@ FAMILIES = {
     "flood",
     "copied-source",
     "appended-source",
+    "copied-example",
+    "appended-example",
     "stuffed-criteria",
     "claimed-criteria",
     "dressing",
@@ -83,7 +86,7 @@ FAMILIES = {
 SOURCE = "Where is my parcel? It was to come on Monday."
 RESPONSE = "It is on its way. It will be there tomorrow, and we are sorry for the delay."
 NAMES = ["Accuracy", "Tone"]
-KNOWING = Attacker(5, ("Accuracy", "Tone"))
+KNOWING = Attacker(5, ("Accuracy", "Tone"), examples=("We are sorry. Your parcel was lost, and you get your money.",))
 MARKS = ("<source>", "</source>", "<response>", "</response>")
 CHAT_MARK = re.compile(
     r"<[|｜]|\[\[ ?##|\[/?INST\]|<<SYS>>|<(start|end)_of_turn>|</?s>|</?think>|\[\|(user|assistant)", re.IGNORECASE
@@ -95,7 +98,7 @@ every_family = pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: att
 
 
 def attacked(attack: Attack, response: str = RESPONSE, source: str = SOURCE, seed: int = 0) -> str:
-    text = attack(response, source, Attacker(KNOWING.top, KNOWING.criteria, seed))
+    text = attack(response, source, replace(KNOWING, seed=seed))
     assert text is not None
     return text
 
