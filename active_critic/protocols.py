@@ -57,11 +57,15 @@ class Contrast(Record):
         disliked: Those with the lowest.
         level: How much likelier other examples are after the first, on average, in nats a token: what is about as good
             as these.
+        copied: A response is a copy of a liked text that has a larger share than this of its runs of three words in
+            common with it, or of that text's: what stands before a model is likely to it. It counts as no more than the
+            mean. 1: nothing is a copy.
     """
 
     liked: tuple[Demo, ...] = Field(min_length=1)
     disliked: tuple[Demo, ...] = Field(min_length=1)
     level: float = 0.0
+    copied: float = Field(default=1.0, ge=0, le=1)
 
     @property
     def sides(self) -> dict[str, tuple[Demo, ...]]:

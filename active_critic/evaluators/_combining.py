@@ -217,7 +217,7 @@ class Combiner:
                 self.search.examples[i],
                 self.scale,
                 of_tokens=None if self.of_tokens is None else self.of_tokens[i].tolist(),
-                copied=calibration.copied is not None and calibration.is_copy(self.copied[i]),
+                bounded=OF_NO_COPY if calibration.copied is not None and calibration.is_copy(self.copied[i]) else (),
                 of_surface=None if found.floor is None else self.figures[[i]],
             ).score
             for i in self.usable(candidate, indices, calibration.shares)

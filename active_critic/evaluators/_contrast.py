@@ -19,6 +19,7 @@ from active_critic.data.examples import example_key, folds, group_of, human_scor
 from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators._weighed import WEIGHED, weighed_part, weighing_turns
 from active_critic.evaluators.base import Progress
+from active_critic.evaluators.surface import copied_shares
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.lm.lengths import CHARS_PER_TOKEN, length_of
@@ -125,6 +126,15 @@ def contrast_turns(side: Sequence[Demo], example: Example) -> list[Turn]:
     return [*turns, *weighing_turns(example)]
 
 
+def copied_from(side: Sequence[Demo], example: Example) -> float:
+    """The largest share of runs of three words that a response has in common with a text of a side: of its or of that.
+
+    0 to 1. A text of the side that is the response itself does not count, as it does not precede it either.
+    """
+    others = [demo.response for demo in side if not same_texts(example, demo.source, demo.response)]
+    return max((max(copied_shares(replace(example, source=other))) for other in others), default=0.0)
+
+
 def weigh_after(side: Sequence[Demo], lm: LanguageModel, example: Example, weighed: int | None) -> Likelihood:
     """The likelihood of a response after the texts of a side.
 
@@ -141,7 +151,8 @@ def take_contrast(
 
     An example is weighed after texts of other documents. As other texts have another level, its reading is the
     difference from the mean of the examples that follow the same. That of new responses will be the difference from the
-    mean of ``FOR_LEVEL`` examples, or as many as there are, that are not among the texts chosen for them.
+    mean of ``FOR_LEVEL`` examples, or as many as there are, that are not among the texts chosen for them. A copy of a
+    liked text is what has more in common with it than half-way from the most of any example to all.
 
     Args:
         lm: The language model.
@@ -175,7 +186,8 @@ def take_contrast(
             read[i] = None if one is None else replace(one, value=one.value - level)
     *of_parts, rest = came
     level = _level(rest if any(rest) else [one for values in of_parts for one in values])
-    return final.model_copy(update={"level": level}), read
+    most = max(copied_from(side.liked, examples[i]) for part, side in zip(parts, chosen, strict=False) for i in part)
+    return final.model_copy(update={"level": level, "copied": (1 + most) / 2}), read
 
 
 def _level(came: Sequence[Contrasted | None]) -> float:

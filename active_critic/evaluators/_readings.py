@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -166,7 +166,7 @@ class Combination:
         scale: Scale,
         *,
         of_tokens: Sequence[float] | None,
-        copied: bool,
+        bounded: Collection[str] = (),
         of_surface: Floats | None = None,
     ) -> Combined:
         """The score of one example.
@@ -176,7 +176,7 @@ class Combination:
             example: The example.
             scale: The user's scale.
             of_tokens: The figures of its tokens (``token_figures``), or None where it has no likelihood.
-            copied: Whether the response is a copy, see :func:`is_copy`.
+            bounded: The parts that count as no more than the average, as those that a copy is not paid for.
             of_surface: ``figures_of([example])``, when they are already there.
         """
         values = dict(asked)
@@ -184,7 +184,6 @@ class Combination:
             values["surface"] = self.floor.predict([example], figures=of_surface)[0]
         if self.tokens is not None and of_tokens is not None:
             values[TOKENS] = self.calibration.intercept + self.tokens.adds(of_tokens)
-        if copied:
-            averages = {part.name: part.mean for part in self.calibration.parts if part.name in OF_NO_COPY}
-            values |= {name: min(average, values[name]) for name, average in averages.items()}
+        averages = {part.name: part.mean for part in self.calibration.parts if part.name in bounded}
+        values |= {name: min(average, values[name]) for name, average in averages.items()}
         return self.calibration.apply(values, scale)

@@ -9,9 +9,10 @@ from typing import Any
 from active_critic.approval import approval_turns, check_probabilities
 from active_critic.data.examples import same_texts
 from active_critic.errors import ModelError, ProtocolError
-from active_critic.evaluators._contrast import SIDES, Contrasted, contrast_turns, weigh_after
+from active_critic.evaluators._contrast import SIDES, Contrasted, contrast_turns, copied_from, weigh_after
 from active_critic.evaluators._readings import (
     FURTHER,
+    OF_NO_COPY,
     READINGS,
     TOKENS,
     WEIGHING,
@@ -37,6 +38,10 @@ PART = "the response is long: its likelihood is that of its first {:,} of {:,} c
 COPY = (
     "the response copies its source as no example did: neither its likelihood nor its surface counts as more than the "
     "average"
+)
+COPY_OF_LIKED = (
+    "the response copies a text that people liked, which stands in the program, as no example did: its contrast counts "
+    "as no more than the average"
 )
 
 
@@ -151,9 +156,16 @@ class CriticJudge(Judge):
         likelihood = further.get("likelihood")
         of_tokens = token_figures(likelihood.logprobs) if isinstance(likelihood, Likelihood) else None
         calibration = combination.calibration
-        copied = is_copy(calibration, example)
-        combined = combination.apply(values, example, scale, of_tokens=of_tokens, copied=copied)
-        notes = [COPY] * copied
+        bounded: set[str] = set()
+        notes = []
+        if is_copy(calibration, example):
+            bounded |= OF_NO_COPY
+            notes.append(COPY)
+        contrast = self.scorer.protocol.contrast
+        if self._after and contrast is not None and copied_from(contrast.liked, example) > contrast.copied:
+            bounded.add("contrast")
+            notes.append(COPY_OF_LIKED)
+        combined = combination.apply(values, example, scale, of_tokens=of_tokens, bounded=bounded)
         part = weighed_part(example.response, calibration.weighed) if further.keys() & WEIGHING else example.response
         if len(part) < len(example.response):
             notes.append(PART.format(len(part), len(example.response)))

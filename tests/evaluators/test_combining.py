@@ -14,7 +14,7 @@ from active_critic.calibration import calibrate_with
 from active_critic.data.examples import folds, group_of
 from active_critic.evaluators import ActiveCritic, Surface, _surface_features
 from active_critic.evaluators._combining import Combiner, expected_of
-from active_critic.evaluators._readings import Combination, is_copy, value_of
+from active_critic.evaluators._readings import OF_NO_COPY, Combination, is_copy, value_of
 from active_critic.evaluators.fit_report import FOLDS
 from active_critic.evaluators.surface import SurfaceFloor, copied_shares, figures_of
 from active_critic.lm.catalogue import CATALOGUE
@@ -139,8 +139,8 @@ def test_what_was_measured_of_all_examples_gives_to_the_last_bit_what_measuring_
     for i, score in scores.items():
         example = search.examples[i]
         readings = {"rating": search.verdicts[0, i].score or 0.0, "likelihood": -float(i % 7)}
-        copied = is_copy(found, example)
-        combined = Combination(found, alone).apply(readings, example, SCALE, of_tokens=None, copied=copied)
+        bounded = OF_NO_COPY if is_copy(found, example) else ()
+        combined = Combination(found, alone).apply(readings, example, SCALE, of_tokens=None, bounded=bounded)
         assert score == combined.score
 
 

@@ -21,10 +21,12 @@ from active_critic.evaluators._contrast import (
     Contrasted,
     choose,
     contrast_turns,
+    copied_from,
     take_contrast,
 )
 from active_critic.lm import LanguageModel, Turn
 from active_critic.lm.likelihood import Likelihood
+from active_critic.protocols import Demo
 from active_critic.records import Example, Scale, Usage
 
 SCALE = Scale(low=0, high=5)
@@ -49,6 +51,10 @@ def taking_after(turns: list[Turn], text: str) -> list[float]:
 
 def contrasting_lm(likelihood: Any = taking_after, **how: Any) -> LanguageModel:
     return simulated_lm(lambda response, turns: 3.0, likelihood=likelihood, **how)
+
+
+def demo_of(response: str, source: str) -> Demo:
+    return Demo(source=source, response=response, score=100, example_id=response)
 
 
 def likelihood(*logprobs: float) -> Likelihood:
@@ -88,6 +94,20 @@ def test_a_text_never_follows_itself_however_it_is_spaced() -> None:
     turns = contrast_turns(chosen.liked, Example(demo.response.replace(" ", "  "), demo.source + "\n"))
     said = [text for role, text in turns if role == "assistant"]
     assert said == [other.response for other in chosen.liked if other != demo]
+
+
+def test_what_a_text_has_in_common_with_one_of_a_side_is_of_its_words_or_of_those() -> None:
+    side = [demo_of("one two three four five", "a source"), demo_of("six seven eight", "another")]
+    for text, share in [
+        ("One two three four five", 1.0),
+        ("before that: six seven eight, and more", 1.0),
+        ("two three four", 1.0),
+        ("zero one two three four zero", 2 / 3),
+        ("one three two five four", 0.0),
+        ("six seven", 0.0),
+    ]:
+        assert copied_from(side, Example(text, "mine")) == pytest.approx(share), text
+    assert copied_from(side, Example("six seven eight", "another")) == 0.0  # it does not follow itself
 
 
 # --- which texts ------------------------------------------------------------------------------------------------------
@@ -168,7 +188,7 @@ def test_an_example_follows_texts_of_other_documents_alone_and_is_weighed_twice(
     starts = [before for _, before in own]
     assert sum(one != other for one, other in itertools.pairwise(starts)) == 2 * 3 + 2 - 1
     # The level of new texts is that of the examples that they do not follow.
-    assert found[0].model_copy(update={"level": 0.0}) == choose(data, SCALE, None)
+    assert found[0].model_copy(update={"level": 0.0, "copied": 1.0}) == choose(data, SCALE, None)
     shown = {demo.response for side in found[0].sides.values() for demo in side}
     assert sorted({one.response for one, _ in for_new}) == sorted(set(by_text) - shown)
 
@@ -240,6 +260,16 @@ def test_what_cannot_be_weighed_has_none_and_the_others_have() -> None:
     assert [i for i, came in enumerate(found[1]) if came is None] == [7]
 
 
+def test_a_copy_has_more_in_common_with_a_liked_text_than_half_way_from_the_most_of_any_example() -> None:
+    found = take_contrast(contrasting_lm(), examples(), SCALE, seed=0, progress=None)
+    assert found is not None
+    assert found[0].copied == 0.5  # no run of three words of any example is one of another
+    alike = [replace(one, response=f"{one.response} it is so, all of it and ever") for one in examples()]
+    found = take_contrast(contrasting_lm(), alike, SCALE, seed=0, progress=None)
+    assert found is not None
+    assert found[0].copied == pytest.approx((1 + 7 / 9) / 2)  # all but "text", its number and what follows
+
+
 # --- a fit ------------------------------------------------------------------------------------------------------------
 
 
@@ -249,7 +279,7 @@ def test_it_counts_where_it_tells_what_people_like_and_nothing_else_does(tmp_pat
     program = critic.fitted
     shares = program.calibration.shares
     assert max(shares, key=shares.__getitem__) == "contrast"
-    assert program.contrast.model_copy(update={"level": 0.0}) == choose(examples(40), SCALE, lm.context)
+    assert program.contrast.model_copy(update={"level": 0.0, "copied": 1.0}) == choose(examples(40), SCALE, lm.context)
     assert {demo.example_id for demo in program.contrast.liked} <= program.shown
     new = [Example("text 99 rain", "question 99"), Example("text 98 fog", "question 98")]
     rain, fog = critic.score_many(new)
@@ -260,6 +290,30 @@ def test_it_counts_where_it_tells_what_people_like_and_nothing_else_does(tmp_pat
     assert "contrast" in critic.signature
     loaded = load(critic.save(tmp_path / "p.json"), contrasting_lm(), journal=None)
     assert [verdict.to_dict() for verdict in loaded.score_many(new)] == [rain.to_dict(), fog.to_dict()]
+
+
+@pytest.mark.parametrize("how", ["{copy}", "text 99 fog\n\n{copy}"])
+def test_a_copy_of_a_liked_text_is_not_paid_for_it(how: str) -> None:
+    critic = ActiveCritic(contrasting_lm(), **SMALL).fit(examples(40), scale="0..5")
+    program = critic.fitted
+    copy = Example(how.format(copy=program.contrast.liked[0].response), "question 99")
+    rain = next(critic.score_many([Example("text 99 rain", "question 99")]))
+    (held,) = critic.score_many([copy])
+    assert held.parts["contrast"] == 0
+    assert rain.parts["contrast"] > 0
+    assert any("copies a text that people liked" in note for note in held.notes)
+    assert not any("copies" in note for note in rain.notes)
+    of_before = program.model_copy(update={"contrast": program.contrast.model_copy(update={"copied": 1.0})})
+    (paid,) = ActiveCritic.from_protocol(of_before, contrasting_lm(), journal=None).score_many([copy])
+    assert paid.parts["contrast"] > 0
+    assert paid.score > held.score
+
+
+def test_a_copy_that_the_contrast_speaks_against_stays_as_low_as_it_is() -> None:
+    program = ActiveCritic(contrasting_lm(), **SMALL).fit(examples(40), scale="0..5").fitted
+    copy = Example(f"{program.contrast.liked[0].response} {' fog' * 40}", "question 99")
+    (verdict,) = ActiveCritic.from_protocol(program, contrasting_lm(), journal=None).score_many([copy])
+    assert verdict.parts["contrast"] < 0
 
 
 def test_all_texts_are_weighed_after_one_side_before_the_other_comes() -> None:
