@@ -264,7 +264,8 @@ def test_a_copy_has_more_in_common_with_a_liked_text_than_half_way_from_the_most
     found = take_contrast(contrasting_lm(), examples(), SCALE, seed=0, progress=None)
     assert found is not None
     assert found[0].copied == 0.5  # no run of three words of any example is one of another
-    alike = [replace(one, response=f"{one.response} it is so, all of it and ever") for one in examples()]
+    liked = " it is so, all of it and ever"
+    alike = [replace(one, response=one.response + liked * ("rain" in one.response)) for one in examples()]
     found = take_contrast(contrasting_lm(), alike, SCALE, seed=0, progress=None)
     assert found is not None
     assert found[0].copied == pytest.approx((1 + 7 / 9) / 2)  # all but "text", its number and what follows

@@ -353,6 +353,9 @@ def test_nothing_scored_is_nothing_known() -> None:
     assert found.kinds[0].worst is None
     assert found.rows()[0]["lift"] is found.rows()[0]["lift_percent"] is None
     assert "nothing can be said" in found.words[-1]
+    none = attack_trial(judging(fooled_by_flattery, before=lambda turns: "on and on"), texts(5), families=["flattery"])
+    assert none.unscored == 5
+    assert "Not tried" not in " ".join(none.words)  # whatever could be made of them
     assert (found.failed, found.unscored) == (10, 0)
 
 
