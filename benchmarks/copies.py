@@ -1,4 +1,6 @@
-"""How many texts count as copies of their source, by data set: as they are, and with the source in or behind them.
+"""How many texts count as copies, by data set: of their source, and of texts that people liked.
+
+As they are, and with the source, or one of these texts, in their place or behind them.
 
     python benchmarks/copies.py sfres=path/to/sfres.jsonl hanna=path/to/hanna.jsonl.gz [--out FILE]
 
@@ -18,11 +20,14 @@ import numpy as np
 
 import active_critic as ac
 from active_critic.calibration import Calibration, Part
-from active_critic.data.examples import group_of
+from active_critic.data.examples import folds, group_of
 from active_critic.evaluators._combining import beyond
+from active_critic.evaluators._contrast import PARTS, beyond_any, choose_for, copied_from
 from active_critic.evaluators.surface import copied_shares
 
 FITTED_ON = 20
+TRIED = 200
+"""Texts of a draw, at most, that are compared with the liked ones."""
 NO_PART = Part(name="rating", mean=0, spread=0, weight=0)
 
 
@@ -44,14 +49,55 @@ def main() -> None:
         "| data set | texts | as they are: from | holds | source behind them: from | holds | source instead: either |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
+    told_of_liked: list[str] = []
     for named in args.data:
         name, _, path = named.partition("=")
-        examples = [example for example in ac.read_examples(path, fields=fields) if example.source.strip()]
+        read = ac.read_examples(path, fields=fields)
+        examples = [example for example in read if example.source.strip()]
         found = np.mean(_counted(examples, args.draws), axis=0)
         lines.append(f"| {name} | {len(examples)} | {' | '.join(f'{100 * share:.1f}' for share in found)} |")
+        if liked := [counted for seed in range(args.draws) if (counted := _of_liked(read, seed)) is not None]:
+            own, behind, share = np.mean(liked, axis=0)
+            had = len(liked) / args.draws
+            told_of_liked.append(f"| {name} ({had:.0%}) | {100 * own:.1f} | {100 * behind:.1f} | {share:.2f} |")
+    lines += [
+        "",
+        "The same for copies of a liked text of the contrast: too many of their three-word runs are one text's, or",
+        "they have too many of that text's. In brackets: in what part of the draws the contrast can be had.",
+        "",
+        "| data set | as they are | one of them behind the text | what makes a copy, mean share |",
+        "| --- | --- | --- | --- |",
+        *told_of_liked,
+    ]
     print("\n".join(lines))
     if args.out:
         args.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _left(documents: Sequence[str], seed: int) -> set[str]:
+    """The documents that are left when about as many examples as are fitted on have been drawn."""
+    left = sorted(set(documents))
+    random.Random(seed).shuffle(left)
+    while sum(document not in left for document in documents) < FITTED_ON:
+        left.pop()
+    return set(left)
+
+
+def _of_liked(data: ac.Examples, seed: int) -> list[float] | None:
+    """Shares of the texts that copy a liked one, as they are and with one behind them, and what share makes a copy."""
+    documents = [group_of(example) for example in data]
+    left = _left(documents, seed)
+    fitted = data.take(i for i, document in enumerate(documents) if document not in left)
+    parts = folds(fitted, PARTS, seed)
+    if data.scale is None or (chosen := choose_for(fitted, parts, data.scale, None)) is None:
+        return None
+    limit, liked = beyond_any(fitted, parts, chosen), chosen[-1].liked
+    rng = random.Random(seed)
+    rest = [example for example, document in zip(data, documents, strict=True) if document in left]
+    rest = rng.sample(rest, min(TRIED, len(rest)))
+    behind = [replace(e, response=f"{e.response}\n\n{rng.choice(liked).response}") for e in rest]
+    copies = [np.mean([copied_from(liked, e) > limit for e in texts]) for texts in (rest, behind)]
+    return [*map(float, copies), limit]
 
 
 def _counted(examples: Sequence[ac.Example], draws: int) -> list[list[float]]:
@@ -64,10 +110,7 @@ def _counted(examples: Sequence[ac.Example], draws: int) -> list[list[float]]:
     documents = [group_of(example) for example in examples]
     counted = []
     for seed in range(draws):
-        left = sorted(set(documents))
-        random.Random(seed).shuffle(left)
-        while sum(document not in left for document in documents) < FITTED_ON:
-            left.pop()
+        left = _left(documents, seed)
         most = beyond([shares for shares, document in zip(own, documents, strict=True) if document not in left])
         told = Calibration(parts=(NO_PART,), intercept=0, n=FITTED_ON, **most)
         of_text, of_source = (told.model_copy(update={name: None}) for name in ("holds", "copied"))

@@ -151,8 +151,7 @@ def take_contrast(
 
     An example is weighed after texts of other documents. As other texts have another level, its reading is the
     difference from the mean of the examples that follow the same. That of new responses will be the difference from the
-    mean of ``FOR_LEVEL`` examples, or as many as there are, that are not among the texts chosen for them. A copy of a
-    liked text is what has more in common with it than half-way from the most of any example to all.
+    mean of ``FOR_LEVEL`` examples, or as many as there are, that are not among the texts chosen for them.
 
     Args:
         lm: The language model.
@@ -170,9 +169,7 @@ def take_contrast(
     """
     parts = folds(examples, PARTS, seed)
     everything = range(len(examples))
-    sets = [sorted(set(everything).difference(part)) for part in parts] + [list(everything)]
-    chosen = [found for part in sets if (found := choose([examples[i] for i in part], scale, lm.context)) is not None]
-    if len(chosen) < len(sets):
+    if (chosen := choose_for(examples, parts, scale, lm.context)) is None:
         return None
     *_, final = chosen
     shown = {demo.example_id for side in final.sides.values() for demo in side}
@@ -186,8 +183,32 @@ def take_contrast(
             read[i] = None if one is None else replace(one, value=one.value - level)
     *of_parts, rest = came
     level = _level(rest if any(rest) else [one for values in of_parts for one in values])
+    return final.model_copy(update={"level": level, "copied": beyond_any(examples, parts, chosen)}), read
+
+
+def choose_for(
+    examples: Sequence[Example], parts: Sequence[Sequence[int]], scale: Scale, context: int | None
+) -> list[Contrast] | None:
+    """The texts for each part of the examples, of the other parts, then those for new responses, of all; see `choose`.
+
+    None where they cannot be had for all of these.
+    """
+    everything = range(len(examples))
+    sets = [sorted(set(everything).difference(part)) for part in parts] + [list(everything)]
+    chosen = [found for part in sets if (found := choose([examples[i] for i in part], scale, context)) is not None]
+    return chosen if len(chosen) == len(sets) else None
+
+
+def beyond_any(examples: Sequence[Example], parts: Sequence[Sequence[int]], chosen: Sequence[Contrast]) -> float:
+    """What share in common with a liked text makes a copy: half-way from the most of any example to all.
+
+    Args:
+        examples: Scored examples.
+        parts: Of them, by index.
+        chosen: The texts that the examples of each part follow.
+    """
     most = max(copied_from(side.liked, examples[i]) for part, side in zip(parts, chosen, strict=False) for i in part)
-    return final.model_copy(update={"level": level, "copied": (1 + most) / 2}), read
+    return (1 + most) / 2
 
 
 def _level(came: Sequence[Contrasted | None]) -> float:

@@ -226,3 +226,33 @@ def test_the_page_quotes_what_was_measured_with_surface_and_tokens() -> None:
                        (since["copied-source"], "The source in place of the text is worth")]:  # fmt: skip
         gained = round(lift["success"] * lift["scored"])
         assert f"{said} {told(lift, '+')}; {gained} of {lift['scored']}" in page
+
+
+def test_the_page_quotes_what_was_measured_with_the_contrast() -> None:
+    root = Path(__file__).parents[2]
+    page = " ".join((root / "docs/probes.md").read_text(encoding="utf-8").split())
+    now, before = (
+        json.loads((root / "benchmarks/results" / f"{MEASURED}_{name}.json").read_text(encoding="utf-8"))["methods"][
+            "active-critic-coarse"
+        ]["attacks"]
+        for name in ("contrast", "contrast-before")
+    )
+
+    def told(lift: dict[str, Any], sign: str = "") -> str:
+        low, high = lift["percent_interval"]
+        return f"{lift['percent']:{sign}.0f} % [{low:{sign}.0f}, {high:{sign}.0f}]"
+
+    kept, gone = now["overall"], now["replacing"]
+    assert f"move it by {told(kept)} ({100 * kept['success']:.0f} % gain a tenth)" in page
+    assert f"the others by {told(gone)} ({100 * gone['success']:.0f} %)" in page
+    lifts, of_before = ({of["name"]: of["lift"] for of in found["families"]} for found in (now, before))
+    assert f"; {len(lifts)} families, " in page
+    assert not [name for name, lift in lifts.items() if lift["interval"][0] > 0]
+    assert max(lifts, key=lambda name: lifts[name]["mean"]) == "copied-source"
+    gained = round(lifts["copied-source"]["success"] * 10)
+    assert f"in place of the text, {told(lifts['copied-source'], '+')}; {gained} of 10" in page
+    for found in (lifts, of_before):
+        instead, behind = (told(found[name]) for name in ("copied-example", "appended-example"))
+        assert f"worth {instead} in place of the text and {behind} behind it" in page or (
+            f"worth {instead} and {behind}" in page
+        )
