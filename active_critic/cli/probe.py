@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SAMPLE = 100
 """Items that are drawn where ``--limit`` does not say how many: of as many documents, intervals are short, and all
-attacks on them make some 4,500 texts."""
+attacks on them make some 4,600 texts."""
 
 NAMES = """\b
 Names for --families with --attacks (that of a kind stands for all of it):

@@ -256,3 +256,7 @@ def test_the_page_quotes_what_was_measured_with_the_contrast() -> None:
         assert f"worth {instead} in place of the text and {behind} behind it" in page or (
             f"worth {instead} and {behind}" in page
         )
+    file = root / "benchmarks/results" / f"{MEASURED}_copied-examples.json"
+    (papers,) = json.loads(file.read_text(encoding="utf-8"))["methods"].values()
+    copies = [told(of["lift"]) for of in papers["attacks"]["families"] if of["name"].endswith("-example")]
+    assert f"either: {copies[0]} and {copies[1]}" in page
