@@ -34,6 +34,11 @@ def made(name: str, seed: int = 0, response: str = RESPONSE, source: str = SOURC
 MEASURED = "robustness_sfres_qwen2.5-coder-1.5b"
 
 
+def told(lift: dict[str, Any], sign: str = "") -> str:
+    low, high = lift["percent_interval"]
+    return f"{lift['percent']:{sign}.0f} % [{low:{sign}.0f}, {high:{sign}.0f}]"
+
+
 def test_the_page_names_every_family_and_kind() -> None:
     page = (Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8")
     rows = [f"| `{attack.name}` | {attack.kind} | {attack.about} |" for attack in ATTACKS]
@@ -155,9 +160,6 @@ def test_well_scored_texts_of_the_prompt_are_copied() -> None:
     assert NAMED["appended-example"](RESPONSE, SOURCE, Attacker()) is None
 
 
-SCORED = [("worst", 0.0), ("bad", 30.0), ("good", 70.0), ("best", 100.0)]
-
-
 def test_the_attacker_has_read_the_program() -> None:
     program = CriticProtocol(
         task_description="Judge.",
@@ -168,7 +170,8 @@ def test_the_attacker_has_read_the_program() -> None:
     )
     attacker = Attacker.of(program, seed=3)
     assert attacker == Attacker(10, ("Warmth",), 3)
-    demos = [Demo(source="s", response=text, score=score, example_id=text) for text, score in SCORED]
+    scored = {"worst": 0.0, "bad": 30.0, "good": 70.0, "best": 100.0}
+    demos = [Demo(source="s", response=text, score=score, example_id=text) for text, score in scored.items()]
     contrast = Contrast(liked=tuple(demos[2:4]), disliked=tuple(demos[:2]))
     shown = program.model_copy(update={"demos": (demos[0], demos[2]), "contrast": contrast})
     assert Attacker.of(shown, seed=3) == replace(attacker, examples=("best", "good", "bad", "worst"))
@@ -207,10 +210,6 @@ def test_the_page_quotes_what_was_measured_with_surface_and_tokens() -> None:
     file = root / "benchmarks/results" / f"{MEASURED}_tokens.json"
     found = json.loads(file.read_text(encoding="utf-8"))["methods"]["active-critic-coarse"]["attacks"]
 
-    def told(lift: dict[str, Any], sign: str = "") -> str:
-        low, high = lift["percent_interval"]
-        return f"{lift['percent']:{sign}.0f} % [{low:{sign}.0f}, {high:{sign}.0f}]"
-
     keep, replace = found["overall"], found["replacing"]
     assert f"ours is moved by {told(keep)} (all that keep the text; {100 * keep['success']:.0f} % gain a tenth" in page
     assert f"and {told(replace)} (the others; {100 * replace['success']:.0f} %)" in page
@@ -238,10 +237,6 @@ def test_the_page_quotes_what_was_measured_with_the_contrast() -> None:
         for name in ("contrast", "contrast-before")
     )
 
-    def told(lift: dict[str, Any], sign: str = "") -> str:
-        low, high = lift["percent_interval"]
-        return f"{lift['percent']:{sign}.0f} % [{low:{sign}.0f}, {high:{sign}.0f}]"
-
     kept, gone = now["overall"], now["replacing"]
     assert f"move it by {told(kept)} ({100 * kept['success']:.0f} % gain a tenth)" in page
     assert f"the others by {told(gone)} ({100 * gone['success']:.0f} %)" in page
@@ -251,11 +246,11 @@ def test_the_page_quotes_what_was_measured_with_the_contrast() -> None:
     assert max(lifts, key=lambda name: lifts[name]["mean"]) == "copied-source"
     gained = round(lifts["copied-source"]["success"] * 10)
     assert f"in place of the text, {told(lifts['copied-source'], '+')}; {gained} of 10" in page
-    for found in (lifts, of_before):
-        instead, behind = (told(found[name]) for name in ("copied-example", "appended-example"))
-        assert f"worth {instead} in place of the text and {behind} behind it" in page or (
-            f"worth {instead} and {behind}" in page
-        )
+    (instead, behind), (paid, paid_behind) = (
+        [told(found[name]) for name in ("copied-example", "appended-example")] for found in (lifts, of_before)
+    )
+    assert f"of the prompt are worth {instead} in place of the text and {behind} behind it." in page
+    assert f"(`*_contrast-before`), they were worth {paid} and {paid_behind}:" in page
     file = root / "benchmarks/results" / f"{MEASURED}_copied-examples.json"
     (papers,) = json.loads(file.read_text(encoding="utf-8"))["methods"].values()
     copies = [told(of["lift"]) for of in papers["attacks"]["families"] if of["name"].endswith("-example")]
