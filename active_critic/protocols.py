@@ -60,17 +60,25 @@ class Contrast(Record):
         copied: A response is a copy of a liked text that has a larger share than this of its runs of three words in
             common with it, or of that text's: what stands before a model is likely to it. It counts as no more than the
             mean. 1: nothing is a copy.
+        likelihood: Whether the likelihood and the figures of the tokens, too, are read after these texts (their tokens'
+            mean over both sides). If not, as in programs of before, they are read without any text before.
     """
 
     liked: tuple[Demo, ...] = Field(min_length=1)
     disliked: tuple[Demo, ...] = Field(min_length=1)
     level: float = 0.0
     copied: float = Field(default=1.0, ge=0, le=1)
+    likelihood: bool = False
 
     @property
     def sides(self) -> dict[str, tuple[Demo, ...]]:
         """Both, by name."""
         return {"liked": self.liked, "disliked": self.disliked}
+
+    @property
+    def readings(self) -> frozenset[str]:
+        """The readings that are taken after these texts."""
+        return frozenset({"contrast", "likelihood"} if self.likelihood else {"contrast"})
 
 
 class Reading(Record):

@@ -21,8 +21,8 @@ import active_critic as ac
 from active_critic import weighing
 from active_critic.calibration import COVERAGES, Calibration, Combined, calibrate_with
 from active_critic.data.examples import folds, group_of, human_score
-from active_critic.evaluators._combining import likely_share, worth_its_price
-from active_critic.evaluators._readings import LIKELY, TOKENS
+from active_critic.evaluators._combining import worth_its_price
+from active_critic.evaluators._readings import TOKENS
 from active_critic.evaluators.surface import SurfaceFloor, figures_of, out_of_fold
 from active_critic.records import Example, Scale
 from active_critic.stats import agreement, pearson, percentile_interval, q
@@ -113,6 +113,7 @@ class Trial:
         scale: What scores are clipped to.
         figures, there: By kind (``"surface"``, ``"tokens"``), the figures of ``train`` and of ``test``, which the
             combination of the product takes, in place of the surface reading; without any, it takes the readings.
+        joint: Whether likelihood and contrast are read from the same two questions, and have one price.
     """
 
     train: dict[str, Floats]
@@ -123,6 +124,7 @@ class Trial:
     scale: Scale
     figures: Mapping[str, Floats] = field(default_factory=dict)
     there: Mapping[str, Floats] = field(default_factory=dict)
+    joint: bool = False
 
     def rows(self, kept: Sequence[int], tried: Sequence[int]) -> Trial:
         """Some of the training examples, tried on others of them."""
@@ -136,6 +138,7 @@ class Trial:
             self.scale,
             {kind: figures[at] for kind, figures in self.figures.items()},
             {kind: figures[out] for kind, figures in self.figures.items()},
+            self.joint,
         )
 
 
@@ -171,8 +174,7 @@ def fitted(trial: Trial, prior: float = PRIOR) -> Fitted:
     names = {*trial.train, *trial.figures}
     found = _fitted(trial, prior, sorted(names))
     shares = found.calibration.shares
-    worth = {n: likely_share(shares) if n in LIKELY else share for n, share in shares.items()}
-    kept = {n for n in names if n == "rating" or worth_its_price(n, worth[n])}
+    kept = {n for n in names if n == "rating" or worth_its_price(n, shares, joint=trial.joint)}
     # Without a rating, which is always kept, all readings may be worth too little.
     return found if kept == names or kept <= {*trial.figures} else _fitted(trial, prior, sorted(kept))
 

@@ -68,6 +68,7 @@ class Combiner:
         of_tokens: The figures of the tokens of every example, shape ``(n, len(TOKEN_FIGURES))``, not a number where it
             has no likelihood; None: there are none.
         rated: Whether the ratings count; see :meth:`unrated`.
+        joint: Whether contrast and likelihood are read from the same two questions, and have one price.
         expected: See :func:`expected_of`.
     """
 
@@ -78,6 +79,7 @@ class Combiner:
     further: dict[str, list[float | None]] = field(default_factory=dict)
     of_tokens: Floats | None = None
     rated: bool = True
+    joint: bool = False
     expected: Mapping[str, float] = field(default_factory=lambda: EXPECTED)
 
     def rated_by(self, criteria: Sequence[Criterion], use: Use) -> None:
@@ -104,16 +106,26 @@ class Combiner:
             Why the reading is left out, where that is so: more than a tenth of the examples lack it. One that is
             always to be used is kept.
         """
-        had = sum(read is not None for read in taken)
-        if had < MIN_COVERAGE * len(taken) and name not in self.always:
+        if (said := lacking(name, taken)) and name not in self.always:
             self.leave_out(name)
-            return f"the score is read without the {name}: only {had} of {len(taken)} examples have one"
+            return said
         self.further[name] = [None if read is None else value_of(read) for read in taken]
         if name == "likelihood":
             none = [math.nan] * len(TOKEN_FIGURES)
             rows = [token_figures(read.logprobs) if isinstance(read, Likelihood) else none for read in taken]
             self.of_tokens = np.array(rows)
         return None
+
+    def hardly_contrasts(self, found: Combination) -> bool:
+        """Whether a combination takes the contrast for what comes with it alone; never where it is always to be."""
+        shares = found.calibration.shares
+        return self.joint and "contrast" not in self.always and shares.get("contrast", WORTH) < WORTH
+
+    def part(self, alone: Sequence[Read | None]) -> str | None:
+        """Go on without the contrast, with the likelihood as it is read by itself; see :meth:`add`."""
+        self.leave_out("contrast")
+        self.joint = False
+        return self.add("likelihood", alone)
 
     def leave_out(self, name: str) -> None:
         """Go on without a reading."""
@@ -170,8 +182,7 @@ class Combiner:
             )
         found = self._combined(candidate, kept, self.names)
         shares = found.calibration.shares
-        shares = {n: likely_share(shares) if n in LIKELY else share for n, share in shares.items()}
-        small = {name for name, share in shares.items() if not worth_its_price(name, share)}
+        small = {name for name in shares if not worth_its_price(name, shares, joint=self.joint)}
         small -= {"rating", *self.always}
         if small.intersection(self.names):
             # An example that lacks only what does not count, counts.
@@ -289,9 +300,26 @@ def beyond(shares: Sequence[tuple[float, float]]) -> dict[str, float]:
     return {"copied": copied, "holds": holds}
 
 
-def worth_its_price(name: str, share: float) -> bool:
-    """Whether a reading with this share of the weights is worth its price."""
-    return share > 0 if name.startswith(CRITERION) else share >= WORTH
+def lacking(name: str, taken: Sequence[Read | None]) -> str | None:
+    """Why a reading is left out, where more than a tenth of the examples lack it."""
+    had = sum(read is not None for read in taken)
+    if had >= MIN_COVERAGE * len(taken):
+        return None
+    return f"the score is read without the {name}: only {had} of {len(taken)} examples have one"
+
+
+def worth_its_price(name: str, shares: Mapping[str, float], *, joint: bool) -> bool:
+    """Whether a reading is worth its price, by the weights of all that comes for it.
+
+    Args:
+        name: The reading.
+        shares: Of the weights, by part.
+        joint: See :class:`Combiner`.
+    """
+    if name.startswith(CRITERION):
+        return shares[name] > 0
+    one_price = LIKELY | WEIGHING if joint else LIKELY
+    return sum(shares.get(part, 0.0) for part in (one_price if name in one_price else {name})) >= WORTH
 
 
 def likely_share(shares: Mapping[str, float]) -> float:

@@ -50,10 +50,12 @@ class Contrasted:
     Attributes:
         value: Mean over the tokens of the difference of their log-probabilities, each within ``FURTHEST`` of 0, less
             the level of these texts.
+        likelihood: Its likelihood whichever texts it follows: of each token the mean of both log-probabilities.
         usage: What weighing it twice cost.
     """
 
     value: float
+    likelihood: Likelihood
     usage: Usage
 
     @classmethod
@@ -62,9 +64,10 @@ class Contrasted:
 
         Tokens are paired from the end: an endpoint may count what stands before a text with its first token, or not.
         """
-        pairs = zip(reversed(liked.logprobs), reversed(disliked.logprobs), strict=False)
+        pairs = [*zip(reversed(liked.logprobs), reversed(disliked.logprobs), strict=False)][::-1]
         each = [max(-FURTHEST, min(FURTHEST, a - b)) for a, b in pairs]
-        return cls(math.fsum(each) / len(each) - level, liked.usage + disliked.usage)
+        whichever = Likelihood(tuple((a + b) / 2 for a, b in pairs), liked.method)
+        return cls(math.fsum(each) / len(each) - level, whichever, liked.usage + disliked.usage)
 
 
 def choose(examples: Sequence[Example], scale: Scale, context: int | None) -> Contrast | None:

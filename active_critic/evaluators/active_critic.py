@@ -12,8 +12,8 @@ from active_critic.calibration import SHOWN, Calibration, percent
 from active_critic.data.examples import Examples
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, Search, demo_count
 from active_critic.errors import BudgetSpent, FitError
-from active_critic.evaluators._combining import Combiner, expected_of, words
-from active_critic.evaluators._contrast import take_contrast
+from active_critic.evaluators._combining import Combiner, expected_of, lacking, words
+from active_critic.evaluators._contrast import Contrasted, take_contrast
 from active_critic.evaluators._fit_bill import Bill
 from active_critic.evaluators._readings import FURTHER, READINGS, Combination, Read, Use, readings_for, take
 from active_critic.evaluators._weighed import weighed_part
@@ -25,7 +25,7 @@ from active_critic.evaluators.parameters import check_flag, check_task, check_wh
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
 from active_critic.protocols import Contrast, CriticProtocol, Mode, Order, Protocol, Reading
-from active_critic.records import Criterion
+from active_critic.records import Criterion, Scale
 from active_critic.refining import refine
 from active_critic.scoring import Scorer
 
@@ -204,7 +204,9 @@ class ActiveCritic(Evaluator):
         search: Search = compiled.search
         found: list[Candidate] = compiled.candidate_programs
         notes += self._told_of(search, len(found), ways, data)
-        combiner = Combiner(readings, search, protocol.scale, self._always, expected=expected_of(self.model))
+        joint = contrast is not None and contrast.likelihood
+        expected = expected_of(self.model)
+        combiner = Combiner(readings, search, protocol.scale, self._always, joint=joint, expected=expected)
         # Without a rating of the whole the mean of the criteria is what is asked for, and no other weights.
         mean = not self.overall_scoring and self.use_criteria != "always"
         if self.mode == "fine" and not mean:
@@ -225,11 +227,23 @@ class ActiveCritic(Evaluator):
                 if combiner.unrated():
                     combined = combiner.fit(chosen, range(len(data)))
             notes.append(TOO_FEW_RATED if combined is not None else NOTHING_COMBINED)
+        tried = combiner.names
+        if combined is not None and combiner.hardly_contrasts(combined):
+            # One likelihood a text is to do, in place of two.
+            try:
+                with bill.stage("likelihood"):
+                    alone = take("likelihood", self.model, protocol.criteria, list(data), progress)
+            except BudgetSpent:
+                pass
+            else:
+                contrast = None
+                notes += [said for said in (combiner.part(alone),) if said]
+                combined = combiner.fit(chosen, range(len(data)))
         calibration = None if combined is None else combined.calibration
         if calibration is not None:
             # What may make the whole fit worthless stands first.
             notes[:0] = combiner.against_people(chosen) + combiner.unweighed(calibration, fine=self.mode == "fine")
-            notes += words(calibration, combiner.names, len(data))
+            notes += words(calibration, tried, len(data))
         report = None
         if self.report and stopped is not None:
             notes.append("the agreement on held-out folds was not measured, for the budget was spent before")
@@ -237,6 +251,8 @@ class ActiveCritic(Evaluator):
             report = self._measured(search, settings, combiner, found, bill, notes)
         if calibration is not None:
             calibration = _honest(calibration, report, len(found) if combiner.rated else 1, notes)
+        if calibration is None or contrast is None or not contrast.readings & calibration.shares.keys():
+            contrast = None
         document = report.to_dict() if report is not None else {}
         provenance = self.provenance(data, notes).model_copy(update={"report": document})
         self.candidates_, self.report_ = found, report
@@ -247,7 +263,7 @@ class ActiveCritic(Evaluator):
                 "calibration": calibration,
                 "surface": combined.floor.to_dict() if combined and combined.floor else None,
                 "tokens": combined.tokens if combined else None,
-                "contrast": contrast if calibration and "contrast" in calibration.shares else None,
+                "contrast": contrast,
                 "provenance": provenance,
             }
         )
@@ -300,29 +316,49 @@ class ActiveCritic(Evaluator):
     ) -> tuple[dict[str, list[Read | None]], Contrast | None, list[str]]:
         """What the model says of every example beside its rating, by reading.
 
-        Also the texts of the contrast, and what could not be paid for.
+        The likelihood is what the contrast is read from; where there is no contrast, it is asked for by itself. Also
+        the texts of the contrast, and what could not be paid for.
         """
         contrast: Contrast | None = None
+        contrasted: list[Contrasted | None] = []
         taken: dict[str, list[Read | None]] = {}
         unpaid: list[str] = []
-        for name in FURTHER:
+        for name in sorted(FURTHER, key=lambda name: name == "likelihood"):
             if name not in readings:
                 continue
             with bill.stage(name):
                 try:
-                    if name != "contrast":
-                        taken[name] = take(name, self.model, protocol.criteria, list(data), progress)
-                    elif found := take_contrast(self.model, data, protocol.scale, seed=self.seed, progress=progress):
-                        contrast, taken[name] = found[0], list(found[1])
-                    elif self.use_contrast == "always":
-                        raise FitError(f"there is no contrast: {NO_CONTRAST}")
+                    if name == "contrast":
+                        if (found := self._contrast_of(data, protocol.scale, notes, progress)) is not None:
+                            contrast, contrasted = found
+                            taken[name] = [*contrasted]
+                    elif name == "likelihood" and contrast is not None and contrast.likelihood:
+                        taken[name] = [one and one.likelihood for one in contrasted]
                     else:
-                        notes.append(f"the score is read without the contrast: {NO_CONTRAST}")
+                        taken[name] = take(name, self.model, protocol.criteria, list(data), progress)
                     if name == "likelihood" and (cut := sum(weighed_part(e.response) != e.response for e in data)):
                         notes.append(LONG.format(cut, len(data)))
                 except BudgetSpent as spent:
                     unpaid.append(f"the score is read without the {name}: {spent}")
         return taken, contrast, unpaid
+
+    def _contrast_of(
+        self, data: Examples, scale: Scale, notes: list[str], progress: Progress | None
+    ) -> tuple[Contrast, list[Contrasted | None]] | None:
+        """The contrast of every example, and its texts; None, with a note, where it cannot be had."""
+        found = take_contrast(self.model, data, scale, seed=self.seed, progress=progress)
+        always = self.use_contrast == "always"
+        if found is None:
+            if always:
+                raise FitError(f"there is no contrast: {NO_CONTRAST}")
+            notes.append(f"the score is read without the contrast: {NO_CONTRAST}")
+            return None
+        texts, read = found
+        said = lacking("contrast", read)
+        if said is not None and not always:
+            notes.append(said)
+            return None
+        return texts.model_copy(update={"likelihood": said is None and self.use_likelihood != "never"}), read
 
     def _told_of(self, search: Search, found: int, ways: Sequence[Reading], data: Examples) -> list[str]:
         """What the user should know of the search: where it was less than what was asked for."""

@@ -9,9 +9,10 @@ from typing import Any
 from active_critic.approval import approval_turns, check_probabilities
 from active_critic.data.examples import same_texts
 from active_critic.errors import ModelError, ProtocolError
-from active_critic.evaluators._contrast import SIDES, Contrasted, contrast_turns, copied_from, weigh_after
+from active_critic.evaluators._contrast import Contrasted, contrast_turns, copied_from, weigh_after
 from active_critic.evaluators._readings import (
     FURTHER,
+    LIKELY,
     OF_NO_COPY,
     READINGS,
     TOKENS,
@@ -28,7 +29,6 @@ from active_critic.evaluators.judging import OVERALL, Judge
 from active_critic.evaluators.surface import SurfaceFloor
 from active_critic.lm.client import Turn
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood, refusal
-from active_critic.protocols import Demo
 from active_critic.records import Example, Verdict
 from active_critic.scoring import OVERALL_QUESTION, Scorer, demo_turns, instructions, item
 from active_critic.token_figures import token_figures
@@ -40,8 +40,8 @@ COPY = (
     "average"
 )
 COPY_OF_LIKED = (
-    "the response copies a text that people liked, which stands in the program, as no example did: its contrast counts "
-    "as no more than the average"
+    "the response copies a text that people liked, which stands in the program, as no example did: what is read after "
+    "such texts counts as no more than the average"
 )
 
 
@@ -85,9 +85,12 @@ class CriticJudge(Judge):
         self._combination = Combination(protocol.calibration, floor, protocol.tokens) if protocol.calibration else None
         self._other = protocol.provenance.unlike(scorer.lm.name, scorer.lm.weights)
         self.further = [name for name in FURTHER if name in names]
-        self._after = {f"after {side} texts": side for side in SIDES} if "contrast" in names else {}
-        self._level = 0.0 if protocol.contrast is None else protocol.contrast.level
-        self._asked = (*(name for name in self.further if name != "contrast"), *self._after)
+        contrast = protocol.contrast
+        self._contrast = contrast if contrast is not None and contrast.readings.intersection(names) else None
+        sides = self._contrast.sides if self._contrast is not None else {}
+        self._after = {f"after {side} texts": texts for side, texts in sides.items()}
+        self._alone = [name for name in self.further if self._contrast is None or name not in self._contrast.readings]
+        self._asked = (*self._alone, *self._after)
         self.questions = (OVERALL, *self._asked)
         weights = {part.name: part.weight for part in protocol.calibration.parts} if protocol.calibration else {}
         # Where the rating has no weight, it is asked for its explanation alone, and in fine mode for the criteria.
@@ -102,7 +105,7 @@ class CriticJudge(Judge):
         if question == "likelihood":
             return weighing_turns(example)
         if question in self._after:
-            return contrast_turns(self._side(question), example)
+            return contrast_turns(self._after[question], example)
         if question == "approval":
             return approval_turns(self.scorer.protocol.criteria, example.source, example.response)
         protocol = self.scorer.protocol
@@ -126,15 +129,10 @@ class CriticJudge(Judge):
             criteria, calibration = self.scorer.protocol.criteria, self.scorer.protocol.calibration
             weighed = calibration.weighed if calibration is not None else None
             if question in self._after:
-                return weigh_after(self._side(question), lm, example, weighed)
+                return weigh_after(self._after[question], lm, example, weighed)
             return further_reading(question, lm, criteria, example, weighed=weighed)
         itself = self._itself(example)
         return self.scorer.rated(example.source, example.response, explain=explain, without=itself)
-
-    def _side(self, question: str) -> Sequence[Demo]:
-        """The texts that this question weighs a response after."""
-        contrast = self.scorer.protocol.contrast
-        return contrast.sides[self._after[question]] if contrast is not None else ()
 
     def _itself(self, example: Example) -> set[str]:
         """The demonstrations that are this example: its human score would be read off the prompt."""
@@ -145,10 +143,13 @@ class CriticJudge(Judge):
         """The same; combined with the other readings where the program says so."""
         combination, scale = self._combination, self.scorer.protocol.scale
         verdict: Verdict = answers.get(OVERALL) or Verdict(score=scale.low, read_from="combination")  # of no weight
-        further: dict[str, Read] = {name: answers[name] for name in self._asked if name not in self._after}
-        if self._after:
+        further: dict[str, Read] = {name: answers[name] for name in self._alone}
+        contrast = self._contrast
+        if contrast is not None:
             liked, disliked = (answers[question] for question in self._after)
-            further["contrast"] = Contrasted.of(liked, disliked, self._level)
+            further["contrast"] = contrasted = Contrasted.of(liked, disliked, contrast.level)
+            if contrast.likelihood:
+                further["likelihood"] = contrasted.likelihood
         usage = sum((read.usage for read in further.values()), verdict.usage)
         if combination is None or verdict.score is None:
             return replace(verdict, usage=usage)
@@ -161,9 +162,8 @@ class CriticJudge(Judge):
         if is_copy(calibration, example):
             bounded |= OF_NO_COPY
             notes.append(COPY)
-        contrast = self.scorer.protocol.contrast
-        if self._after and contrast is not None and copied_from(contrast.liked, example) > contrast.copied:
-            bounded.add("contrast")
+        if contrast is not None and copied_from(contrast.liked, example) > contrast.copied:
+            bounded |= {"contrast", *(LIKELY if contrast.likelihood else ())}
             notes.append(COPY_OF_LIKED)
         combined = combination.apply(values, example, scale, of_tokens=of_tokens, bounded=bounded)
         part = weighed_part(example.response, calibration.weighed) if further.keys() & WEIGHING else example.response

@@ -26,7 +26,7 @@ from active_critic.evaluators._contrast import (
 )
 from active_critic.lm import LanguageModel, Turn
 from active_critic.lm.likelihood import Likelihood
-from active_critic.protocols import Demo
+from active_critic.protocols import CriticProtocol, Demo
 from active_critic.records import Example, Scale, Usage
 
 SCALE = Scale(low=0, high=5)
@@ -280,7 +280,8 @@ def test_it_counts_where_it_tells_what_people_like_and_nothing_else_does(tmp_pat
     program = critic.fitted
     shares = program.calibration.shares
     assert max(shares, key=shares.__getitem__) == "contrast"
-    assert program.contrast.model_copy(update={"level": 0.0, "copied": 1.0}) == choose(examples(40), SCALE, lm.context)
+    texts = program.contrast.model_copy(update={"level": 0.0, "copied": 1.0, "likelihood": False})
+    assert texts == choose(examples(40), SCALE, lm.context)
     assert {demo.example_id for demo in program.contrast.liked} <= program.shown
     new = [Example("text 99 rain", "question 99"), Example("text 98 fog", "question 98")]
     rain, fog = critic.score_many(new)
@@ -310,11 +311,126 @@ def test_a_copy_of_a_liked_text_is_not_paid_for_it(how: str) -> None:
     assert paid.score > held.score
 
 
+def test_what_is_read_after_a_liked_text_is_not_paid_for_copying_it() -> None:
+    """The likelihood and the figures of the tokens are read there, too."""
+
+    def remembering(turns: list[Turn], text: str) -> list[float]:
+        """What stands before is certain, as a whole."""
+        said = [said for role, said in turns if role == "assistant"]
+        return [0.0] * len(text.split()) if text in said else [2 * value for value in taking_after(turns, text)]
+
+    always: dict[str, Any] = {"use_likelihood": "always", "use_contrast": "always", **SMALL}
+    program = ActiveCritic(contrasting_lm(remembering), **always).fit(examples(40), scale="0..5").fitted
+    copy = Example(program.contrast.liked[0].response, "question 99")
+    (held,) = ActiveCritic.from_protocol(program, contrasting_lm(remembering), journal=None).score_many([copy])
+    assert max(held.parts[name] for name in ("contrast", "likelihood", "tokens")) <= 0
+    unheld = program.model_copy(update={"contrast": program.contrast.model_copy(update={"copied": 1.0})})
+    (paid,) = ActiveCritic.from_protocol(unheld, contrasting_lm(remembering), journal=None).score_many([copy])
+    assert sum(paid.parts[name] - held.parts[name] for name in ("likelihood", "tokens")) > 0
+
+
 def test_a_copy_that_the_contrast_speaks_against_stays_as_low_as_it_is() -> None:
     program = ActiveCritic(contrasting_lm(), **SMALL).fit(examples(40), scale="0..5").fitted
     copy = Example(f"{program.contrast.liked[0].response} {' fog' * 40}", "question 99")
     (verdict,) = ActiveCritic.from_protocol(program, contrasting_lm(), journal=None).score_many([copy])
     assert verdict.parts["contrast"] < 0
+
+
+def test_the_likelihood_is_what_the_contrast_is_read_from(tmp_path: Path) -> None:
+    """Two questions a text tell both; three would cost half as much again."""
+    seen: list[int] = []
+
+    def weigh(turns: list[Turn], text: str) -> list[float]:
+        seen.append(len(turns))
+        return taking_after(turns, text)
+
+    lm = contrasting_lm(weigh)
+    _ = lm.gives_likelihood
+    seen.clear()
+    always: dict[str, Any] = {"use_likelihood": "always", "use_contrast": "always", **SMALL}
+    critic = ActiveCritic(lm, **always).fit(examples(40), scale="0..5")
+    assert min(seen) > 1
+    seen.clear()
+    (verdict,) = critic.score_many([Example("text 99 rain", "question 99")], explain=False)
+    assert [turns > 1 for turns in seen] == [True, True]
+    assert {"contrast", "likelihood", "tokens"} <= verdict.parts.keys()
+    # It does not depend on which side a word stands in: rain and fog are as likely to it.
+    rain, fog = critic.score_many([Example("text 99 rain", "q"), Example("text 99 fog", "q")], explain=False)
+    assert rain.parts["likelihood"] == fog.parts["likelihood"]
+    assert rain.parts["tokens"] == fog.parts["tokens"]
+    loaded = load(critic.save(tmp_path / "p.json"), contrasting_lm(), journal=None)
+    assert loaded.score("text 99 rain", "question 99", explain=False).to_dict() == verdict.to_dict()
+
+
+def test_a_program_of_before_weighs_its_texts_a_third_time_by_themselves() -> None:
+    always: dict[str, Any] = {"use_likelihood": "always", "use_contrast": "always", **SMALL}
+    program = ActiveCritic(contrasting_lm(), **always).fit(examples(40), scale="0..5").fitted
+    document = program.model_dump(mode="json")
+    del document["contrast"]["likelihood"]
+    seen: list[int] = []
+
+    def weigh(turns: list[Turn], text: str) -> list[float]:
+        seen.append(len(turns))
+        return taking_after(turns, text)
+
+    lm = contrasting_lm(weigh)
+    _ = lm.gives_likelihood
+    seen.clear()
+    of_before = ActiveCritic.from_protocol(CriticProtocol.model_validate(document), lm, journal=None)
+    of_before.score("text 99 rain", "question 99", explain=False)
+    assert sorted(turns > 1 for turns in seen) == [False, True, True]
+
+
+def test_where_the_contrast_is_worth_too_little_the_likelihood_is_read_by_itself() -> None:
+    """Two likelihoods a text would be paid for one."""
+    data = [Example(f"{'long ' * (i % 7)}text {i}", f"question {i}", float(i % 7)) for i in range(300)]
+    seen: list[int] = []
+
+    def weigh(turns: list[Turn], text: str) -> list[float]:
+        """Long texts are likelier, whatever comes before."""
+        seen.append(len(turns))
+        return [-3.0 + 0.2 * text.count("long")] * len(text.split())
+
+    settings: dict[str, Any] = {"demos": 0, "use_approval": "never", "use_surface": "never", **SMALL}
+    critic = ActiveCritic(contrasting_lm(weigh), **settings).fit(data, scale="0..6")
+    shares = critic.fitted.calibration.shares
+    assert "likelihood" in shares
+    assert "contrast" not in shares
+    assert critic.fitted.contrast is None
+    assert any(note.endswith("below 5%: contrast") for note in critic.fitted.provenance.notes)
+    seen.clear()
+    assert critic.score("long text 1000", "question 1000", explain=False).score is not None
+    assert seen == [1]
+    always = ActiveCritic(contrasting_lm(weigh), use_contrast="always", **settings).fit(data, scale="0..6").fitted
+    assert always.contrast.likelihood
+    assert {"likelihood", "contrast"} <= always.calibration.shares.keys()
+
+
+def test_where_the_likelihood_cannot_be_paid_for_by_itself_it_stays_what_the_contrast_is_read_from() -> None:
+    data = [Example(f"{'long ' * (i % 7)}text {i}", f"question {i}", float(i % 7)) for i in range(300)]
+
+    def weigh(turns: list[Turn], text: str) -> list[float]:
+        if len(turns) == 1 and "text" in text:
+            raise BudgetSpent("all is spent")
+        return [-3.0 + 0.2 * text.count("long")] * len(text.split())
+
+    settings: dict[str, Any] = {"demos": 0, "use_approval": "never", "use_surface": "never", **SMALL}
+    program = ActiveCritic(contrasting_lm(weigh), **settings).fit(data, scale="0..6").fitted
+    assert "likelihood" in program.calibration.shares
+    assert program.contrast.likelihood
+    assert next(ActiveCritic.from_protocol(program, contrasting_lm(weigh), journal=None).score_many(data[:1])).score
+
+
+def test_where_too_few_examples_have_a_contrast_the_likelihood_is_read_by_itself() -> None:
+    def weigh(turns: list[Turn], text: str) -> list[float]:
+        if len(turns) > 1 and "rain" in text:
+            raise ContextOverflow("no room")
+        return taking_after(turns, text)
+
+    critic = ActiveCritic(contrasting_lm(weigh), use_likelihood="always", **SMALL).fit(examples(40), scale="0..5")
+    assert "the score is read without the contrast: only 30 of 40 examples have one" in critic.fitted.provenance.notes
+    assert "likelihood" in critic.fitted.calibration.shares
+    assert critic.fitted.contrast is None
 
 
 def test_all_texts_are_weighed_after_one_side_before_the_other_comes() -> None:
