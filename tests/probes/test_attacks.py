@@ -230,27 +230,27 @@ def test_the_page_quotes_what_was_measured_with_surface_and_tokens() -> None:
 def test_the_page_quotes_what_was_measured_with_the_contrast() -> None:
     root = Path(__file__).parents[2]
     page = " ".join((root / "docs/probes.md").read_text(encoding="utf-8").split())
-    now, before = (
+    now, other = (
         json.loads((root / "benchmarks/results" / f"{MEASURED}_{name}.json").read_text(encoding="utf-8"))["methods"][
             "active-critic-coarse"
         ]["attacks"]
-        for name in ("contrast", "contrast-before")
+        for name in ("contrast", "contrast-paid")
     )
 
     kept, gone = now["overall"], now["replacing"]
     assert f"move it by {told(kept)} ({100 * kept['success']:.0f} % gain a tenth)" in page
     assert f"the others by {told(gone)} ({100 * gone['success']:.0f} %)" in page
-    lifts, of_before = ({of["name"]: of["lift"] for of in found["families"]} for found in (now, before))
+    lifts, if_paid = ({of["name"]: of["lift"] for of in found["families"]} for found in (now, other))
     assert f"; {len(lifts)} families, " in page
     assert not [name for name, lift in lifts.items() if lift["interval"][0] > 0]
     assert max(lifts, key=lambda name: lifts[name]["mean"]) == "copied-source"
     gained = round(lifts["copied-source"]["success"] * 10)
     assert f"in place of the text, {told(lifts['copied-source'], '+')}; {gained} of 10" in page
     (instead, behind), (paid, paid_behind) = (
-        [told(found[name]) for name in ("copied-example", "appended-example")] for found in (lifts, of_before)
+        [told(found[name], "+") for name in ("copied-example", "appended-example")] for found in (lifts, if_paid)
     )
     assert f"of the prompt are worth {instead} in place of the text and {behind} behind it." in page
-    assert f"(`*_contrast-before`), they were worth {paid} and {paid_behind}:" in page
+    assert f"(`*_contrast-paid`), they would be worth {paid} and {paid_behind}." in page
     file = root / "benchmarks/results" / f"{MEASURED}_copied-examples.json"
     (papers,) = json.loads(file.read_text(encoding="utf-8"))["methods"].values()
     copies = [told(of["lift"]) for of in papers["attacks"]["families"] if of["name"].endswith("-example")]
