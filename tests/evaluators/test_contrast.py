@@ -53,6 +53,16 @@ def contrasting_lm(likelihood: Any = taking_after, **how: Any) -> LanguageModel:
     return simulated_lm(lambda response, turns: 3.0, likelihood=likelihood, **how)
 
 
+def counting(seen: list[int]) -> LanguageModel:
+    """A contrasting model that notes how many turns are before each text that it weighs."""
+
+    def weigh(turns: list[Turn], text: str) -> list[float]:
+        seen.append(len(turns))
+        return taking_after(turns, text)
+
+    return contrasting_lm(weigh)
+
+
 def demo_of(response: str, source: str) -> Demo:
     return Demo(source=source, response=response, score=100, example_id=response)
 
@@ -339,12 +349,7 @@ def test_a_copy_that_the_contrast_speaks_against_stays_as_low_as_it_is() -> None
 def test_the_likelihood_is_what_the_contrast_is_read_from(tmp_path: Path) -> None:
     """Two questions a text tell both; three would cost half as much again."""
     seen: list[int] = []
-
-    def weigh(turns: list[Turn], text: str) -> list[float]:
-        seen.append(len(turns))
-        return taking_after(turns, text)
-
-    lm = contrasting_lm(weigh)
+    lm = counting(seen)
     _ = lm.gives_likelihood
     seen.clear()
     always: dict[str, Any] = {"use_likelihood": "always", "use_contrast": "always", **SMALL}
@@ -368,12 +373,7 @@ def test_a_program_of_before_weighs_its_texts_a_third_time_by_themselves() -> No
     document = program.model_dump(mode="json")
     del document["contrast"]["likelihood"]
     seen: list[int] = []
-
-    def weigh(turns: list[Turn], text: str) -> list[float]:
-        seen.append(len(turns))
-        return taking_after(turns, text)
-
-    lm = contrasting_lm(weigh)
+    lm = counting(seen)
     _ = lm.gives_likelihood
     seen.clear()
     of_before = ActiveCritic.from_protocol(CriticProtocol.model_validate(document), lm, journal=None)
@@ -454,12 +454,7 @@ def test_all_texts_are_weighed_after_one_side_before_the_other_comes() -> None:
 
 def test_without_it_nothing_follows_anything() -> None:
     seen: list[int] = []
-
-    def weigh(turns: list[Turn], text: str) -> list[float]:
-        seen.append(len(turns))
-        return taking_after(turns, text)
-
-    critic = ActiveCritic(contrasting_lm(weigh), use_contrast="never", **SMALL).fit(examples(), scale="0..5")
+    critic = ActiveCritic(counting(seen), use_contrast="never", **SMALL).fit(examples(), scale="0..5")
     assert "contrast" not in critic.fitted.calibration.shares
     assert critic.fitted.contrast is None
     assert max(seen) == 1
