@@ -13,7 +13,7 @@ from test_readings import SCALE, searched, text_of
 from active_critic.calibration import calibrate_with
 from active_critic.data.examples import folds, group_of
 from active_critic.evaluators import ActiveCritic, Surface, _surface_features
-from active_critic.evaluators._combining import Combiner, expected_of
+from active_critic.evaluators._combining import Combiner, expected_of, worth_its_price
 from active_critic.evaluators._readings import OF_NO_COPY, Combination, is_copy, value_of
 from active_critic.evaluators.fit_report import FOLDS
 from active_critic.evaluators.surface import SurfaceFloor, copied_shares, figures_of
@@ -31,6 +31,22 @@ def test_an_example_that_lacks_only_a_reading_that_is_left_out_counts() -> None:
     found = combiner.fit(0, range(40)).calibration
     assert "likelihood" not in found.shares
     assert found.n == 40
+
+
+@pytest.mark.parametrize(
+    ("shares", "joint", "kept"),
+    [
+        ({"likelihood": 0.03, "tokens": 0.03, "contrast": 0.0}, False, {"likelihood", "tokens"}),
+        ({"likelihood": 0.0, "tokens": 0.0, "contrast": 0.06}, False, {"contrast"}),
+        ({"likelihood": 0.0, "tokens": 0.0, "contrast": 0.06}, True, {"likelihood", "tokens", "contrast"}),
+        ({"likelihood": 0.02, "tokens": 0.02, "contrast": 0.02}, True, {"likelihood", "tokens", "contrast"}),
+        ({"likelihood": 0.02, "tokens": 0.01, "contrast": 0.01}, True, set()),
+        ({"approval": 0.04, "surface": 0.05}, True, {"surface"}),
+        ({"criterion wit": 0.01, "criterion length": 0.0}, True, {"criterion wit"}),
+    ],
+)
+def test_what_comes_for_one_price_is_worth_it_together(shares: dict[str, float], joint: bool, kept: set[str]) -> None:
+    assert {name for name in shares if worth_its_price(name, shares, joint=joint)} == kept
 
 
 @pytest.mark.parametrize(("r", "told"), [(-0.4, True), (-0.3, False), (-0.2, False), (0.3, False)])
