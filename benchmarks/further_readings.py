@@ -8,7 +8,8 @@ demonstrations, one at a time: how sure the model is that the response is the be
 the likelihood of a response on its own, by how much the source raises it, and by how much it raises the 15 tokens that
 it raises most (a reading beside the others, less believed in); with ``--contrast``, how much likelier a response is
 after texts that people liked than after texts that they did not, chosen from so many labels, which come on top of
-those that the weights are fitted to (the product has this reading now, with texts and weights from the same labels);
+those that the weights are fitted to (the product has this reading now, with texts and weights from the same labels),
+beside the likelihood as it is read by itself and as the contrast is read from it;
 and, with ``--criteria``, the approval with criteria in view, in their order and reversed. Each alone, and in the
 product's combination in the place of the reading that is nearest to it, over random splits of the documents (as in
 ``readings.py``). The documents are halved, and demonstrations for one half come from the other: no response is judged
@@ -33,10 +34,11 @@ from active_critic.evaluators._contrast import Contrasted, choose, weigh_after
 from active_critic.evaluators._weighed import WEIGHED, weighed_part, weighing_turns
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
-from active_critic.lm.likelihood import LEAST_LIKELY
+from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood
 from active_critic.lm.marks import YES_OR_NO
 from active_critic.records import Criterion, Example, Scale
 from active_critic.stats import q
+from active_critic.token_figures import token_figures
 
 sys.path.insert(0, str(Path(__file__).parent))
 import combining
@@ -46,6 +48,8 @@ import readings
 DEMOS = 4
 COMPARED = "comparison with demonstrations"
 CONTRAST = "contrast"
+FROM_IT = "and the likelihood from it"
+"""What is behind the name of a contrast where likelihood and tokens are what it is read from."""
 QUESTIONS = (
     "Is the response written in fluent, natural language?",
     "Does the response fit its source?",
@@ -68,18 +72,20 @@ def main() -> None:
     args = _arguments()
 
     def work(_data: Any, known: combining.Readings, lm: LanguageModel) -> dict[str, Any]:
-        further = take(known.examples, lm, args)
+        further, after = take(known.examples, lm, args)
         alone = {**known.values, **further}
         return {
             "alone": {label: q(list(column), known.human.tolist()) / 3 for label, column in alone.items()},
-            "combined": combined(known, further, args),
+            "combined": combined(known, further, after, args),
         }
 
     readings.study(args, work, page)
 
 
-def take(examples: Sequence[Example], lm: LanguageModel, args: argparse.Namespace) -> dict[str, Column]:
-    """The further readings of every example, by name."""
+def take(
+    examples: Sequence[Example], lm: LanguageModel, args: argparse.Namespace
+) -> tuple[dict[str, Column], dict[str, list[Likelihood]]]:
+    """The further readings of every example, by name; and the likelihoods that contrasts were read from."""
     order = sorted(range(len(examples)), key=lambda i: (examples[i].source, i))
 
     def each(what: str, read: Callable[[int], float]) -> list[float]:
@@ -90,6 +96,7 @@ def take(examples: Sequence[Example], lm: LanguageModel, args: argparse.Namespac
         return found
 
     columns: dict[str, Column] = {}
+    after: dict[str, list[Likelihood]] = {}
     for seed in range(args.draws):
         shown = demonstrations(examples, seed)
         place = f"approval with demonstrations ({seed})"
@@ -118,7 +125,8 @@ def take(examples: Sequence[Example], lm: LanguageModel, args: argparse.Namespac
         )
         columns[RAISED] = each(RAISED, lambda i: raised(lm, examples[i]))
     for labels in args.contrast:
-        columns[f"{CONTRAST}, of {labels} labels"] = contrast(examples, labels, lm)
+        label = f"{CONTRAST}, of {labels} labels"
+        columns[label], after[label] = contrast(examples, labels, lm)
     if args.criteria:
         criteria = [
             Criterion(name=name, definition=text) for name, text in json.loads(Path(args.criteria).read_text()).items()
@@ -130,7 +138,7 @@ def take(examples: Sequence[Example], lm: LanguageModel, args: argparse.Namespac
                 return found.log_odds
 
             columns[f"approval, {label}"] = each(label, asked)
-    return columns
+    return columns, after
 
 
 def answered(lm: LanguageModel, example: Example, question: str) -> float:
@@ -169,11 +177,15 @@ def compared_with(examples: Sequence[Example], number: int) -> list[list[int]]:
     return opponents
 
 
-def contrast(examples: Sequence[Example], labels: int, lm: LanguageModel) -> list[float]:
-    """The contrast of every example, after texts that are chosen from so many labels of the other half."""
+def contrast(examples: Sequence[Example], labels: int, lm: LanguageModel) -> tuple[list[float], list[Likelihood]]:
+    """The contrast of every example, after texts that are chosen from so many labels of the other half.
+
+    Also the likelihood, whichever of these texts come before.
+    """
     human = [human_score(example) for example in examples]
     scale = Scale(low=min(human), high=max(human))
     read, kinds = [0.0] * len(examples), [0] * len(examples)
+    after: dict[int, Likelihood] = {}
     for number, (side, pool) in enumerate(_halves(examples)):
         documents = sorted({group_of(examples[i]) for i in pool})
         random.Random(labels).shuffle(documents)
@@ -187,8 +199,9 @@ def contrast(examples: Sequence[Example], labels: int, lm: LanguageModel) -> lis
             drawing.say(f"contrast of {labels} labels, half", number, 2)
             weighed.append([weigh_after(texts, lm, examples[i], WEIGHED) for i in ordered])
         for i, liked, disliked in zip(ordered, *weighed, strict=True):
-            read[i], kinds[i] = Contrasted.of(liked, disliked).value, number
-    return _centred(read, kinds)
+            found = Contrasted.of(liked, disliked)
+            read[i], after[i], kinds[i] = found.value, found.likelihood, number
+    return _centred(read, kinds), [after[i] for i in range(len(examples))]
 
 
 def _halves(examples: Sequence[Example]) -> list[tuple[list[int], list[int]]]:
@@ -218,7 +231,12 @@ def demonstrations(examples: Sequence[Example], seed: int) -> dict[int, list[Tur
     return shown
 
 
-def combined(known: combining.Readings, further: Mapping[str, Column], args: argparse.Namespace) -> dict[str, Any]:
+def combined(
+    known: combining.Readings,
+    further: Mapping[str, Column],
+    after: Mapping[str, Sequence[Likelihood]],
+    args: argparse.Namespace,
+) -> dict[str, Any]:
     """Agreement of the product's combination by number of labels, with each further reading in its place."""
     approval, likelihood = known.values["approval"], known.values["likelihood"]
     places: dict[str, dict[str, Any]] = {"the product": {}}
@@ -228,6 +246,8 @@ def combined(known: combining.Readings, further: Mapping[str, Column], args: arg
         values = np.array(column)
         if label.startswith(CONTRAST):
             places[f"{label}, beside the others"] = {CONTRAST: values}
+            weakest = np.array([one.weakest for one in after[label]])
+            places[f"{label}, {FROM_IT}"] = {CONTRAST: values, "likelihood": weakest}
         elif label == RAISED:
             places[f"{label}, beside the others"] = {label: values}
         elif label.startswith("approval") or label == COMPARED:
@@ -238,7 +258,10 @@ def combined(known: combining.Readings, further: Mapping[str, Column], args: arg
     found = {}
     for label, change in places.items():
         read = {**known.values, **change}
-        changed = combining.Readings(known.examples, read, known.human, known.scale, known.tokens)
+        tokens = known.tokens
+        if FROM_IT in label:
+            tokens = np.array([token_figures(one.logprobs) for one in after[label.removesuffix(f", {FROM_IT}")]])
+        changed = combining.Readings(known.examples, read, known.human, known.scale, tokens)
         with combining.believing(**{RAISED: IN_RAISED}):
             found[label] = combining.product_over_splits(changed, args.sizes, args.splits, args.seed)["product"]
     return found

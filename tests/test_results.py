@@ -45,6 +45,7 @@ def test_the_page_on_means_quotes_what_was_measured() -> None:
 SHOWN = {
     "active-critic-coarse": "**active-critic-coarse**",
     "active-critic-coarse (without surface)": "the same without surface",
+    "active-critic-coarse (without contrast)": "the same without contrast",
     "active-critic-coarse (rating only)": "active-critic-coarse, rating only (the paper's)",
     "surface": "surface floor, fitted",
 }
@@ -54,6 +55,7 @@ OVER = {
     "agreement_seeds": "openmeva_roc sfres summeval topical_chat hanna bagel qags_xsum",
     "agreement": "openmeva_roc sfres summeval topical_chat hanna",
     "agreement_seeds_others": "openmeva_roc sfres summeval topical_chat hanna",
+    "agreement_contrast": "openmeva_roc sfres topical_chat",
 }
 """The columns of those tables."""
 
