@@ -39,9 +39,9 @@ VARIANTS = {
         "use_surface": "never",
     },
     " (without surface)": {"use_surface": "never"},
-    " (without contrast)": {"use_contrast": "never"},
+    " (with contrast)": {"use_contrast": "auto"},
 }
-"""Behind the name of an Active-Critic: what its score is not read from."""
+"""Behind the name of an Active-Critic: what its score is not read from, or is read from, too."""
 SEARCHES = {
     " (rating only, refined)": {**VARIANTS[" (rating only)"], "refinements": 2},
     " (rating only, levels searched)": {**VARIANTS[" (rating only)"], "levels": "1-5,1-9,0-100"},

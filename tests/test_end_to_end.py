@@ -53,7 +53,7 @@ def test_fit_save_load_score_with_a_real_model(mode: str, tmp_path: Path) -> Non
         *("fit", str(train), "--out", str(program), "--lm", "local-tiny", "--mode", mode, "--json"),
         *("--candidates", "2", "--demos", "2", "--batches", "1", "--scale", "1..5"),
         # What does not depend on the mode is done with a real model once: it takes minutes.
-        *(["--criteria", str(criteria), "--use-contrast", "never", "--no-report"] if mode == "fine" else []),
+        *(["--criteria", str(criteria), "--no-report"] if mode == "fine" else ["--use-contrast", "auto"]),
         folder=tmp_path,
     )
     assert fitted.returncode == 0, fitted.stderr

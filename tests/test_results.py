@@ -45,7 +45,7 @@ def test_the_page_on_means_quotes_what_was_measured() -> None:
 SHOWN = {
     "active-critic-coarse": "**active-critic-coarse**",
     "active-critic-coarse (without surface)": "the same without surface",
-    "active-critic-coarse (without contrast)": "the same without contrast",
+    "active-critic-coarse (with contrast)": "the same with contrast",
     "active-critic-coarse (rating only)": "active-critic-coarse, rating only (the paper's)",
     "surface": "surface floor, fitted",
 }

@@ -153,7 +153,7 @@ def fit(
     use_contrast: Annotated[
         Literal["auto", "never", "always"],
         typer.Option(help="The same for the text's likelihood after texts people liked, less that after others."),
-    ] = "auto",
+    ] = "never",
     use_surface: Annotated[
         Literal["auto", "never", "always"],
         typer.Option(help="The same for length, overlap and repetition. never: where texts are written to score well."),

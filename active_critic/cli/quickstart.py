@@ -84,7 +84,6 @@ def quickstart(
             candidates=CANDIDATES,
             demos=DEMOS,
             max_batches=MAX_BATCHES,
-            use_contrast="never",  # with it, this takes more than half as long again
             seed=seed,
             journal=None,  # the model has its memory already
         )

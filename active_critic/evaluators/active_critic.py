@@ -105,7 +105,8 @@ class ActiveCritic(Evaluator):
             ``"never"``; ``"always"``. See ``calibration``.
         use_likelihood: The same for the likelihood of the response given the source.
         use_contrast: The same for how much likelier the response is after texts that people liked than after texts that
-            they did not.
+            they did not. Not by default: it takes one likelihood more a text, and critics were not seen to gain by it
+            (``benchmarks/results/agreement_contrast.md``).
         use_surface: The same for length, overlap and repetition, which cost nothing and can be gamed.
         report: Whether to measure the fit on held-out folds, against zero-shot and the surface floor.
         seed: Of batches, candidates, folds and resampling.
@@ -141,7 +142,7 @@ class ActiveCritic(Evaluator):
         use_criteria: Use = "auto",
         use_approval: Use = "auto",
         use_likelihood: Use = "auto",
-        use_contrast: Use = "auto",
+        use_contrast: Use = "never",
         use_surface: Use = "auto",
         report: bool = True,
         seed: int = 0,

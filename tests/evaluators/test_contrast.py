@@ -31,6 +31,7 @@ from active_critic.records import Example, Scale, Usage
 
 SCALE = Scale(low=0, high=5)
 SMALL: dict[str, Any] = {"candidates": 1, "mode": "coarse", "max_batches": 1, "report": False, "journal": None}
+AUTO: dict[str, Any] = {**SMALL, "use_contrast": "auto"}
 KINDS = ("rain", "wind", "snow", "fog")
 
 
@@ -252,7 +253,7 @@ def test_other_texts_have_another_level_and_it_does_not_count() -> None:
     new = [example(i, 0.0) for i in range(100, 108)]
     scores = []
     for weigh in (taking_after, louder):
-        critic = ActiveCritic(contrasting_lm(weigh), use_likelihood="never", **SMALL).fit(examples(40), scale="0..5")
+        critic = ActiveCritic(contrasting_lm(weigh), use_likelihood="never", **AUTO).fit(examples(40), scale="0..5")
         assert "contrast" in critic.fitted.calibration.shares
         scores.append([verdict.score for verdict in critic.score_many(new, explain=False)])
     assert scores[0] == pytest.approx(scores[1])
@@ -286,7 +287,7 @@ def test_a_copy_has_more_in_common_with_a_liked_text_than_half_way_from_the_most
 
 def test_it_counts_where_it_tells_what_people_like_and_nothing_else_does(tmp_path: Path) -> None:
     lm = contrasting_lm()
-    critic = ActiveCritic(lm, **SMALL).fit(examples(40), scale="0..5")
+    critic = ActiveCritic(lm, **AUTO).fit(examples(40), scale="0..5")
     program = critic.fitted
     shares = program.calibration.shares
     assert max(shares, key=shares.__getitem__) == "contrast"
@@ -306,7 +307,7 @@ def test_it_counts_where_it_tells_what_people_like_and_nothing_else_does(tmp_pat
 
 @pytest.mark.parametrize("how", ["{copy}", "text 99 fog\n\n{copy}"])
 def test_a_copy_of_a_liked_text_is_not_paid_for_it(how: str) -> None:
-    critic = ActiveCritic(contrasting_lm(), **SMALL).fit(examples(40), scale="0..5")
+    critic = ActiveCritic(contrasting_lm(), **AUTO).fit(examples(40), scale="0..5")
     program = critic.fitted
     copy = Example(how.format(copy=program.contrast.liked[0].response), "question 99")
     rain = next(critic.score_many([Example("text 99 rain", "question 99")]))
@@ -340,7 +341,7 @@ def test_what_is_read_after_a_liked_text_is_not_paid_for_copying_it() -> None:
 
 
 def test_a_copy_that_the_contrast_speaks_against_stays_as_low_as_it_is() -> None:
-    program = ActiveCritic(contrasting_lm(), **SMALL).fit(examples(40), scale="0..5").fitted
+    program = ActiveCritic(contrasting_lm(), **AUTO).fit(examples(40), scale="0..5").fitted
     copy = Example(f"{program.contrast.liked[0].response} {' fog' * 40}", "question 99")
     (verdict,) = ActiveCritic.from_protocol(program, contrasting_lm(), journal=None).score_many([copy])
     assert verdict.parts["contrast"] < 0
@@ -392,7 +393,7 @@ def test_where_the_contrast_is_worth_too_little_the_likelihood_is_read_by_itself
         return [-3.0 + 0.2 * text.count("long")] * len(text.split())
 
     settings: dict[str, Any] = {"demos": 0, "use_approval": "never", "use_surface": "never", **SMALL}
-    critic = ActiveCritic(contrasting_lm(weigh), **settings).fit(data, scale="0..6")
+    critic = ActiveCritic(contrasting_lm(weigh), use_contrast="auto", **settings).fit(data, scale="0..6")
     shares = critic.fitted.calibration.shares
     assert "likelihood" in shares
     assert "contrast" not in shares
@@ -415,7 +416,7 @@ def test_where_the_likelihood_cannot_be_paid_for_by_itself_it_stays_what_the_con
         return [-3.0 + 0.2 * text.count("long")] * len(text.split())
 
     settings: dict[str, Any] = {"demos": 0, "use_approval": "never", "use_surface": "never", **SMALL}
-    program = ActiveCritic(contrasting_lm(weigh), **settings).fit(data, scale="0..6").fitted
+    program = ActiveCritic(contrasting_lm(weigh), use_contrast="auto", **settings).fit(data, scale="0..6").fitted
     assert "likelihood" in program.calibration.shares
     assert program.contrast.likelihood
     assert next(ActiveCritic.from_protocol(program, contrasting_lm(weigh), journal=None).score_many(data[:1])).score
@@ -427,14 +428,14 @@ def test_where_too_few_examples_have_a_contrast_the_likelihood_is_read_by_itself
             raise ContextOverflow("no room")
         return taking_after(turns, text)
 
-    critic = ActiveCritic(contrasting_lm(weigh), use_likelihood="always", **SMALL).fit(examples(40), scale="0..5")
+    critic = ActiveCritic(contrasting_lm(weigh), use_likelihood="always", **AUTO).fit(examples(40), scale="0..5")
     assert "the score is read without the contrast: only 30 of 40 examples have one" in critic.fitted.provenance.notes
     assert "likelihood" in critic.fitted.calibration.shares
     assert critic.fitted.contrast is None
 
 
 def test_all_texts_are_weighed_after_one_side_before_the_other_comes() -> None:
-    critic = ActiveCritic(contrasting_lm(), **SMALL).fit(examples(40), scale="0..5")
+    critic = ActiveCritic(contrasting_lm(), **AUTO).fit(examples(40), scale="0..5")
     seen: list[tuple[str, int]] = []
 
     def weigh(turns: list[Turn], text: str) -> list[float]:
@@ -454,7 +455,7 @@ def test_all_texts_are_weighed_after_one_side_before_the_other_comes() -> None:
 
 def test_without_it_nothing_follows_anything() -> None:
     seen: list[int] = []
-    critic = ActiveCritic(counting(seen), use_contrast="never", **SMALL).fit(examples(), scale="0..5")
+    critic = ActiveCritic(counting(seen), **SMALL).fit(examples(), scale="0..5")
     assert "contrast" not in critic.fitted.calibration.shares
     assert critic.fitted.contrast is None
     assert max(seen) == 1
@@ -463,7 +464,7 @@ def test_without_it_nothing_follows_anything() -> None:
 def test_too_few_examples_or_documents_leave_it_out_with_a_note_and_fail_where_it_is_always_to_be_used() -> None:
     alone = [replace(one, group="the same") for one in examples()]
     for data in (examples(8), alone):
-        critic = ActiveCritic(contrasting_lm(), **SMALL).fit(data, scale="0..5")
+        critic = ActiveCritic(contrasting_lm(), **AUTO).fit(data, scale="0..5")
         assert "contrast" not in critic.fitted.calibration.shares
         (note,) = [note for note in critic.fitted.provenance.notes if "contrast" in note]
         assert note.startswith("the score is read without the contrast: it takes two texts with high scores")
@@ -477,7 +478,7 @@ def test_where_it_could_not_be_paid_for_the_fit_goes_on_without_it() -> None:
             raise BudgetSpent("all is spent")
         return taking_after(turns, text)
 
-    critic = ActiveCritic(contrasting_lm(weigh), **SMALL).fit(examples(), scale="0..5")
+    critic = ActiveCritic(contrasting_lm(weigh), **AUTO).fit(examples(), scale="0..5")
     assert "contrast" not in critic.fitted.calibration.shares
     assert critic.fitted.contrast is None
     assert "the score is read without the contrast: all is spent" in critic.fitted.provenance.notes

@@ -114,15 +114,19 @@ def test_where_the_readings_are_forbidden_the_rating_is_brought_to_the_scale_and
 
 
 def test_the_default_takes_what_can_be_had_and_says_what_cannot() -> None:
-    critic = ActiveCritic(weighing_lm(), use_criteria="never", **SMALL).fit(examples(), scale="0..5")
+    contrasting = ActiveCritic(weighing_lm(), use_criteria="never", use_contrast="auto", **SMALL)
+    critic = contrasting.fit(examples(), scale="0..5")
     same = fitted(readings=("rating", "likelihood", "surface")).fitted  # the others are not worth their price here
     assert critic.fitted == same.model_copy(update={"provenance": critic.fitted.provenance})
     assert any(
         note.startswith("tried and left out of the score") and note.endswith("approval, contrast")
         for note in critic.fitted.provenance.notes
     )
+    default = ActiveCritic(weighing_lm(), use_criteria="never", **SMALL).fit(examples(), scale="0..5")
+    assert default.fitted == same.model_copy(update={"provenance": default.fitted.provenance})
+    assert not any("contrast" in note for note in default.fitted.provenance.notes)
     lm = simulated_lm()
-    without = ActiveCritic(lm, **SMALL).fit(examples(), scale="0..5")
+    without = ActiveCritic(lm, use_contrast="auto", **SMALL).fit(examples(), scale="0..5")
     parts = [part.name for part in without.fitted.calibration.parts]
     assert [name for name in parts if not name.startswith("criterion ")] == ["rating", "surface"]
     notes = without.fitted.provenance.notes

@@ -232,7 +232,7 @@ def test_the_page_quotes_what_was_measured_with_the_contrast() -> None:
     page = " ".join((root / "docs/probes.md").read_text(encoding="utf-8").split())
     now, other = (
         json.loads((root / "benchmarks/results" / f"{MEASURED}_{name}.json").read_text(encoding="utf-8"))["methods"][
-            "active-critic-coarse"
+            "active-critic-coarse (with contrast)"
         ]["attacks"]
         for name in ("contrast", "contrast-paid")
     )
