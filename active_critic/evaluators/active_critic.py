@@ -234,8 +234,8 @@ class ActiveCritic(Evaluator):
             try:
                 with bill.stage("likelihood"):
                     alone = take("likelihood", self.model, protocol.criteria, list(data), progress)
-            except BudgetSpent:
-                pass
+            except BudgetSpent as spent:
+                notes.append(f"the contrast is read for the likelihood alone, which by itself is not paid for: {spent}")
             else:
                 contrast = None
                 notes += [said for said in (combiner.part(alone),) if said]

@@ -419,6 +419,8 @@ def test_where_the_likelihood_cannot_be_paid_for_by_itself_it_stays_what_the_con
     program = ActiveCritic(contrasting_lm(weigh), use_contrast="auto", **settings).fit(data, scale="0..6").fitted
     assert "likelihood" in program.calibration.shares
     assert program.contrast.likelihood
+    said = "the contrast is read for the likelihood alone, which by itself is not paid for: all is spent"
+    assert said in program.provenance.notes
     assert next(ActiveCritic.from_protocol(program, contrasting_lm(weigh), journal=None).score_many(data[:1])).score
 
 
