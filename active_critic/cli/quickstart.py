@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from active_critic.data import Examples
     from active_critic.records import Verdict
 
-# The amount of work: ten to fifteen minutes on two cores with the default model.
+# The amount of work: ten to twenty minutes on two cores with the default model.
 TRAIN_FRACTION = 1 / 2
 """Half of the customers' messages, so that both halves have enough of them for intervals."""
 FITTED = 4
@@ -57,7 +57,7 @@ def quickstart(
 ) -> None:
     """Fit, save and score on a small set, with a model on this machine.
 
-    Takes ten to fifteen minutes on two cores once the model's weights are here; they are fetched if they are not.
+    Takes ten to twenty minutes on two cores once the model's weights are here; they are fetched if they are not.
     """
     from active_critic.cli._progress import Display, part_of
     from active_critic.data import read_examples, split

@@ -12,11 +12,10 @@ from active_critic.calibration import SHOWN, Calibration, percent
 from active_critic.data.examples import Examples
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, Search, demo_count
 from active_critic.errors import BudgetSpent, FitError
-from active_critic.evaluators._combining import Combiner, expected_of, lacking, words
-from active_critic.evaluators._contrast import Contrasted, take_contrast
+from active_critic.evaluators._combining import Combiner, expected_of, words
 from active_critic.evaluators._fit_bill import Bill
-from active_critic.evaluators._readings import FURTHER, READINGS, Combination, Read, Use, readings_for, take
-from active_critic.evaluators._weighed import weighed_part
+from active_critic.evaluators._further import FurtherReadings
+from active_critic.evaluators._readings import FURTHER, READINGS, Combination, Use, readings_for
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, default_reading, scale_of
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.fit_report import FitReport, make_report
@@ -24,8 +23,8 @@ from active_critic.evaluators.judging import Judge
 from active_critic.evaluators.parameters import check_flag, check_task, check_whole, given_criteria
 from active_critic.inference import MAX_BATCHES, infer
 from active_critic.lm import LanguageModel
-from active_critic.protocols import Contrast, CriticProtocol, Mode, Order, Protocol, Reading
-from active_critic.records import Criterion, Scale
+from active_critic.protocols import CriticProtocol, Mode, Order, Protocol, Reading
+from active_critic.records import Criterion
 from active_critic.refining import refine
 from active_critic.scoring import Scorer
 
@@ -35,11 +34,6 @@ UNTOLD = "It is not known what the task is; the examples have to show it."
 MADE_FROM_ALL = (
     "the {} made from all examples fitted on, those of held-out folds included: the agreement on these folds may be a "
     "little too high; that on examples which no fit saw (--train 0.5 --rest FILE) is not"
-)
-
-LONG = (
-    "of {} of {} examples only the beginning was weighed, for they are long: their likelihood is that of this part; "
-    "they are rated whole"
 )
 
 TOO_FEW_RATED = "the score is read without the rating: before the budget was spent, too few examples were rated"
@@ -56,11 +50,6 @@ NOT_WIDENED = (
 
 UNSURE = (
     "verdicts have no interval: too few documents could be scored on the report's held-out folds to say how wide it is"
-)
-
-NO_CONTRAST = (
-    "it takes two texts with high scores and two with low ones, none of them long, of other documents than that of the "
-    "text that follows them"
 )
 
 ONE_DOCUMENT = (
@@ -190,7 +179,10 @@ class ActiveCritic(Evaluator):
             protocol = protocol.model_copy(update={"criteria": refined.criteria})
             notes += refined.notes
         # Before the search, which spends what a budget has left: they are cheap, and tell a small model's score most.
-        taken, contrast, unpaid = self._taken(readings, protocol, data, bill, notes, progress)
+        further = FurtherReadings(
+            self.model, protocol.criteria, protocol.scale, data, self._uses, self.seed, bill, notes, progress
+        )
+        further.take(readings)
         settings = DemoSearch(
             candidates=self.candidates,
             demos=self.demos,
@@ -205,41 +197,10 @@ class ActiveCritic(Evaluator):
         search: Search = compiled.search
         found: list[Candidate] = compiled.candidate_programs
         notes += self._told_of(search, len(found), ways, data)
-        joint = contrast is not None and contrast.likelihood
-        expected = expected_of(self.model)
-        combiner = Combiner(readings, search, protocol.scale, self._always, joint=joint, expected=expected)
-        # Without a rating of the whole the mean of the criteria is what is asked for, and no other weights.
-        mean = not self.overall_scoring and self.use_criteria != "always"
-        if self.mode == "fine" and not mean:
-            combiner.rated_by(protocol.criteria, self.use_criteria)
-        for name in set(readings).intersection(FURTHER) - taken.keys():
-            combiner.leave_out(name)
-        left_out = [combiner.add(name, read) for name, read in taken.items()]
-        notes += [said for said in (*unpaid, *left_out) if said]
-        stopped = unpaid[-1] if unpaid else search.stopped
+        combiner = self._combiner(readings, further, search, protocol, notes)
+        stopped = further.unpaid[-1] if further.unpaid else search.stopped
         chosen = next(candidate.index for candidate in found if candidate.wins)
-        combined: Combination | None = None
-        try:
-            combined = combiner.fit(chosen, range(len(data)))
-        except FitError:
-            if stopped is None:
-                raise
-            with suppress(FitError):
-                if combiner.unrated():
-                    combined = combiner.fit(chosen, range(len(data)))
-            notes.append(TOO_FEW_RATED if combined is not None else NOTHING_COMBINED)
-        tried = combiner.names
-        if combined is not None and combiner.hardly_contrasts(combined):
-            # One likelihood a text is to do, in place of two.
-            try:
-                with bill.stage("likelihood"):
-                    alone = take("likelihood", self.model, protocol.criteria, list(data), progress)
-            except BudgetSpent as spent:
-                notes.append(f"the contrast is read for the likelihood alone, which by itself is not paid for: {spent}")
-            else:
-                contrast = None
-                notes += [said for said in (combiner.part(alone),) if said]
-                combined = combiner.fit(chosen, range(len(data)))
+        combined, tried = self._combined(combiner, further, chosen, stopped, notes)
         calibration = None if combined is None else combined.calibration
         if calibration is not None:
             # What may make the whole fit worthless stands first.
@@ -252,6 +213,7 @@ class ActiveCritic(Evaluator):
             report = self._measured(search, settings, combiner, found, bill, notes)
         if calibration is not None:
             calibration = _honest(calibration, report, len(found) if combiner.rated else 1, notes)
+        contrast = further.contrast
         if calibration is None or contrast is None or not contrast.readings & calibration.shares.keys():
             contrast = None
         document = report.to_dict() if report is not None else {}
@@ -306,60 +268,49 @@ class ActiveCritic(Evaluator):
         levels = _levels(self.levels) or [{}]
         return [usual.model_copy(update={**one, "order": order}) for one in levels for order in orders]
 
-    def _taken(
+    def _combiner(
         self,
-        readings: Sequence[str],
+        readings: tuple[str, ...],
+        further: FurtherReadings,
+        search: Search,
         protocol: CriticProtocol,
-        data: Examples,
-        bill: Bill,
         notes: list[str],
-        progress: Progress | None,
-    ) -> tuple[dict[str, list[Read | None]], Contrast | None, list[str]]:
-        """What the model says of every example beside its rating, by reading.
+    ) -> Combiner:
+        """What combines the ratings of a search with the further readings that came."""
+        expected = expected_of(self.model)
+        combiner = Combiner(readings, search, protocol.scale, self._always, joint=further.joint, expected=expected)
+        # Without a rating of the whole the mean of the criteria is what is asked for, and no other weights.
+        mean = not self.overall_scoring and self.use_criteria != "always"
+        if self.mode == "fine" and not mean:
+            combiner.rated_by(protocol.criteria, self.use_criteria)
+        for name in set(readings).intersection(FURTHER) - further.read.keys():
+            combiner.leave_out(name)
+        left_out = [combiner.add(name, read) for name, read in further.read.items()]
+        notes += [said for said in (*further.unpaid, *left_out) if said]
+        return combiner
 
-        The likelihood is what the contrast is read from; where there is no contrast, it is asked for by itself. Also
-        the texts of the contrast, and what could not be paid for.
+    def _combined(
+        self, combiner: Combiner, further: FurtherReadings, chosen: int, stopped: str | None, notes: list[str]
+    ) -> tuple[Combination | None, tuple[str, ...]]:
+        """How the score is combined, by all examples, and the readings that this was tried with.
+
+        None, with a note, where the budget ended (``stopped``) before enough of them were read.
         """
-        contrast: Contrast | None = None
-        contrasted: list[Contrasted | None] = []
-        taken: dict[str, list[Read | None]] = {}
-        unpaid: list[str] = []
-        for name in sorted(FURTHER, key=lambda name: name == "likelihood"):
-            if name not in readings:
-                continue
-            with bill.stage(name):
-                try:
-                    if name == "contrast":
-                        if (found := self._contrast_of(data, protocol.scale, notes, progress)) is not None:
-                            contrast, contrasted = found
-                            taken[name] = [*contrasted]
-                    elif name == "likelihood" and contrast is not None and contrast.likelihood:
-                        taken[name] = [one and one.likelihood for one in contrasted]
-                    else:
-                        taken[name] = take(name, self.model, protocol.criteria, list(data), progress)
-                    if name == "likelihood" and (cut := sum(weighed_part(e.response) != e.response for e in data)):
-                        notes.append(LONG.format(cut, len(data)))
-                except BudgetSpent as spent:
-                    unpaid.append(f"the score is read without the {name}: {spent}")
-        return taken, contrast, unpaid
-
-    def _contrast_of(
-        self, data: Examples, scale: Scale, notes: list[str], progress: Progress | None
-    ) -> tuple[Contrast, list[Contrasted | None]] | None:
-        """The contrast of every example, and its texts; None, with a note, where it cannot be had."""
-        found = take_contrast(self.model, data, scale, seed=self.seed, progress=progress)
-        always = self.use_contrast == "always"
-        if found is None:
-            if always:
-                raise FitError(f"there is no contrast: {NO_CONTRAST}")
-            notes.append(f"the score is read without the contrast: {NO_CONTRAST}")
-            return None
-        texts, read = found
-        said = lacking("contrast", read)
-        if said is not None and not always:
-            notes.append(said)
-            return None
-        return texts.model_copy(update={"likelihood": said is None and self.use_likelihood != "never"}), read
+        everything = range(len(combiner.search.examples))
+        found: Combination | None = None
+        try:
+            found = combiner.fit(chosen, everything)
+        except FitError:
+            if stopped is None:
+                raise
+            with suppress(FitError):
+                if combiner.unrated():
+                    found = combiner.fit(chosen, everything)
+            notes.append(TOO_FEW_RATED if found is not None else NOTHING_COMBINED)
+        tried = combiner.names
+        if found is not None and combiner.hardly_contrasts(found) and further.part(combiner):
+            found = combiner.fit(chosen, everything)
+        return found, tried
 
     def _told_of(self, search: Search, found: int, ways: Sequence[Reading], data: Examples) -> list[str]:
         """What the user should know of the search: where it was less than what was asked for."""
