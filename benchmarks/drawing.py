@@ -16,18 +16,21 @@ EVERY = 10
 _last = [0.0]
 
 
-def options(said: str | None, *, lm: str | None = None) -> argparse.ArgumentParser:
+def options(said: str | None, *, lm: str | None = None, each: bool = False) -> argparse.ArgumentParser:
     """A parser with the options that all of them have.
 
     Args:
         said: What the script does.
         lm: What is to be said of ``--lm``.
+        each: ``--documents`` takes a number for each set; see :func:`of_set`.
     """
     parser = argparse.ArgumentParser(description=said, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", nargs="+", metavar="NAME=PATH")
     parser.add_argument("--fields", default="score=overall,group=doc_id")
     parser.add_argument("--scale")
-    parser.add_argument("--documents", type=int, help="draw this many documents first; default: all")
+    number = "a number for each set, or one for all" if each else "this many"
+    several = {"nargs": "+"} if each else {}
+    parser.add_argument("--documents", type=int, help=f"draw documents first, {number}; default: all", **several)
     parser.add_argument("--per-document", type=int, help="and this many responses of each; default: all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--lm", default="local", help=lm)
@@ -35,6 +38,28 @@ def options(said: str | None, *, lm: str | None = None) -> argparse.ArgumentPars
     parser.add_argument("--context", type=int)
     parser.add_argument("--journal", default="benchmarks/results/journal.sqlite")
     return parser
+
+
+def besides(parser: argparse.ArgumentParser, *, each: bool = False) -> argparse.ArgumentParser:
+    """Add the option of those that can look at documents that nothing was chosen on; ``each``: as in `options`."""
+    said = "of other documents than --documents of this number and seed 0 draws"
+    parser.add_argument("--besides", type=int, help=said, **({"nargs": "+"} if each else {}))
+    return parser
+
+
+def of_set(args: argparse.Namespace, place: int) -> argparse.Namespace:
+    """The options for the set at a place, of those that take a number for each.
+
+    Raises:
+        SystemExit: There is neither one number, nor one for each set.
+    """
+    own = argparse.Namespace(**vars(args))
+    for name in ("documents", "besides"):
+        if (given := getattr(args, name)) is not None:
+            if len(given) not in (1, len(args.data)):
+                raise SystemExit(f"--{name}: {len(given)} numbers for {len(args.data)} sets")
+            setattr(own, name, given[place] if len(given) > 1 else given[0])
+    return own
 
 
 def splitting(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
@@ -62,6 +87,15 @@ def draw(examples: ac.Examples, args: argparse.Namespace) -> ac.Examples:
     return examples.take(
         i for i, e in enumerate(examples) if group_of(e) in chosen and (not args.per_document or str(e.id) in kept)
     )
+
+
+def fresh(examples: ac.Examples, args: argparse.Namespace) -> ac.Examples:
+    """Those of other documents than the first seed draws, where asked to: nothing was chosen looking at them."""
+    if not args.besides:
+        return examples
+    first = argparse.Namespace(documents=args.besides, per_document=None, seed=0)
+    seen = {group_of(example) for example in draw(examples, first)}
+    return examples.take(i for i, example in enumerate(examples) if group_of(example) not in seen)
 
 
 def drawn(args: argparse.Namespace) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace, lm: LanguageModel) -> None:
     stem.parent.mkdir(parents=True, exist_ok=True)
     for named in args.data:
         name, _, path = named.partition("=")
-        data = drawing.draw(_fresh(drawing.read(path, args), args), args)
+        data = drawing.draw(drawing.fresh(drawing.read(path, args), args), args)
         before = lm.usage
         taken, logprobs = take_readings(data, lm)
         used = lm.usage - before
@@ -104,15 +104,6 @@ def run(args: argparse.Namespace, lm: LanguageModel) -> None:
         print("\n".join(account(found)), flush=True)
 
 
-def _fresh(examples: ac.Examples, args: argparse.Namespace) -> ac.Examples:
-    """Those of other documents than the first seed draws, where asked to: nothing was chosen looking at them."""
-    if not args.besides:
-        return examples
-    first = argparse.Namespace(documents=args.besides, per_document=None, seed=0)
-    seen = {group_of(example) for example in drawing.draw(examples, first)}
-    return examples.take(i for i, example in enumerate(examples) if group_of(example) not in seen)
-
-
 def kept(path: Path, name: str, model: str) -> list[dict[str, Any]]:
     """What was found before, of other sets or with other models."""
     sets = json.loads(path.read_text())["sets"] if path.exists() else []
@@ -121,10 +112,7 @@ def kept(path: Path, name: str, model: str) -> list[dict[str, Any]]:
 
 def studying(description: str | None, name: str, sizes: Sequence[int]) -> argparse.ArgumentParser:
     """The options of a script that works something out from the readings of sets, over random splits."""
-    parser = drawing.options(description)
-    parser.add_argument(
-        "--besides", type=int, help="of other documents than --documents of this number and seed 0 draws"
-    )
+    parser = drawing.besides(drawing.options(description))
     parser.add_argument("--splits", type=int, default=40)
     parser.add_argument("--sizes", type=int, nargs="+", default=list(sizes), help="numbers of labels")
     parser.add_argument("--out", default=f"benchmarks/results/{name}", help="where to write, without .json and .md")
@@ -148,7 +136,7 @@ def study(
         lm.memory = journal
         for named in args.data:
             name, _, path = named.partition("=")
-            data = drawing.draw(_fresh(drawing.read(path, args), args), args)
+            data = drawing.draw(drawing.fresh(drawing.read(path, args), args), args)
             readings = combining.Readings.of(data, *take_readings(data, lm))
             found = {
                 "name": name,

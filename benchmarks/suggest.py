@@ -1,6 +1,6 @@
 """Which rule for the next texts to label needs the fewest labels: several against drawing at random.
 
-    python benchmarks/suggest.py sfres=path/to/sfres.jsonl hanna=path/to/hanna.jsonl.gz --documents 44 --lm local
+    python benchmarks/suggest.py sfres=path/to/sfres.jsonl hanna=path/to/hanna.jsonl.gz --documents 44 16 --lm local
     python benchmarks/suggest.py sfres=path/to/sfres.jsonl hanna=path/to/hanna.jsonl.gz --lm none
 
 Labels are hidden: in every split a third of the examples (whole documents) is held out, ten labels are drawn at random
@@ -41,8 +41,6 @@ import drawing  # noqa: E402
 import readings as reading  # noqa: E402
 
 START, STEP = 10, 5
-GOAL = 40
-"""Labels at random whose agreement is to be reached."""
 POOL = 150
 """Texts that labels come from, at most."""
 SHIPPED = "coverage"
@@ -224,21 +222,21 @@ def needed(curve: Floats, goal: float) -> float:
     return START + STEP * (i - 1 + part if i else 0)
 
 
-def account(sets: list[Floats], names: list[str], resamples: int, seed: int) -> dict[str, Any]:
+def account(sets: list[Floats], names: list[str], args: argparse.Namespace) -> dict[str, Any]:
     """Labels needed and agreement gained by every rule, on the mean over sets.
 
     Args:
         sets: Of each set the agreement, shape (rules, splits, sizes); the first rule draws at random.
         names: The rules.
-        resamples: Bootstrap samples of the splits.
-        seed: Of these.
+        args: With the labels at random whose agreement is to be reached (``goal``), the bootstrap samples of the splits
+            (``resamples``), and their ``seed``.
     """
     sizes = min(one.shape[2] for one in sets)
-    goal_at = min((GOAL - START) // STEP, sizes - 1)
+    goal_at = min((args.goal - START) // STEP, sizes - 1)
     cut = [one[:, :, :sizes] for one in sets]
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(args.seed)
     drawn = []
-    for resample in range(resamples + 1):
+    for resample in range(args.resamples + 1):
         means = []
         for one in cut:
             splits = one.shape[1]
@@ -279,12 +277,12 @@ def _finite(value: float) -> float | None:
 
 
 BASIS = (
-    f"A third of the examples, whole documents, is held out. Labels come from at most {POOL} others: {START} at",
-    f"random, then {STEP} at a time by the rule, and the score is fitted anew each time. Agreement: mean of Pearson,",
-    "Spearman and Kendall on what is held out. Labels needed: after how many the mean curve reaches what",
-    f"{GOAL} at random reach (or as many as there are). Gain: in agreement over labels at random, mean over",
-    f"all numbers of labels after {START}. In brackets 95 %, bootstrap over the splits. These overlap: it is the",
-    "chance of splits and draws that is told, not that of another data set. `coverage` is what `suggest` does.",
+    "A third of the examples, whole documents, is held out. Labels come from at most {pool} others: {start} at\n"
+    "random, then {step} at a time by the rule, and the score is fitted anew each time. Agreement: mean of Pearson,\n"
+    "Spearman and Kendall on what is held out. Labels needed: after how many the mean curve reaches what\n"
+    "{goal} at random reach (or as many as there are). Gain: in agreement over labels at random, mean over\n"
+    "all numbers of labels after {start}. In brackets 95 %, bootstrap over the splits. These overlap: it is the\n"
+    "chance of splits and draws that is told, not that of another data set. `coverage` is what `suggest` does."
 )
 
 
@@ -297,8 +295,9 @@ def page(document: dict[str, Any]) -> str:
         f"`python benchmarks/suggest.py`: {document['model']}, {how['splits']} splits, seed {how['seed']}; "  # noqa: ISC004
         f"active-critic {ac.__version__}, Python {platform.python_version()}, numpy {np.__version__}.",
         "",
-        *BASIS,
+        BASIS.format(pool=POOL, start=START, step=STEP, goal=how["goal"]),
         "",
+        *(["None of the documents was among those that anything was chosen on.", ""] if how["besides"] else []),
     ]
     for name, one in document["found"].items():
         lines += [f"## {name}", ""]
@@ -338,15 +337,19 @@ def simulate(args: argparse.Namespace, lm: ac.LanguageModel | None) -> None:
     """Every set, then their mean; the results are written after each set."""
     document: dict[str, Any] = {
         "model": lm.name if lm else "no model, the surface alone",
-        "settings": {**drawing.drawn(args), "fields": args.fields, "splits": args.splits, "most": args.most},
+        "settings": {
+            **drawing.drawn(args),
+            **{name: getattr(args, name) for name in ("besides", "fields", "splits", "most", "goal", "resamples")},
+        },
         "versions": {"active-critic": ac.__version__, "python": platform.python_version(), "numpy": np.__version__},
         "sets": {},
         "found": {},
     }
     reached: list[Floats] = []
-    for named in args.data:
+    for place, named in enumerate(args.data):
         name, _, path = named.partition("=")
-        examples = drawing.draw(drawing.read(path, args), args)
+        own = drawing.of_set(args, place)
+        examples = drawing.draw(drawing.fresh(drawing.read(path, own), own), own)
         data = combining.Readings.of(examples, *(reading.take_readings(examples, lm) if lm else ({},)))
         found = curves(data, args)
         document["sets"][name] = {
@@ -357,9 +360,9 @@ def simulate(args: argparse.Namespace, lm: ac.LanguageModel | None) -> None:
         }
         reached.append(np.array(list(found.values())))
         document["found"].pop("mean over the sets", None)
-        document["found"][name] = account(reached[-1:], list(found), args.resamples, args.seed)
+        document["found"][name] = account(reached[-1:], list(found), args)
         if len(reached) > 1:
-            document["found"]["mean over the sets"] = account(reached, list(found), args.resamples, args.seed)
+            document["found"]["mean over the sets"] = account(reached, list(found), args)
         stem = Path(args.out or f"benchmarks/results/suggest{'' if lm else '_surface'}")
         stem.parent.mkdir(parents=True, exist_ok=True)
         stem.with_suffix(".json").write_text(json.dumps(document, indent=1) + "\n")
@@ -368,9 +371,10 @@ def simulate(args: argparse.Namespace, lm: ac.LanguageModel | None) -> None:
 
 
 def arguments() -> argparse.Namespace:
-    parser = drawing.options(__doc__, lm="`none`: the surface alone")
+    parser = drawing.besides(drawing.options(__doc__, lm="`none`: the surface alone", each=True), each=True)
     parser.add_argument("--splits", type=int, default=100)
     parser.add_argument("--most", type=int, default=60, help="labels at most")
+    parser.add_argument("--goal", type=int, default=40, help="labels at random whose agreement is to be reached")
     parser.add_argument("--resamples", type=int, default=1_000)
     parser.add_argument("--out", help="where to write, without .json and .md")
     return parser.parse_args()
