@@ -26,7 +26,7 @@ from active_critic.evaluators._readings import (
     value_of,
 )
 from active_critic.evaluators._weighed import WEIGHED
-from active_critic.evaluators.surface import SurfaceFloor, copied_shares, figures_of
+from active_critic.evaluators.surface import SurfaceFloor, beyond_most, copied_shares, figures_of
 from active_critic.lm import LanguageModel
 from active_critic.lm.catalogue import CATALOGUE
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood
@@ -292,11 +292,8 @@ def _chance(r: float, n: int) -> float:
 
 
 def beyond(shares: Sequence[tuple[float, float]]) -> dict[str, float]:
-    """From what examples copy (``copied_shares``), beyond which shares a response is a copy: ``Calibration``'s fields.
-
-    Half-way from the most that any example copies to all of it: where people copy, copying is no fault.
-    """
-    copied, holds = ((1 + max(column)) / 2 for column in zip(*shares, strict=True))
+    """From what examples copy (``copied_shares``), beyond which a response is a copy: the fields of ``Calibration``."""
+    copied, holds = map(beyond_most, zip(*shares, strict=True))
     return {"copied": copied, "holds": holds}
 
 

@@ -19,7 +19,7 @@ from active_critic.data.examples import example_key, folds, group_of, human_scor
 from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators._weighed import WEIGHED, weighed_part, weighing_turns
 from active_critic.evaluators.base import Progress
-from active_critic.evaluators.surface import copied_shares
+from active_critic.evaluators.surface import beyond_most, copied_shares
 from active_critic.lm import LanguageModel
 from active_critic.lm.client import Turn
 from active_critic.lm.lengths import CHARS_PER_TOKEN, length_of
@@ -203,15 +203,15 @@ def choose_for(
 
 
 def beyond_any(examples: Sequence[Example], parts: Sequence[Sequence[int]], chosen: Sequence[Contrast]) -> float:
-    """What share in common with a liked text makes a copy: half-way from the most of any example to all.
+    """Beyond which share in common with a liked text a response is a copy of it; see ``beyond_most``.
 
     Args:
         examples: Scored examples.
         parts: Of them, by index.
         chosen: The texts that the examples of each part follow.
     """
-    most = max(copied_from(side.liked, examples[i]) for part, side in zip(parts, chosen, strict=False) for i in part)
-    return (1 + most) / 2
+    each = zip(parts, chosen, strict=False)
+    return beyond_most(copied_from(side.liked, examples[i]) for part, side in each for i in part)
 
 
 def _level(came: Sequence[Contrasted | None]) -> float:

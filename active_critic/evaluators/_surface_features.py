@@ -7,7 +7,7 @@ import re
 import unicodedata
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,14 @@ def copied_shares(example: Example) -> tuple[float, float]:
     """
     response, source = _grams(_words(example.response), 3), _grams(_words(example.source), 3)
     return _share_in(response, source), _share_in(source, response)
+
+
+def beyond_most(shares: Iterable[float]) -> float:
+    """Beyond which share a response is a copy, from what examples copy: half-way from the most of any of them to all.
+
+    Where people copy, copying is no fault.
+    """
+    return (1 + max(shares)) / 2
 
 
 def figures_of(examples: Sequence[Example]) -> Floats:

@@ -17,7 +17,7 @@ from pydantic import model_validator
 from active_critic.data.examples import Examples
 from active_critic.errors import DataError, FitError, ProtocolError
 from active_critic.evaluators import ridge
-from active_critic.evaluators._surface_features import FEATURES, Floats, copied_shares, figures_of
+from active_critic.evaluators._surface_features import FEATURES, Floats, beyond_most, copied_shares, figures_of
 from active_critic.evaluators.base import Evaluator, JournalPath, Progress, scale_of
 from active_critic.evaluators.judging import OVERALL, Judge
 from active_critic.lm import LanguageModel
@@ -33,6 +33,7 @@ __all__ = [
     "Surface",
     "SurfaceFloor",
     "SurfaceProtocol",
+    "beyond_most",
     "copied_shares",
     "figures_of",
     "out_of_fold",
