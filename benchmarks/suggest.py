@@ -296,8 +296,8 @@ def page(document: dict[str, Any]) -> str:
         f"active-critic {ac.__version__}, Python {platform.python_version()}, numpy {np.__version__}.",
         "",
         BASIS.format(pool=POOL, start=START, step=STEP, goal=how["goal"]),
+        *([f"None of the documents is among those that seed 0 draws ({how['besides']})."] if how["besides"] else []),
         "",
-        *(["None of the documents was among those that anything was chosen on.", ""] if how["besides"] else []),
     ]
     for name, one in document["found"].items():
         lines += [f"## {name}", ""]
