@@ -22,14 +22,16 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm, t
 
-from active_critic import stats
 from active_critic.demo_search import MIN_COVERAGE
+from active_critic.stats.correlation import COEFFICIENTS, Resampled
 
 RESAMPLES = 2_000
 
 
 Runs = dict[str, list[dict[str, Any]]]
 """The comparisons of every set, by its name."""
+Document = tuple[Any, ...]
+"""What is drawn: a document, or a fold's part of it."""
 
 
 def main() -> None:
@@ -49,9 +51,10 @@ def main() -> None:
     if args.ours not in methods:
         sys.exit(f"--ours {args.ours}: not in every comparison, or scored less than {MIN_COVERAGE:.0%} of one")
     rng = np.random.default_rng(args.seed)
-    draws = [_of_sets(found, methods, None)]
-    draws += [_of_sets(found, methods, rng) for _ in range(args.resamples)]
-    averages, tail = _widened(np.array(draws), [len(_documents(runs)) for runs in found.values()])
+    documents = [_documents(runs) for runs in found.values()]
+    counts = _drawn([len(of_set) for of_set in documents], args.resamples, rng)
+    draws = np.stack([_of_set(*each, methods) for each in zip(found.values(), documents, counts, strict=True)], axis=1)
+    averages, tail = _widened(draws, [len(of_set) for of_set in documents])
     document: dict[str, Any] = {
         "sets": [
             {"name": name, "model": runs[0]["model"], "seeds": _seeds(runs), "splits": [_sizes(d) for d in runs]}
@@ -126,13 +129,22 @@ def table(document: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _documents(runs: list[dict[str, Any]]) -> list[list[tuple[int, dict[str, Any]]]]:
-    """The predictions of each document of a set, with the number of the run that each is from."""
-    found: dict[Any, list[tuple[int, dict[str, Any]]]] = {}
-    for number, document in enumerate(runs):
-        for row in document["predictions"]:
-            found.setdefault((row["repeat"], row["fold"], row["document"]), []).append((number, row))
-    return list(found.values())
+def _documents(runs: list[dict[str, Any]]) -> list[Document]:
+    """The documents that the runs of a set tested on."""
+    return list({_document(row): None for run in runs for row in run["predictions"]})
+
+
+def _document(row: dict[str, Any]) -> Document:
+    return row["repeat"], row["fold"], row["document"]
+
+
+def _drawn(documents: list[int], resamples: int, rng: np.random.Generator) -> list[Any]:
+    """How often each document of each set is drawn, shape (documents, 1 + resamples) a set; first each once."""
+    counts = [np.ones((n, 1 + resamples)) for n in documents]
+    for draw in range(1, 1 + resamples):
+        for n, count in zip(documents, counts, strict=True):
+            count[:, draw] = np.bincount(rng.integers(0, n, n), minlength=n)
+    return counts
 
 
 def _widened(draws: Any, documents: list[int]) -> tuple[Any, float]:
@@ -146,32 +158,19 @@ def _widened(draws: Any, documents: list[int]) -> tuple[Any, float]:
     return averages, float(norm.cdf(t.ppf(0.025, sum(documents) - len(documents))))
 
 
-def _of_sets(found: Runs, methods: list[str], rng: Any) -> list[list[float]]:
-    """The mean of three coefficients by set and method; of documents drawn anew, where asked."""
+def _of_set(runs: list[dict[str, Any]], documents: list[Document], counts: Any, methods: list[str]) -> Any:
+    """The mean of three coefficients, over the runs of a set, by draw and method: shape (draws, methods)."""
+    place = {document: i for i, document in enumerate(documents)}
     figures = []
-    for runs in found.values():
-        drawn = _documents(runs)
-        if rng is not None:
-            drawn = [drawn[i] for i in rng.integers(0, len(drawn), len(drawn))]
-        rows: list[list[dict[str, Any]]] = [[] for _ in runs]
-        for part in drawn:
-            for number, row in part:
-                rows[number].append(row)
-        by_run = [
-            [_mean([(row[name], row["human"]) for row in of if row[name] is not None]) for name in methods]
-            for of in rows
-        ]
-        figures.append(np.mean(np.array(by_run, dtype=float), axis=0).tolist())
-    return figures
-
-
-def _mean(pairs: list[tuple[float, float]]) -> float:
-    if not pairs:
-        return float("nan")
-    predicted, human = zip(*pairs, strict=True)
-    if len(set(predicted)) < 2 or len(set(human)) < 2:
-        return float("nan")
-    return stats.q(list(predicted), list(human)) / 3
+    for run in runs:
+        by_method = []
+        for name in methods:
+            rows = [row for row in run["predictions"] if row[name] is not None]
+            predicted, human = (np.array([row[which] for row in rows], dtype=float) for which in (name, "human"))
+            weights = counts[[place[_document(row)] for row in rows]]
+            by_method.append(Resampled(predicted, human)(weights)[:, COEFFICIENTS.index("mean")])
+        figures.append(np.column_stack(by_method))
+    return np.mean(figures, axis=0)
 
 
 def _of(document: dict[str, Any], name: str) -> dict[str, Any]:
