@@ -92,7 +92,7 @@ def from_hub(source: HubFile, model: Model, part: Path, *, hub: str, report: Rep
             raise DownloadFailed("HF_TOKEN holds characters that no token has")
         headers["Authorization"] = f"Bearer {token}"
     try:
-        _require_name_resolution(hub)
+        require_name_resolution(hub)
         timeout = httpx.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT)
         with httpx.Client(timeout=timeout, follow_redirects=True, headers=headers) as client:
             resumed = size_of(part) > 0
@@ -114,7 +114,7 @@ def from_hub(source: HubFile, model: Model, part: Path, *, hub: str, report: Rep
         )
 
 
-def _require_name_resolution(hub: str) -> None:
+def require_name_resolution(hub: str) -> None:
     """Give up soon on a name server that does not answer; no HTTP client puts a limit on that."""
     import urllib.request
 
@@ -147,7 +147,7 @@ def _download(client: httpx.Client, address: str, part: Path, model: Model, repo
         try:
             problem = _stream(client, address, part, model, report)
         except httpx.RequestError as failure:
-            problem = _reason(failure)
+            problem = reason_of(failure)
         present = size_of(part)
         if present > most:
             received, fruitless, most = True, 0, present
@@ -190,7 +190,8 @@ def _stream(client: httpx.Client, address: str, part: Path, model: Model, report
     return None
 
 
-def _reason(failure: Exception) -> str:
+def reason_of(failure: Exception) -> str:
+    """What went wrong with a connection, in words: what kind of failure, and what it says."""
     kind = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(failure).__name__).lower()
     return f"{kind}: {failure}" if str(failure) else kind
 

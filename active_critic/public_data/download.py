@@ -194,7 +194,7 @@ def _download(address: str, part: Path, progress: Progress | None) -> None:
     headers = {"Accept-Encoding": "identity", "User-Agent": "active-critic"}
     timeout = httpx.Timeout(fetch.READ_TIMEOUT, connect=fetch.CONNECT_TIMEOUT)
     try:
-        fetch._require_name_resolution(address)
+        fetch.require_name_resolution(address)
         with (
             httpx.Client(timeout=timeout, follow_redirects=True, headers=headers) as client,
             client.stream("GET", address) as response,
@@ -204,7 +204,7 @@ def _download(address: str, part: Path, progress: Progress | None) -> None:
             _keep_secure(response)
             _write(response, part, progress)
     except httpx.RequestError as failure:
-        raise DownloadFailed(fetch._reason(failure)) from None
+        raise DownloadFailed(fetch.reason_of(failure)) from None
     except (httpx.InvalidURL, ValueError) as failure:
         raise DownloadFailed(f"not a usable address ({type(failure).__name__})") from None
     except ImportError as failure:
