@@ -15,6 +15,9 @@ settings.load_profile("suite")
 
 _PROXIES = {"http_proxy", "https_proxy", "all_proxy", "no_proxy"}
 _ENDINGS = ("_API_KEY", "_API_BASE", "_BASE_URL", "_API_TOKEN")
+# Workers share the processors, and there threads of an embedded model do best to sleep at once.
+os.environ.setdefault("GOMP_SPINCOUNT", "0")
+
 LONGEST = {"test_end_to_end.py", "test_kill.py", "test_house.py"}
 
 

@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 import weakref
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, NoReturn, Self
@@ -36,6 +37,8 @@ KEEP_LOGS = 7 * 24 * 3600.0
 MOST_THREADS = 8
 """More threads than this do not make small models faster."""
 
+LOOKS = "500"
+"""How often a thread of llama.cpp looks whether the others are done before it sleeps (``benchmarks/waiting.py``)."""
 WARNINGS = 2
 """llama.cpp's verbosity: warnings and errors."""
 
@@ -215,8 +218,7 @@ class LocalServer:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=output,
-                # Busy waiting makes llama.cpp crawl as soon as anything else wants a processor.
-                env={"OMP_WAIT_POLICY": "passive", **os.environ},
+                env=_waiting(os.environ),
                 # Ctrl-C in the terminal is for the parent, which then stops the server in order.
                 start_new_session=os.name == "posix",
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
@@ -274,6 +276,16 @@ class LocalServer:
             + (f"; llama.cpp said:\n{said}" if said else "")
             + (f"\nThe log is {self._log}" if self._log else "")
         )
+
+
+def _waiting(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment, with how llama.cpp's threads wait for each other, unless it says that itself.
+
+    Busy waiting makes them crawl as soon as anything else wants a processor; sleeping at once makes them slow where
+    nothing else does. So they look for a moment, and then sleep.
+    """
+    own = {} if "OMP_WAIT_POLICY" in environment else {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": LOOKS}
+    return {**own, **environment}
 
 
 def _processors() -> int:

@@ -20,7 +20,7 @@ from active_critic.errors import DataError, MissingExtra, ModelError
 from active_critic.lm import open_lm
 from active_critic.lm import server as server_module
 from active_critic.lm.catalogue import find
-from active_critic.lm.server import LocalServer, _until_written
+from active_critic.lm.server import LocalServer, _until_written, _waiting
 from active_critic.lm.weights import cache_root, pull
 
 needs_llama = pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="needs active-critic[local]")
@@ -35,6 +35,12 @@ def test_what_is_not_a_model_is_refused_before_anything_starts(tmp_path) -> None
         LocalServer(tmp_path / "page.gguf", alias="x").start()
     with pytest.raises(ModelError, match=r"none\.gguf: no such file"):
         LocalServer(tmp_path / "none.gguf", alias="x").start()
+
+
+def test_how_threads_wait_is_for_the_environment_to_say() -> None:
+    assert _waiting({"A": "b"}) == {"A": "b", "OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "500"}
+    assert _waiting({"OMP_WAIT_POLICY": "active"}) == {"OMP_WAIT_POLICY": "active"}  # which a count would overrule
+    assert _waiting({"GOMP_SPINCOUNT": "7"})["GOMP_SPINCOUNT"] == "7"
 
 
 def test_a_missing_extra_is_named(tmp_path, monkeypatch) -> None:
