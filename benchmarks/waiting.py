@@ -1,6 +1,10 @@
 """Milliseconds that an embedded model takes for a token it reads and one it writes, by how its threads wait.
 
-    python benchmarks/waiting.py --lm local local-tiny --busy 0 1 2 --looks 0 300 1000 3000 10000 --rounds 3
+    python benchmarks/waiting.py
+    python benchmarks/waiting.py --lm local-small --looks 0 300 1000 --out small
+    python benchmarks/waiting.py --lm local local-small --busy 0 1 --looks 0 300 500 1000 --out near
+
+The first two stand together in ``results/waiting``, the third is ``results/waiting_near``.
 
 ``GOMP_SPINCOUNT`` is how often a thread of llama.cpp looks whether the others are done before it sleeps; 0 is to sleep
 at once. Beside the model run as many other processes as said, each of which keeps a processor busy all the time. The

@@ -36,9 +36,9 @@ KEEP_LOGS = 7 * 24 * 3600.0
 """Seconds after which the log of a server that ended badly is removed."""
 MOST_THREADS = 8
 """More threads than this do not make small models faster."""
-
 LOOKS = "500"
 """How often a thread of llama.cpp looks whether the others are done before it sleeps (``benchmarks/waiting.py``)."""
+
 WARNINGS = 2
 """llama.cpp's verbosity: warnings and errors."""
 
