@@ -4,7 +4,8 @@
 
 Fits the floor on a share of the documents (or on about so many examples), scores the rest and takes the mean of
 Pearson, Spearman and Kendall over all responses; then the mean over seeds. Another seed, other documents. A last table
-does the same with other ridge strengths. Numbers and settings only, never texts.
+does the same with other ridge strengths, and fitted to the ranks of people's scores. Numbers and settings only, never
+texts.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import argparse
 import os
 import platform
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -21,6 +22,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 import scipy  # noqa: E402
+from scipy.stats import rankdata  # noqa: E402
 
 import active_critic as ac  # noqa: E402
 from active_critic.data.examples import folds, group_of  # noqa: E402
@@ -54,7 +56,7 @@ def main() -> None:
     seeds = range(args.seeds)
     sizes = [float(size) for size in args.sizes.split(",")]
     lines = _results(sets, sizes, seeds)
-    lines += ["", "## Other strengths", "", *_strengths(sets, sizes, seeds)]
+    lines += ["", "## Other ways", "", *_others(sets, sizes, seeds)]
     print("\n".join(lines), flush=True)
     if args.out:
         args.out.parent.mkdir(parents=True, exist_ok=True)
@@ -75,14 +77,16 @@ def _results(sets: list[_Set], sizes: list[float], seeds: range) -> list[str]:
     return [*lines, f"| mean | | | {' | '.join(cells)} |"]
 
 
-def _strengths(sets: list[_Set], sizes: list[float], seeds: range) -> list[str]:
-    heads = ["strength, mean of all sets", *map(_size, sizes)]
+def _others(sets: list[_Set], sizes: list[float], seeds: range) -> list[str]:
+    heads = ["strength, or target; mean of all sets", *map(_size, sizes)]
     lines = [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
     rows: list[tuple[str, Callable[[ac.Examples, np.ndarray], SurfaceFloor]]] = [
         (f"{strength:g} a figure" + (" (the default)" if strength == ALPHA_PER_FIGURE else ""), _fixed(strength))
         for strength in STRENGTHS
     ]
-    for name, fitted in [*rows, ("least squared error on documents left out (10 folds)", _left_out)]:
+    rows.append(("least squared error on documents left out (10 folds)", _left_out))
+    rows.append(("the default, fitted to ranks of the scores", _ranked))
+    for name, fitted in rows:
         means = [np.mean([_agreement(data, size, seed, fitted) for data in sets for seed in seeds]) for size in sizes]
         lines.append(f"| {name} | {' | '.join(f'{mean:.3f}' for mean in means)} |")
     return lines
@@ -108,6 +112,12 @@ def _fixed(strength: float) -> Callable[[ac.Examples, np.ndarray], SurfaceFloor]
         return SurfaceFloor(strength * max(1, int(varying))).fit(examples, figures=figures)
 
     return fitted
+
+
+def _ranked(examples: ac.Examples, figures: np.ndarray) -> SurfaceFloor:
+    ranks = rankdata([example.score or 0.0 for example in examples]).tolist()
+    ranked = [replace(example, score=rank) for example, rank in zip(examples, ranks, strict=True)]
+    return SurfaceFloor().fit(ranked, figures=figures)
 
 
 def _left_out(examples: ac.Examples, figures: np.ndarray) -> SurfaceFloor:
