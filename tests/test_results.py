@@ -58,10 +58,20 @@ OVER = {
     "agreement_contrast": "openmeva_roc sfres topical_chat",
 }
 """The columns of those tables."""
+CALLS = {
+    "agreement_full": ("calls_of_the_fit", "calls_a_verdict"),
+    "agreement": ("calls_a_verdict",),
+    "agreement_seeds_others": ("calls_a_verdict",),
+}
+"""And their last columns, where they say what a method asks."""
 
 
 def short(value: float, sign: str = "") -> str:
     return f"{value:{sign}.2f}".replace("0.", ".")
+
+
+def of_calls(value: float) -> str:
+    return f"{value:.0f}" if value > 10 else f"{value:.1f}".replace(".0", "")
 
 
 @pytest.mark.parametrize("table", OVER)
@@ -76,7 +86,10 @@ def test_the_tables_on_agreement_are_those_that_were_measured(table: str) -> Non
         if method != found["ours"]:
             low, high = figures["ours_ahead_interval"]
             cells.append(f"{short(figures['ours_ahead'], '+')} [{short(low)}, {short(high)}]")
-        assert f"| {SHOWN.get(method, method)} | {' | '.join(cells)} |" in page
+        row = f"| {SHOWN.get(method, method)} | {' | '.join(cells)} |"
+        if calls := [of_calls(figures[name]) for name in CALLS.get(table, ())]:
+            row += f"{' |' if method == found['ours'] else ''} {' | '.join(calls)} |"
+        assert row in page
 
 
 @pytest.mark.parametrize("name", ["openmeva_roc", "sfres", "summeval", "topical_chat", "bagel", "qags_xsum"])
