@@ -83,7 +83,7 @@ def log_evidence(found: combining.Fitted, trial: combining.Trial) -> float:
         ridge.append(np.full(len(own.coefficients), own.alpha))
         x.append(own.standard.apply(trial.figures[kind]))
     alphas, figures = np.concatenate(ridge), np.hstack(x)
-    volume = np.linalg.slogdet(figures.T @ figures + np.diag(alphas))[1] - float(np.log(alphas).sum())
+    volume = float(np.linalg.slogdet(figures.T @ figures + np.diag(alphas))[1] - np.log(alphas).sum())
     squares = float(missed @ missed) + held + PRIOR * _disbelief(weights)
     return -volume / 2 - (len(missed) + PRIOR) / 2 * math.log(squares)
 
