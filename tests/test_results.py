@@ -101,6 +101,14 @@ def test_the_table_by_split_is_what_was_measured(name: str) -> None:
     assert f"| {name} | {by_split} | {short(figures['means'][name])} |" in page
 
 
+def test_the_readme_counts_the_runs_that_were_killed() -> None:
+    readme = (RESULTS.parents[1] / "README.md").read_text(encoding="utf-8")
+    found = json.loads((RESULTS / "reliability.json").read_text(encoding="utf-8"))["kills"]["all"]
+    assert found["kills survived"] == found["kills"]
+    assert found["calls repeated"] == found["rows lost"] == 0
+    assert f"\n{found['runs']} runs, killed {found['kills']} times in all at random moments," in readme
+
+
 def test_how_often_the_rating_has_no_part_is_counted() -> None:
     page = (RESULTS.parents[1] / "docs" / "active-critic.md").read_text(encoding="utf-8")
     fits, without = 0, 0
