@@ -92,7 +92,7 @@ def test_the_tables_on_agreement_are_those_that_were_measured(table: str) -> Non
         assert row in page
 
 
-@pytest.mark.parametrize("name", ["openmeva_roc", "sfres", "summeval", "topical_chat", "bagel", "qags_xsum"])
+@pytest.mark.parametrize("name", ["openmeva_roc", "sfres", "summeval", "topical_chat", "hanna", "bagel", "qags_xsum"])
 def test_the_table_by_split_is_what_was_measured(name: str) -> None:
     page = (RESULTS.parents[1] / "docs" / "agreement.md").read_text(encoding="utf-8")
     found = json.loads((RESULTS / "agreement_seeds.json").read_text(encoding="utf-8"))
