@@ -8,6 +8,7 @@ import pytest
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 TABLES = sorted(RESULTS.glob("agreement*.json"))
+README = (RESULTS.parents[1] / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
@@ -87,6 +88,8 @@ def test_the_tables_on_agreement_are_those_that_were_measured(table: str) -> Non
             low, high = figures["ours_ahead_interval"]
             cells.append(f"{short(figures['ours_ahead'], '+')} [{short(low)}, {short(high)}]")
         row = f"| {SHOWN.get(method, method)} | {' | '.join(cells)} |"
+        if table == "agreement_full":
+            assert f"| {' | '.join(cells)} |" in README
         if calls := [of_calls(figures[name]) for name in CALLS.get(table, ())]:
             row += f"{' |' if method == found['ours'] else ''} {' | '.join(calls)} |"
         assert row in page
@@ -101,12 +104,25 @@ def test_the_table_by_split_is_what_was_measured(name: str) -> None:
     assert f"| {name} | {by_split} | {short(figures['means'][name])} |" in page
 
 
+def test_the_readme_says_of_other_methods_what_was_measured() -> None:
+    readme = " ".join(README.split())
+
+    def ahead(table: str, method: str) -> str:
+        figures = json.loads((RESULTS / f"{table}.json").read_text(encoding="utf-8"))["methods"][method]
+        low, high = map(short, figures["ours_ahead_interval"])
+        return f"{short(figures['average'])} ({short(figures['ours_ahead'], '+')} [{low}, {high}])"
+
+    seven = {"the floor": "surface", "zero-shot": "zero-shot", "gpt-score": "gpt-score"}
+    three = {"AutoCalibrate": "auto-calibrate", "G-Eval": "g-eval", "ICE": "ice"}
+    assert ", ".join(f"{name} {ahead('agreement_seeds', method)}" for name, method in seven.items()) in readme
+    assert ", ".join(f"{name} {ahead('agreement_seeds_others', method)}" for name, method in three.items()) in readme
+
+
 def test_the_readme_counts_the_runs_that_were_killed() -> None:
-    readme = (RESULTS.parents[1] / "README.md").read_text(encoding="utf-8")
     found = json.loads((RESULTS / "reliability.json").read_text(encoding="utf-8"))["kills"]["all"]
     assert found["kills survived"] == found["kills"]
     assert found["calls repeated"] == found["rows lost"] == 0
-    assert f"\n{found['runs']} runs, killed {found['kills']} times in all at random moments," in readme
+    assert f"\n{found['runs']} runs, killed {found['kills']} times in all at random moments," in README
 
 
 def test_how_often_the_rating_has_no_part_is_counted() -> None:
