@@ -80,7 +80,7 @@ def table(name: str, found: Curve) -> str:
             _figure(point.mean),
             _figure(point.gain, "+z.2f"),
             number_words(floor, none=""),
-            f"{point.result.fit.calls:g}",
+            f"{point.result.fit.calls / len(found.repeats):.0f}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, "", *(f"- {sentence}" for sentence in found.words), ""])
