@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from active_critic import weighing
 from active_critic.evaluators.surface import ALPHA_PER_FIGURE
 from active_critic.stats import q
-from active_critic.weighing import EXPECTED, PRIOR, SAME_VOICE, TOGETHER
+from active_critic.weighing import EXPECTED, PRIOR
 
 sys.path.insert(0, str(Path(__file__).parent))
 import combining
@@ -90,13 +91,9 @@ def log_evidence(found: combining.Fitted, trial: combining.Trial) -> float:
 
 def _disbelief(weights: Mapping[str, float]) -> float:
     """The mean squared error of these weights where readings are as they are believed to be."""
-    said = {"rating", "approval"}
-    alike = math.fsum(
-        one * other * (1.0 if a == b else SAME_VOICE if {a, b} == said else TOGETHER)
-        for a, one in weights.items()
-        for b, other in weights.items()
-    )
-    return 1 - 2 * math.fsum(EXPECTED[name] * weight for name, weight in weights.items()) + alike
+    alike = np.array([[weighing._together(one, other) for other in weights] for one in weights])
+    w, believed = np.array([*weights.values()]), np.array([EXPECTED[name] for name in weights])
+    return float(1 - 2 * believed @ w + w @ alike @ w)
 
 
 def page(sets: list[dict[str, Any]]) -> str:
