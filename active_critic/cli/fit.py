@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -16,13 +16,10 @@ from active_critic.cli import _common as common
 from active_critic.cli import _opening as opening
 from active_critic.cli import _options as opts
 from active_critic.cli import _outputs as outputs
-from active_critic.errors import DataError, FitError, OutputError
+from active_critic.cli._fitted import OURS, Fitted
+from active_critic.cli._held_back import hold_back, write_rest
+from active_critic.errors import FitError
 
-if TYPE_CHECKING:
-    from active_critic.data import Examples
-    from active_critic.records import Usage
-
-OURS = "active-critic"
 _OPTIONS = {
     "task": "task_description",
     "criteria": "criteria",
@@ -186,7 +183,7 @@ def fit(
         opening.refuse_model(evaluator, lm if opts.typed(ctx, "lm") else None, **how, estimate=estimate)
     data = read_examples(examples, fields=opts.parse_fields(fields), scale=scale)
     notes = list(data.notes)
-    data, held_back = _held_back(data, train, seed, notes)
+    data, held_back = hold_back(data, train, seed, notes)
     # Of the part that is fitted on, the same is noted of fewer rows.
     notes += [*(note for note in check_examples(data) if note not in data.notes), *pinned_from(criteria, held_back)]
     common.show_notes(notes, quiet=quiet)
@@ -221,7 +218,7 @@ def fit(
     make.check(given)
     replaced = outputs.check_writable(out, make=not estimate)
     if rest is not None and held_back is not None and not estimate:
-        _write_rest(rest, held_back)
+        write_rest(rest, held_back)
         common.say(f"{len(held_back)} rows that were held back are in {rest}", quiet=quiet)
 
     started = time.monotonic()
@@ -244,7 +241,7 @@ def fit(
         critic.save(out)
         asked = (lm, api_base, api_key_env) if model else (None, None, None)
         said = [*notes, *data.notes]
-        done = _Done(critic, evaluator, out, rest, notes, said, asked, common.usage_of(model) if model else None)
+        done = Fitted(critic, evaluator, out, rest, notes, said, asked, common.usage_of(model) if model else None)
         if shown is not None:
             shown.append(done.page(examples, time.monotonic() - started))
     if replaced:
@@ -253,13 +250,6 @@ def fit(
         common.print_json(done.document())
     else:
         done.show()
-
-
-def _criteria(criteria: Any) -> list[dict[str, Any]]:
-    """The criteria of a program, each with its name and definition."""
-    if isinstance(criteria, Mapping):  # AutoCalibrate's: a text for each aspect
-        return [{"name": name, "definition": definition} for name, definition in criteria.items()]
-    return [criterion.model_dump() for criterion in criteria]
 
 
 @dataclass(frozen=True)
@@ -322,143 +312,3 @@ def _maker(ctx: typer.Context, name: str, settings: list[str] | None) -> _Maker:
         if same in given:
             raise typer.BadParameter(f"--{option.replace('_', '-')} and --set {same}=... say the same; give one")
     return _Maker(known, given)
-
-
-@dataclass(frozen=True)
-class _Done:
-    """A fit, and what is shown of it.
-
-    Attributes:
-        critic: The evaluator, fitted.
-        evaluator: Its name.
-        out: Where its program is.
-        rest: Where the rows are that were held back, or None.
-        notes: What was noted of the examples, and shown.
-        said: That, and what is noted of the part of them that was fitted on: the same, of fewer rows.
-        asked: The model, its address and the variable with its key, as they were given; None where none was asked.
-        usage: What it cost; None where no model was asked.
-    """
-
-    critic: Any
-    evaluator: str
-    out: Path
-    rest: Path | None
-    notes: Sequence[str]
-    said: Sequence[str]
-    asked: tuple[str | None, str | None, str | None]
-    usage: Usage | None
-
-    def last(self, *, passed_on: bool = False) -> str:
-        """What is said at the end; where it is passed on, it tells no folder and no address."""
-        where = self.out.name if passed_on else self.out
-        score_with = opening.scoring(self.out, *self.asked, passed_on=passed_on)
-        return f"{self.critic.signature}\nsaved in {where}; score with: {score_with}"
-
-    def document(self) -> dict[str, Any]:
-        """What ``--json`` prints."""
-        from active_critic.records import Usage
-
-        program = self.critic.fitted
-        report = program.provenance.report
-        more = [note for note in (*program.provenance.notes, *report.get("notes", ())) if note not in self.said]
-        return {
-            "program": str(self.out),
-            "signature": self.critic.signature,
-            "evaluator": self.evaluator,
-            "task_description": getattr(program, "task_description", None),
-            "criteria": _criteria(getattr(program, "criteria", ())),
-            "demonstrations": len(getattr(program, "demos", program.shown)),
-            "rest": str(self.rest) if self.rest else None,
-            "report": dict(report) or None,
-            "usage": (self.usage or Usage()).to_dict(),
-            "notes": list(dict.fromkeys([*self.notes, *more])),
-        }
-
-    def show(self) -> None:
-        """Print the program, its report, what else it has to tell, and the command that scores with it."""
-        from rich.console import Group
-        from rich.text import Text
-
-        from active_critic.report import criteria_table, fit_notes, fit_report, plain, program_account
-
-        program = self.critic.fitted
-        account = [program_account(program)]
-        if self.evaluator == OURS:
-            account = [
-                Text(plain(program.task_description, lines=True)),
-                *((Text(""), criteria_table(program)) if program.criteria else ()),
-                Text(""),
-                fit_report(program.provenance.report),
-                *fit_notes(program.provenance, self.said),
-            ]
-        common.console(stderr=False).print(Group(*account))
-        common.print_whole(f"\n{self.last()}")
-
-    def page(self, examples: Path, seconds: float) -> str:
-        """The page of ``--html``: the report, and what was fitted.
-
-        Args:
-            examples: What it was fitted on.
-            seconds: How long it took.
-        """
-        from rich.text import Text
-
-        from active_critic.report import duration, plain, program_account, usage_words
-        from active_critic.report.page import page
-        from active_critic.report.tables import heading, list_under
-
-        cost = f"{usage_words(self.usage)}; {duration(seconds)} in all" if self.usage is not None else ""
-        account = program_account(self.critic.fitted, report_first=True)
-        kept = self.critic.fitted.provenance.notes
-        of_examples = list_under("Notes on the examples", [note for note in self.notes if note not in kept])
-        last = (heading("This run"), Text(cost), Text(plain(self.last(passed_on=True), lines=True)))
-        return page(f"Fit on {examples.name}", account, *of_examples, *last)
-
-
-def _held_back(data: Examples, train: float | None, seed: int, notes: list[str]) -> tuple[Examples, Examples | None]:
-    if train is None:
-        return data, None
-    from active_critic.data import group_of, split
-    from active_critic.data.examples import MIN_EXAMPLES
-    from active_critic.data.notes import Drawn
-    from active_critic.figures_in_words import how_many
-
-    chosen, held_back = split(data, train, seed)
-    if len(chosen) < MIN_EXAMPLES <= len(data):
-        left = f"--train {train:g} leaves {len(chosen)} of {len(data)} examples to fit on"
-        raise DataError(f"{left}, and a fit needs at least {MIN_EXAMPLES}; give a larger part", path=data.path)
-    documents = how_many(len({group_of(example) for example in chosen}), "document")
-    part = f"fitted on {len(chosen)} of {len(data)} examples ({documents}), {len(held_back)} are held back"
-    drawn = Drawn(f"{part}: --train {train:g}, documents drawn with seed {seed}")
-    drawn.seed = seed
-    notes.append(drawn)
-    return replace(chosen, notes=(*chosen.notes, drawn)), held_back
-
-
-def _write_rest(path: Path, held_back: Examples) -> None:
-    """Write the rows that were held back, unless they are there already.
-
-    Raises:
-        OutputError: The file holds something else.
-    """
-    from tempfile import TemporaryDirectory
-
-    if not path.is_file():
-        _write_rows(path, held_back)
-        return
-    with TemporaryDirectory() as folder:
-        again = Path(folder) / path.name
-        _write_rows(again, held_back)
-        if again.read_bytes() != path.read_bytes():
-            raise OutputError(f"{path} is there and holds other rows; name another file with --rest, or remove it")
-
-
-def _write_rows(path: Path, held_back: Examples) -> None:
-    from active_critic.data.writing import RecordWriter
-
-    # Rows of JSON Lines may differ in their columns; a header holds them all.
-    columns = dict.fromkeys(name for example in held_back for name in example.record)
-    with RecordWriter(path, guarded=(), **outputs.as_read(held_back)) as writer:
-        fill = dict.fromkeys(columns) if writer.kind in {".csv", ".tsv"} else {}
-        for example in held_back:
-            writer.write({**fill, **example.record})
