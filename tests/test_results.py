@@ -44,6 +44,8 @@ def test_the_page_on_means_quotes_what_was_measured() -> None:
 
 
 SHOWN = {
+    "active-critic-fine": "**active-critic-fine**",
+    "active-critic-fine (without single criteria)": "the same without single criteria",
     "active-critic-coarse": "**active-critic-coarse**",
     "active-critic-coarse (without surface)": "the same without surface",
     "active-critic-coarse (with contrast)": "the same with contrast",
@@ -57,12 +59,14 @@ OVER = {
     "agreement": "openmeva_roc sfres summeval topical_chat hanna",
     "agreement_seeds_others": "openmeva_roc sfres summeval topical_chat hanna",
     "agreement_contrast": "openmeva_roc sfres topical_chat",
+    "agreement_fine": "openmeva_roc sfres topical_chat hanna",
 }
 """The columns of those tables."""
 CALLS = {
     "agreement_full": ("calls_of_the_fit", "calls_a_verdict"),
     "agreement": ("calls_a_verdict",),
     "agreement_seeds_others": ("calls_a_verdict",),
+    "agreement_fine": ("calls_of_the_fit", "calls_a_verdict", "tokens_a_verdict"),
 }
 """And their last columns, where they say what a method asks."""
 
@@ -72,7 +76,7 @@ def short(value: float, sign: str = "") -> str:
 
 
 def of_calls(value: float) -> str:
-    return f"{value:.0f}" if value > 10 else f"{value:.1f}".replace(".0", "")
+    return f"{value:,.0f}" if value > 10 else f"{value:.1f}".replace(".0", "")
 
 
 @pytest.mark.parametrize("table", OVER)
@@ -116,6 +120,21 @@ def test_the_readme_says_of_other_methods_what_was_measured() -> None:
     three = {"AutoCalibrate": "auto-calibrate", "G-Eval": "g-eval", "ICE": "ice"}
     assert ", ".join(f"{name} {ahead('agreement_seeds', method)}" for name, method in seven.items()) in readme
     assert ", ".join(f"{name} {ahead('agreement_seeds_others', method)}" for name, method in three.items()) in readme
+    coarse = (
+        ahead("agreement_fine", "active-critic-coarse").replace(" (", ", fine ahead by ").strip(")").replace("+", "")
+    )
+    assert coarse in readme
+
+
+def test_the_changelog_says_how_far_ahead_it_is() -> None:
+    changes = " ".join((RESULTS.parents[1] / "CHANGELOG.md").read_text(encoding="utf-8").split())
+    found = json.loads((RESULTS / "agreement_seeds.json").read_text(encoding="utf-8"))["methods"]
+    critic, zero, floor = (short(found[of]["average"]) for of in ("active-critic-coarse", "zero-shot", "surface"))
+    assert f"{critic} for the critic, {zero} for zero-shot and {floor} for the surface floor" in changes
+    others = json.loads((RESULTS / "agreement_seeds_others.json").read_text(encoding="utf-8"))["methods"]
+    names = {"G-Eval": "g-eval", "AutoCalibrate": "auto-calibrate", "ICE": "ice", "GPTScore": "gpt-score"}
+    said = ", ".join(f"{name} ({short(others[method]['average'])})" for name, method in names.items())
+    assert f"{said} and the floor ({short(others['surface']['average'])}) by more than chance" in changes
 
 
 def test_the_readme_counts_the_runs_that_were_killed() -> None:
