@@ -58,7 +58,7 @@ OVER = {
     "agreement_seeds": "openmeva_roc sfres summeval topical_chat hanna bagel qags_xsum",
     "agreement": "openmeva_roc sfres summeval topical_chat hanna",
     "agreement_seeds_others": "openmeva_roc sfres summeval topical_chat hanna",
-    "agreement_contrast": "openmeva_roc sfres topical_chat",
+    "agreement_contrast": "openmeva_roc sfres topical_chat hanna",
     "agreement_fine": "openmeva_roc sfres topical_chat hanna",
 }
 """The columns of those tables."""
