@@ -15,7 +15,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +39,13 @@ def main() -> None:
     args = _arguments()
     found: Runs = {}
     for name in args.results:
-        document = json.loads(Path(name).read_text())
-        runs = found.setdefault(document["name"], [])
-        same = [other for other in runs if other["splits"] == document["splits"]]
+        result = json.loads(Path(name).read_text())
+        runs = found.setdefault(result["name"], [])
+        same = [other for other in runs if other["splits"] == result["splits"]]
         if same:
-            _join(same[0], document)
+            _join(same[0], result)
         else:
-            runs.append(document)
+            runs.append(result)
     every = [document for runs in found.values() for document in runs]
     names = list({m["name"]: None for document in every for m in document["methods"]})
     methods = [name for name in names if all(_scored(document, name) for document in every)]
@@ -78,11 +79,9 @@ def main() -> None:
             "average_interval": np.nanquantile(averages[1:, index], [tail, 1 - tail]).tolist(),
             "ours_ahead": None if index == ours else ahead[0],
             "ours_ahead_interval": None if index == ours else np.nanquantile(ahead[1:], [tail, 1 - tail]).tolist(),
-            "calls_a_verdict": _over(found, lambda d, name=name: _per_verdict(d, name, "calls")),
-            "tokens_a_verdict": _over(
-                found, lambda d, name=name: _per_verdict(d, name, "prompt_tokens", "completion_tokens")
-            ),
-            "calls_of_the_fit": _over(found, lambda d, name=name: _of(d, name)["fit"]["calls"]),
+            "calls_a_verdict": _over(found, name, partial(_per_verdict, ["calls"])),
+            "tokens_a_verdict": _over(found, name, partial(_per_verdict, ["prompt_tokens", "completion_tokens"])),
+            "calls_of_the_fit": _over(found, name, lambda method: float(method["fit"]["calls"])),
         }
     stem = Path(args.out)
     stem.with_suffix(".json").write_text(json.dumps(document, indent=1) + "\n")
@@ -184,7 +183,9 @@ def _has(document: dict[str, Any], name: str) -> bool:
 def _scored(document: dict[str, Any], name: str) -> bool:
     """Whether a method has a figure here: one of the few examples that failures left would be none of the method."""
     agreement = _of(document, name)["agreement"] if _has(document, name) else None
-    return bool(agreement) and agreement["mean"] is not None and agreement["n"] >= MIN_COVERAGE * agreement["total"]
+    if agreement is None or agreement["mean"] is None:
+        return False
+    return bool(agreement["n"] >= MIN_COVERAGE * agreement["total"])
 
 
 def _left_out(document: dict[str, Any], name: str) -> bool:
@@ -199,14 +200,13 @@ def _seeds(runs: list[dict[str, Any]]) -> list[int]:
     return [document["settings"]["seed"] for document in runs]
 
 
-def _over(found: Runs, figure: Callable[[dict[str, Any]], float]) -> float:
-    """The average over the sets of a figure that every comparison has."""
-    return float(np.mean([np.mean([figure(document) for document in runs]) for runs in found.values()]))
+def _over(found: Runs, name: str, figure: Callable[[dict[str, Any]], float]) -> float:
+    """The average over the sets of a method's figure, which every comparison has."""
+    return float(np.mean([np.mean([figure(_of(document, name)) for document in runs]) for runs in found.values()]))
 
 
-def _per_verdict(document: dict[str, Any], name: str, *what: str) -> float:
-    method = _of(document, name)
-    return sum(method["scoring"][w] for w in what) / max(1, method["agreement"]["n"])
+def _per_verdict(what: Sequence[str], method: dict[str, Any]) -> float:
+    return float(sum(method["scoring"][w] for w in what) / max(1, method["agreement"]["n"]))
 
 
 def _brackets(entry: dict[str, Any], what: str) -> str:

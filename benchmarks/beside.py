@@ -47,8 +47,8 @@ def readings_of(data: ac.Examples, results: list[Path]) -> combining.Readings:
         rows = json.loads(result.read_text())["predictions"]
         rows = [row for row in rows if all(row.get(method) is not None for method in NAMES.values())]
         for name, method in NAMES.items() if rows else ():
-            values = np.array([row[method] for row in rows])
-            for row, value in zip(rows, (values - values.mean()) / (values.std() or 1.0), strict=True):
+            said = np.array([row[method] for row in rows])
+            for row, value in zip(rows, (said - said.mean()) / (said.std() or 1.0), strict=True):
                 read.setdefault(row["example"], {}).setdefault(name, []).append(float(value))
     taken = data.take(i for i, example in enumerate(data) if str(example.id) in read)
     values = {name: [float(np.mean(read[str(example.id)][name])) for example in taken] for name in NAMES}
@@ -93,7 +93,7 @@ def _weighed(trial: combining.Trial) -> combining.Floats:
     """The mean of both, weighed as models whose errors are normal would be by their likelihood."""
     given, without = _errors(trial)
     share = 1 / (1 + (given / without) ** (len(trial.human) / 2))
-    return share * _of(trial) + (1 - share) * _of(_bare(trial))
+    return np.asarray(share * _of(trial) + (1 - share) * _of(_bare(trial)))
 
 
 if __name__ == "__main__":

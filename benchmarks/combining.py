@@ -181,9 +181,9 @@ def fitted(trial: Trial, prior: float = PRIOR) -> Fitted:
 
 def _fitted(trial: Trial, prior: float, names: Sequence[str]) -> Fitted:
     groups = [group_of(example) for example in trial.labels]
-    values = {n: c for n, c in trial.train.items() if n in names and n not in trial.figures}
+    values = {n: c.tolist() for n, c in trial.train.items() if n in names and n not in trial.figures}
     figures = {kind: trial.figures[kind] for kind in names if kind in trial.figures}
-    return Fitted(*calibrate_with(figures, values, trial.human, groups, prior=prior))
+    return Fitted(*calibrate_with(figures, values, trial.human.tolist(), groups, prior=prior))
 
 
 def applied(found: Fitted, trial: Trial) -> Floats:

@@ -30,7 +30,7 @@ from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, resolve
 sys.path.insert(0, str(Path(__file__).parent))
 import drawing
 
-VARIANTS = {
+VARIANTS: dict[str, dict[str, Any]] = {
     " (rating only)": {  # as in the paper
         "use_criteria": "never",
         "use_approval": "never",
@@ -42,7 +42,7 @@ VARIANTS = {
     " (with contrast)": {"use_contrast": "auto"},
 }
 """Behind the name of an Active-Critic: what its score is not read from, or is read from, too."""
-SEARCHES = {
+SEARCHES: dict[str, dict[str, Any]] = {
     " (rating only, refined)": {**VARIANTS[" (rating only)"], "refinements": 2},
     " (rating only, levels searched)": {**VARIANTS[" (rating only)"], "levels": "1-5,1-9,0-100"},
     " (rating only, order searched)": {**VARIANTS[" (rating only)"], "order": "both"},

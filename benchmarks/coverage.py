@@ -78,7 +78,7 @@ def main() -> None:
         "folds": lambda: [held_out(args, correlation, way) for correlation in LEARNABLE for way in WAYS],
         "curves": lambda: [grown(args, correlation, repeats) for correlation in LEARNABLE for repeats in GROWN],
     }
-    document = {"settings": {name: getattr(args, name) for name in ("tries", "resamples", "seed")}}
+    document: dict[str, Any] = {"settings": {name: getattr(args, name) for name in ("tries", "resamples", "seed")}}
     if args.only:
         document = json.loads(Path(args.out).with_suffix(".json").read_text())
     document |= {name: part() for name, part in parts.items() if args.only in (None, name)}

@@ -15,7 +15,7 @@ fine mode, and only what is simulated is worked out.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -74,10 +74,12 @@ def main() -> None:
             )
         taken = known.examples.take(there)
         besides = {name: column[there] for name, column in known.values.items() if name != "rating"}
-        human, own = known.human[there], {}
+        human = known.human[there]
+        own: dict[str, combining.Floats] = {}
         if not args.simulated:
             own = {name: np.array([rated[i][name] for i in there]) for name in rated[there[0]]}
-        found, believed = {}, {}
+        found: dict[str, Any] = {}
+        believed: dict[str, Any] = {}
         for situation in ([OWN] if own else []) + list(SIMULATED):
             columns = own if situation == OWN else simulated(human, args.seed, SIMULATED[situation])
             complete = combining.Readings(taken, {**columns, **besides}, human, known.scale)
@@ -151,7 +153,7 @@ def _told(pairs: Sequence[tuple[float, float]]) -> dict[str, Any]:
     }
 
 
-def page(sets: list[Mapping[str, Any]]) -> str:
+def page(sets: list[dict[str, Any]]) -> str:
     """The Markdown of all sets."""
     basis = (__doc__ or "").partition("--documents 44")[2].strip()
     lines = ["# Ratings of single criteria as readings", "", "`python benchmarks/criteria.py`", "", basis, ""]

@@ -29,8 +29,8 @@ def options(said: str | None, *, lm: str | None = None, each: bool = False) -> a
     parser.add_argument("--fields", default="score=overall,group=doc_id")
     parser.add_argument("--scale")
     number = "a number for each set, or one for all" if each else "this many"
-    several = {"nargs": "+"} if each else {}
-    parser.add_argument("--documents", type=int, help=f"draw documents first, {number}; default: all", **several)
+    several = "+" if each else None
+    parser.add_argument("--documents", type=int, nargs=several, help=f"draw documents first, {number}; default: all")
     parser.add_argument("--per-document", type=int, help="and this many responses of each; default: all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--lm", default="local", help=lm)
@@ -43,7 +43,7 @@ def options(said: str | None, *, lm: str | None = None, each: bool = False) -> a
 def besides(parser: argparse.ArgumentParser, *, each: bool = False) -> argparse.ArgumentParser:
     """Add the option of those that can look at documents that nothing was chosen on; ``each``: as in `options`."""
     said = "of other documents than --documents of this number and seed 0 draws"
-    parser.add_argument("--besides", type=int, help=said, **({"nargs": "+"} if each else {}))
+    parser.add_argument("--besides", type=int, nargs="+" if each else None, help=said)
     return parser
 
 

@@ -19,7 +19,6 @@ from typing import Any
 
 import active_critic as ac
 from active_critic.cli._estimate import shares
-from active_critic.data.scales import Scale
 from active_critic.lm import Capabilities, LanguageModel, rehearsal
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, resolve
 from active_critic.meta_evaluation.rehearsing import comparison_rehearsal
@@ -55,7 +54,7 @@ def main() -> None:
 def methods(document: dict[str, Any], path: str) -> list[dict[str, Any]]:
     """What was estimated, and what it took, of every method of a comparison that asks the model and did not fail."""
     data = ac.read_examples(
-        path, fields={"score": "overall", "group": "doc_id"}, scale=Scale.parse(document["data"]["scale"])
+        path, fields={"score": "overall", "group": "doc_id"}, scale=ac.Scale.parse(document["data"]["scale"])
     )
     places = {str(example.id): place for place, example in enumerate(data)}
     splits = [

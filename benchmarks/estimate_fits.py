@@ -17,7 +17,6 @@ from typing import Any
 
 import active_critic as ac
 from active_critic.cli._estimate import shares
-from active_critic.data.scales import Scale
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.rehearsal import TAKES, estimate
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, resolve
@@ -52,7 +51,7 @@ def main() -> None:
 
 def fits(document: dict[str, Any], path: str) -> list[dict[str, Any]]:
     """What was estimated, and what it took, of every method of a comparison that asks the model when it is fitted."""
-    scale = Scale.parse(document["data"]["scale"])
+    scale = ac.Scale.parse(document["data"]["scale"])
     data = ac.read_examples(path, fields={"score": "overall", "group": "doc_id"}, scale=scale)
     chosen = set(document["splits"][0]["train"])
     train = data.take(i for i, example in enumerate(data) if str(example.id) in chosen)

@@ -14,6 +14,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,15 +52,15 @@ def main() -> None:
             tokens += len(ids)
             grammar = "root ::= " + " ".join(f"<[{number}]>" for number in ids)
             for _ in range(args.runs):
-                by_token = _timed(ways, "token by token", lambda text=text: stepwise(ASKED, text).logprobs)
+                by_token = _timed(ways, "token by token", partial(stepwise, ASKED, text)).logprobs
                 answer = _timed(
                     ways,
                     "one request under a grammar",
-                    lambda ids=ids, grammar=grammar: complete(len(ids), n_probs=1, grammar=grammar),
+                    partial(complete, len(ids), n_probs=1, grammar=grammar),
                 )
                 at_once = [step["logprob"] for step in answer["completion_probabilities"]]
                 apart = max(apart, *(abs(a - b) for a, b in zip(by_token, at_once, strict=True)))
-                _timed(ways, "writing as many", lambda ids=ids: complete(len(ids), ignore_eos=True))
+                _timed(ways, "writing as many", partial(complete, len(ids), ignore_eos=True))
     each = tokens / len(texts)
     found = {
         "model": name,

@@ -96,7 +96,7 @@ def _measured(data: _Set, draws: int, seed: int) -> dict[str, Any]:
         for _ in range(draws):
             judge, people, documents, systems = data.draw(labelled, rng)
             (mean,) = people_means(judge, people, documents).means
-            if mean.interval is not None and mean.people_interval is not None:
+            if mean.interval is not None and mean.people_interval is not None and mean.worth is not None:
                 held.append(mean.interval[0] <= truth <= mean.interval[1])
                 alone.append(mean.people_interval[0] <= truth <= mean.people_interval[1])
                 narrower.append(mean.worth / mean.labelled)

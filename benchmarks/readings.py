@@ -15,6 +15,7 @@ import json
 import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -192,7 +193,7 @@ def take_readings(
     for name in ("rating", "approval", "likelihood"):
         found[name] = [None] * len(examples)
         jobs = [i for i in order if examples[i].response.strip()] if name in given else []
-        values = in_parallel(lm, lambda i, name=name: value(name, i), jobs, doing=name, progress=drawing.say)
+        values = in_parallel(lm, partial(value, name), jobs, doing=name, progress=drawing.say)
         for index, one in zip(jobs, values, strict=True):
             found[name][index] = one
     return found, logprobs

@@ -80,7 +80,7 @@ Rule = Callable[[Step], list[int]]
 
 
 def at_random(step: Step) -> list[int]:
-    return step.rng.choice(step.free, STEP, replace=False).tolist()
+    return [int(i) for i in step.rng.choice(step.free, STEP, replace=False)]
 
 
 def over_documents(step: Step) -> list[int]:
@@ -104,7 +104,7 @@ def over_scores(step: Step) -> list[int]:
 
 def disagreement(step: Step) -> list[int]:
     """The texts whose readings differ most."""
-    return np.argsort(-step.disagreement, kind="stable")[:STEP].tolist()
+    return [int(i) for i in np.argsort(-step.disagreement, kind="stable")[:STEP]]
 
 
 def both(step: Step) -> list[int]:
@@ -243,9 +243,9 @@ def account(sets: list[Floats], names: list[str], args: argparse.Namespace) -> d
             of = np.arange(splits) if not resample else rng.integers(0, splits, splits)
             means.append(one[:, of].mean(axis=1))
         mean = np.mean(means, axis=0)
-        labels = [needed(curve, mean[0, goal_at]) for curve in mean]
+        labels = np.array([needed(curve, mean[0, goal_at]) for curve in mean])
         gain = (mean[:, 1:] - mean[:1, 1:]).mean(axis=1) if sizes > 1 else np.zeros(len(mean))
-        drawn.append((mean, np.array(labels), gain))
+        drawn.append((mean, labels, gain))
     mean, labels, gain = drawn[0]
     return {
         "goal_labels": START + STEP * goal_at,

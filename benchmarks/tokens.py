@@ -42,7 +42,7 @@ BASIS = (
 
 
 def main() -> None:
-    tried = {
+    tried: dict[str, combining.Combine] = {
         "without them": lambda trial: _of(replace(trial, figures={"surface": trial.figures["surface"]})),
         f"with them (the product, belief {EXPECTED[TOKENS + OF_FIGURES]:g})": _of,
         **{f"with them, belief {r:g}": partial(_believed, r) for r in OTHERS},
@@ -84,9 +84,9 @@ def readings_of(data: ac.Examples, journals: Sequence[Path]) -> combining.Readin
                         logprobs[place] = tuple(answer["logprobs"])
                 elif (place := asked.get(said)) is not None and answer["tokens"]:
                     own[place] = _log_odds(answer["tokens"][0][2])
-        values = np.array(list(own.values()))
+        odds = np.array(list(own.values()))
         for place, value in own.items():
-            approvals.setdefault(place, []).append(float((value - values.mean()) / (values.std() or 1.0)))
+            approvals.setdefault(place, []).append(float((value - odds.mean()) / (odds.std() or 1.0)))
     places = sorted(logprobs)
     if 2 * len(approvals) > len(places):
         places = [place for place in places if place in approvals]

@@ -23,7 +23,7 @@ metric = GEval(
 
 def score(example: dict[str, str]) -> float:
     case = LLMTestCase(input=example["source"], actual_output=example["response"])
-    return metric.measure(case, _show_indicator=False)
+    return float(metric.measure(case, _show_indicator=False))
 
 
 scored(task, score)
