@@ -5,7 +5,8 @@
 Each peer runs in an environment of its own, made under ``--cache``, through a proxy that counts calls and tokens and
 keeps every reply in the journal: a run that is stopped goes on where it was, and ``--peers`` can be given a few at a
 time.
-Data, documents and splits are chosen as by ``compare.py``. Results hold numbers and settings only, never texts.
+Data, documents and splits are chosen as by ``compare.py``, and results written as there, so that ``agreement.py`` can
+join both. They hold numbers, ids and settings, never texts.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from active_critic.figures_in_words import figure_words
 from active_critic.journal import Journal
 from active_critic.lm.server import LocalServer
 from active_critic.lm.weights import open_weights
+from active_critic.meta_evaluation.comparison import labels_of, split_documents
 from active_critic.meta_evaluation.splits import Split, plan
 from active_critic.stats import agreement
 
@@ -40,6 +42,8 @@ SCRIPTS = Path(__file__).parent / "peers"
 CONTEXT = 16384
 LONGEST = 24 * 3600.0
 """Seconds that one peer may take on one split."""
+LONGEST_REPLY = 1500
+"""Tokens: what is no reply by then never was one in what was seen."""
 WANTED = "How good is the response to its source, all in all, in the eyes of a careful human reader?"
 QUIET = {
     "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
@@ -91,38 +95,54 @@ def main() -> None:
             splits, notes = plan(
                 data, train=args.train, repeats=args.repeats, seed=args.seed, test_documents=args.test_documents
             )
-            document: dict[str, Any] = {
+            seed = f"_seed{args.seed}" if args.seed else ""
+            stem = Path(args.out) / f"peers_{name}_{model}{seed}"
+            stem.parent.mkdir(parents=True, exist_ok=True)
+            asked = {
                 "name": name,
                 "model": model,
                 "drawn": drawing.drawn(args),
                 "settings": {"train": args.train, "repeats": args.repeats, "test_documents": args.test_documents,
-                             "wanted": args.wanted},
-                "splits": [{"train": len(split.train), "test": len(split.test)} for split in splits],
+                             "seed": args.seed, "wanted": args.wanted},
+                "splits": split_documents(splits, data),
                 "notes": notes,
                 "python": platform.python_version(),
-                "peers": {},
             }  # fmt: skip
-            stem = Path(args.out) / f"peers_{name}_{model}"
-            stem.parent.mkdir(parents=True, exist_ok=True)
-            document["peers"] = earlier(stem.with_name(f"{stem.name}.json"), document)
+            document = earlier(stem.with_name(f"{stem.name}.json"), asked, splits, data)
             for peer in args.peers:
                 runs = []
                 for split in splits:
                     whose = f"{identity}\n{peer}\n{split.repeat}"
-                    with RecordingProxy(api_base, key, journal, whose) as proxy:
+                    with RecordingProxy(api_base, key, journal, whose, args.longest) as proxy:
                         runs.append(ran(PEERS[peer], pythons[peer], proxy, model, data, split, args))
-                document["peers"][peer] = figures(PEERS[peer], runs, data, splits, args.seed)
-                document["peers"][peer]["context"] = args.context
+                lines = [line for run in runs for line in run["lines"]]
+                for row, line in zip(document["predictions"], lines, strict=True):
+                    row[peer] = line.get("score")
+                others = [method for method in document["methods"] if method["name"] != peer]
+                found = figures(PEERS[peer], runs, data, splits, args.seed)
+                document["methods"] = [*others, {"name": peer, **found, "longest": args.longest}]
                 stem.with_name(f"{stem.name}.json").write_text(json.dumps(document, indent=1) + "\n")
                 stem.with_name(f"{stem.name}.md").write_text(table(document))
             print(f"\n{table(document)}", flush=True)
 
 
-def earlier(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
-    """The peers of an earlier run with the same settings, so that peers can be run a few at a time."""
+def earlier(path: Path, asked: dict[str, Any], splits: Sequence[Split], data: ac.Examples) -> dict[str, Any]:
+    """The results of an earlier run with the same settings, so that peers can be run a few at a time; else none yet."""
     kept = json.loads(path.read_text()) if path.is_file() else {}
-    same = {**kept, "peers": {}} == json.loads(json.dumps(document))
-    return dict(kept["peers"]) if same else {}
+    if all(kept.get(name) == value for name, value in json.loads(json.dumps(asked)).items()):
+        return dict(kept)
+    rows = [
+        {
+            "example": labels_of(data)[place],
+            "document": group_of(data[place]),
+            "repeat": split.repeat,
+            "fold": split.fold,
+            "human": data[place].score,
+        }
+        for split in splits
+        for place in split.test
+    ]
+    return {**asked, "methods": [], "predictions": rows}
 
 
 def environment(requires: Sequence[str], cache: Path) -> Path:
@@ -154,6 +174,9 @@ def ran(
     args: argparse.Namespace,
 ) -> dict[str, Any]:  # fmt: skip
     """One peer on one split: its scores, why the others are missing, and what the proxy counted."""
+
+    if data.scale is None:
+        sys.exit("the data has no scale: give one with --scale")
 
     def shown(places: Sequence[int]) -> list[dict[str, Any]]:
         return [{"source": data[i].source or "", "response": data[i].response} for i in places]
@@ -215,7 +238,8 @@ def figures(
         "agreement": found.to_dict(),
         "unscored": reasons,
         "failed_splits": sum(run["failed"] for run in runs),
-        **{phase: _sum(run[phase] for run in runs) for phase in ("fit", "test")},
+        "fit": _sum(run["fit"] for run in runs),
+        "scoring": _sum(run["test"] for run in runs),
     }
 
 
@@ -231,32 +255,38 @@ def _sum(counted: Iterator[Mapping[str, int]]) -> dict[str, Any]:
 
 def table(document: Mapping[str, Any]) -> str:
     """The Markdown table of one data set."""
-    splits = document["splits"]
+    splits, seed = document["splits"], document["settings"]["seed"]
     title = (
-        f"**{document['name']}**, {document['model']}: labels for learning {splits[0]['train']}, tested on "
-        f"{splits[0]['test']}{f', {len(splits)} times' if len(splits) > 1 else ''}, seed {document['drawn']['seed']}"
+        f"**{document['name']}**, {document['model']}: labels for learning {len(splits[0]['train'])}, tested on "
+        f"{len(splits[0]['test'])}{f', {len(splits)} times' if len(splits) > 1 else ''}, seed {seed}"
     )
     columns = ["peer", "learns", "Pearson", "Spearman", "Kendall", "mean of three", "scored"]
     columns += [f"{what} fit / test" for what in ("calls", "tokens", "seconds")]
     rows = [title, "", f"| {' | '.join(columns)} |", "|" + " --- |" * len(columns)]
-    for name, peer in document["peers"].items():
-        a, fit, test = peer["agreement"], peer["fit"], peer["test"]
-        cells = [name, "yes" if peer["learns"] else "no"]
+    for peer in document["methods"]:
+        a, fit, test = peer["agreement"], peer["fit"], peer["scoring"]
+        cells = [peer["name"], "yes" if peer["learns"] else "no"]
         cells += [figure_words(a[kind], a[f"{kind}_interval"]) for kind in ("pearson", "spearman", "kendall", "mean")]
         cells += [f"{a['n']}/{a['total']}", f"{fit['calls']} / {test['calls']}"]
         cells += [" / ".join(f"{(u['prompt_tokens'] + u['completion_tokens']) / 1000:.1f}k" for u in (fit, test))]
         cells += [f"{fit['seconds']:.0f} / {test['seconds']:.0f}"]
         rows.append(f"| {' | '.join(cells)} |")
     said = [
-        f"- {name} left {sum(peer['unscored'].values())} unscored: "
+        f"- {peer['name']} left {sum(peer['unscored'].values())} unscored: "
         + ", ".join(f"{reason} ({count})" for reason, count in peer["unscored"].items())
-        for name, peer in document["peers"].items()
+        for peer in document["methods"]
         if peer["unscored"]
     ]
     said += [
-        f"- {name} ran with a context of {peer['context']:,} tokens, which ends a reply that it sets no bound to"
-        for name, peer in document["peers"].items()
-        if peer.get("context", CONTEXT) != CONTEXT
+        f"- {peer['name']}: {peer[phase]['refused']} calls of its {phase} were refused, as by a context too short"
+        for peer in document["methods"]
+        for phase in ("fit", "scoring")
+        if peer[phase]["refused"]
+    ]
+    said += [
+        f"- {peer['name']}: a reply that it sets no bound to ends "
+        + (f"after {peer['longest']:,} tokens" if "longest" in peer else f"with a context of {peer['context']:,}")
+        for peer in document["methods"]
     ]
     return "\n".join([*rows, "", *said, ""])
 
@@ -270,6 +300,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--peers", nargs="+", default=list(PEERS), choices=PEERS, metavar="NAME")
     parser.add_argument("--api-key-env", default="OPENAI_API_KEY", metavar="VARIABLE")
     parser.add_argument("--wanted", default=WANTED, help="what the judges are told to judge; ours find that out")
+    parser.add_argument("--longest", type=int, default=LONGEST_REPLY, help="tokens of a reply no peer sets a bound to")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--out", default="benchmarks/results")
     return parser.parse_args()

@@ -34,13 +34,16 @@ class RecordingProxy:
         key: The key that the server wants; programs in front need none.
         journal: Where replies are kept.
         identity: The model's name and weights, and whose run this is: what is kept is only for the same.
+        longest: Tokens of a reply for which the question sets no bound. A small model that repeats itself would else
+            go on to the end of its context.
     """
 
-    def __init__(self, upstream: str, key: str | None, journal: Journal, identity: str) -> None:
+    def __init__(self, upstream: str, key: str | None, journal: Journal, identity: str, longest: int) -> None:
         self.upstream = urlsplit(upstream)
         self.key = key
         self.journal = journal
         self.identity = identity
+        self.longest = longest
         self.phase = "fit"
         self.used: dict[str, Counter[str]] = {"fit": Counter(), "test": Counter()}
         self.lock = threading.Lock()
@@ -61,6 +64,9 @@ class RecordingProxy:
 
     def answer(self, path: str, body: dict[str, Any]) -> tuple[int, bytes]:
         """Status and body of the reply, from the journal or the server."""
+        bounds = ("max_tokens", "max_completion_tokens")
+        if not any(body.get(name) for name in bounds):
+            body = {**body, bounds[0]: self.longest}
         request = json.dumps(body, sort_keys=True)
         question = hashlib.sha256(f"{self.identity}\n{path}\n{request}".encode()).hexdigest()
         with self.lock:

@@ -295,22 +295,13 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as one JSON document; see ``docs/compare.md``."""
-        labels = self.labels
         return {
             "data": data_document(self.data, self.data_sha256),
             "model": self.model,
             "weights": self.weights,
             "versions": self.versions,
             "settings": self.settings,
-            "splits": [
-                {
-                    "repeat": split.repeat,
-                    "fold": split.fold,
-                    "train": [labels[i] for i in split.train],
-                    "test": [labels[i] for i in split.test],
-                }
-                for split in self.splits
-            ],
+            "splits": split_documents(self.splits, self.data),
             "methods": [method.to_dict() for method in self.methods],
             "baseline": self.baseline,
             "baseline_chosen": self.baseline_chosen,
@@ -375,6 +366,20 @@ def ids_note(data: Examples) -> list[str]:
         return []
     why = f"{describe_rows(rows[None])}: no id" if shared is None else f"{describe_rows(rows[shared])}: id {shared!r}"
     return [f"examples are named by their rows, not by their ids, which do not tell all of them apart ({why})"]
+
+
+def split_documents(splits: Sequence[Split], data: Examples) -> list[dict[str, Any]]:
+    """The splits as plain JSON values, with what the examples are called."""
+    labels = labels_of(data)
+    return [
+        {
+            "repeat": split.repeat,
+            "fold": split.fold,
+            "train": [labels[i] for i in split.train],
+            "test": [labels[i] for i in split.test],
+        }
+        for split in splits
+    ]
 
 
 def data_document(data: Examples, sha256: str) -> dict[str, Any]:
