@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from active_critic.stats import q
+
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 TABLES = sorted(RESULTS.glob("agreement*.json"))
 README = (RESULTS.parents[1] / "README.md").read_text(encoding="utf-8")
@@ -26,6 +28,33 @@ def test_a_table_over_several_sets_is_that_of_the_comparisons_it_names(path: Pat
         for set_, by_seed in figures["by_seed"].items():
             assert by_seed == [found[method, set_, seed] for seed in seeds[set_]], (method, set_)
         assert figures["average"] == pytest.approx(sum(figures["means"].values()) / len(seeds)), method
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("peers_*.json")), ids=lambda path: path.stem)
+def test_other_peoples_judges_had_the_labels_and_texts_of_ours(path: Path) -> None:
+    found = json.loads(path.read_text())
+    seed = f"_seed{found['settings']['seed']}" if found["settings"]["seed"] else ""
+    ours = json.loads((RESULTS / f"compare_{found['name']}_{found['model']}{seed}.json").read_text())
+    assert found["splits"] == ours["splits"]
+    assert found["drawn"] == ours["drawn"]
+
+
+def test_the_tables_on_other_peoples_judges_are_those_that_were_measured() -> None:
+    page = (RESULTS.parents[1] / "docs" / "agreement.md").read_text(encoding="utf-8")
+    rows = {"mlflow-judge": "as it is", "mlflow-memalign": "aligned with the same labels by MemAlign"}
+    for judge, said in rows.items():
+        cells = []
+        for name in OVER["agreement_peers"].split():
+            theirs = json.loads((RESULTS / f"peers_{name}_qwen2.5-coder-1.5b.json").read_text())
+            ours = json.loads((RESULTS / f"compare_{name}_qwen2.5-coder-1.5b.json").read_text())["predictions"]
+            of = {row["example"]: row["active-critic-coarse"] for row in ours}
+            scored = [row for row in theirs["predictions"] if row[judge] is not None]
+            total = len(theirs["predictions"])
+            human = [row["human"] for row in scored]
+            both = ([row[judge] for row in scored], [of[row["example"]] for row in scored])
+            found, beside = (short(q(values, human) / 3) for values in both)
+            cells.append(f"{found} ({beside})" + (f", {len(scored)} of {total}" if len(scored) < total else ""))
+        assert f"| {said} | {' | '.join(cells)} |" in page
 
 
 def test_the_page_on_means_quotes_what_was_measured() -> None:
@@ -60,6 +89,7 @@ OVER = {
     "agreement_seeds_others": "openmeva_roc sfres summeval topical_chat hanna",
     "agreement_contrast": "openmeva_roc sfres topical_chat hanna",
     "agreement_fine": "openmeva_roc sfres topical_chat hanna",
+    "agreement_peers": "openmeva_roc sfres topical_chat",
 }
 """The columns of those tables."""
 CALLS = {
@@ -67,6 +97,7 @@ CALLS = {
     "agreement": ("calls_a_verdict",),
     "agreement_seeds_others": ("calls_a_verdict",),
     "agreement_fine": ("calls_of_the_fit", "calls_a_verdict", "tokens_a_verdict"),
+    "agreement_peers": ("calls_a_verdict", "tokens_a_verdict"),
 }
 """And their last columns, where they say what a method asks."""
 
@@ -120,6 +151,7 @@ def test_the_readme_says_of_other_methods_what_was_measured() -> None:
     three = {"AutoCalibrate": "auto-calibrate", "G-Eval": "g-eval", "ICE": "ice"}
     assert ", ".join(f"{name} {ahead('agreement_seeds', method)}" for name, method in seven.items()) in readme
     assert ", ".join(f"{name} {ahead('agreement_seeds_others', method)}" for name, method in three.items()) in readme
+    assert f"DeepEval's G-Eval {ahead('agreement_peers', 'deepeval-g-eval')}" in readme
     assert f"beside {ahead('agreement_fine', 'active-critic-coarse')}, on six splits of four sets" in readme
 
 
