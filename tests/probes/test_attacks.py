@@ -227,6 +227,26 @@ def test_the_page_quotes_what_was_measured_with_surface_and_tokens() -> None:
         assert f"{said} {told(lift, '+')}; {gained} of {lift['scored']}" in page
 
 
+def test_the_page_quotes_what_was_measured_on_another_set() -> None:
+    root = Path(__file__).parents[2]
+    page = " ".join((root / "docs/probes.md").read_text(encoding="utf-8").split())
+    file = root / "benchmarks/results/robustness_topical_chat_qwen2.5-coder-1.5b.json"
+    found = json.loads(file.read_text(encoding="utf-8"))["methods"]["active-critic-coarse"]["attacks"]
+    keep, replace = found["overall"], found["replacing"]
+    assert f"move it by {told(keep, '+')} of the scale ({100 * keep['success']:.0f} % gain a tenth)" in page
+    assert f"those that replace it by {told(replace, '+')} ({100 * replace['success']:.0f} %)" in page
+    (of_format,) = (of["lift"] for of in found["kinds"] if of["kind"] == "format")
+    assert f"format lift it by {told(of_format, '+')}" in page
+    lifts = {of["name"]: of["lift"] for of in found["families"]}
+    above = sorted((name for name in lifts if lifts[name]["interval"][0] > 1e-9), key=lambda n: -lifts[n]["percent"])
+    rows = []
+    for name in above:
+        gained = round(lifts[name]["success"] * lifts[name]["scored"])
+        rows.append(f"| {name} | {told(lifts[name], '+')} | {gained} of {lifts[name]['scored']} |")
+    assert f"| --- | --- | --- | {' '.join(rows)} So what" in page
+    assert len(rows) == 5  # "Five families"
+
+
 def test_the_page_quotes_what_was_measured_with_the_contrast() -> None:
     root = Path(__file__).parents[2]
     page = " ".join((root / "docs/probes.md").read_text(encoding="utf-8").split())
