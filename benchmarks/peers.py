@@ -120,7 +120,8 @@ def main() -> None:
                     row[peer] = line.get("score")
                 others = [method for method in document["methods"] if method["name"] != peer]
                 found = figures(PEERS[peer], runs, data, splits, args.seed)
-                document["methods"] = [*others, {"name": peer, **found, "longest": args.longest}]
+                bounds = {"context": args.context, "longest": args.longest}
+                document["methods"] = [*others, {"name": peer, **found, **bounds}]
                 stem.with_name(f"{stem.name}.json").write_text(json.dumps(document, indent=1) + "\n")
                 stem.with_name(f"{stem.name}.md").write_text(table(document))
             print(f"\n{table(document)}", flush=True)
@@ -131,9 +132,10 @@ def earlier(path: Path, asked: dict[str, Any], splits: Sequence[Split], data: ac
     kept = json.loads(path.read_text()) if path.is_file() else {}
     if all(kept.get(name) == value for name, value in json.loads(json.dumps(asked)).items()):
         return dict(kept)
+    labels = labels_of(data)
     rows = [
         {
-            "example": labels_of(data)[place],
+            "example": labels[place],
             "document": group_of(data[place]),
             "repeat": split.repeat,
             "fold": split.fold,
