@@ -43,7 +43,7 @@ CONTEXT = 16384
 LONGEST = 24 * 3600.0
 """Seconds that one peer may take on one split."""
 LONGEST_REPLY = 1500
-"""Tokens: what is no reply by then never was one in what was seen."""
+"""Tokens: several times those of any verdict that came to an end."""
 WANTED = "How good is the response to its source, all in all, in the eyes of a careful human reader?"
 QUIET = {
     "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
