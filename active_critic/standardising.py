@@ -13,6 +13,7 @@ WITHIN = 2.0
 """Figures count as at most this many standard deviations from their mean, so that one odd text moves nothing much."""
 
 Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,15 @@ class Standard:
         z = (np.clip(figures, self.lows, self.highs) - self.means) / np.where(varies, self.spreads, 1.0)
         # A figure that does not vary in training says nothing elsewhere either; a missing one is at its mean.
         return np.asarray(np.where(varies & np.isfinite(z), z, 0.0))
+
+    def far(self, figures: Floats, beyond: float) -> Booleans:
+        """Which figures of each example lie more than so many standard deviations from their mean; shape as given.
+
+        Both are those from before drawing in. A figure that does not vary in training is never far, nor one that the
+        example lacks.
+        """
+        middle, reach = (self.lows + self.highs) / 2, (self.highs - self.lows) / 2 * (beyond / WITHIN)
+        return np.asarray((self.spreads > 0) & (np.abs(figures - middle) > reach))
 
 
 def _mean_and_spread(figures: Floats) -> tuple[Floats, Floats]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from active_critic.records import LEAST_SPREAD
-from active_critic.standardising import Floats, Standard
+from active_critic.standardising import Booleans, Floats, Standard
 
 PRIOR = 20.0
 """How many examples the belief about readings counts for."""
@@ -63,8 +63,20 @@ WITHIN = 0.95
 """Coverage of the prediction interval (of a normal distribution, over the training values) whose upper end is the most
 that a reading without ends counts as: about two standard deviations above the mean, more where there are few values. No
 text is to be paid without bound for being likely. Downwards there is no bound: what is no text at all is to score as
-low as it can.
+low as it can. A figure of the surface outside of that interval is far from those of the examples.
 """
+UNLIKE = 0.25
+"""A text is unlike the examples where this part of its figures of the surface, or more, are far from theirs. What
+figures are worth was learnt from texts of another kind, so those of such a one, of its surface and of its tokens, count
+as no more than the mean: it may be longer, fuller of marks or more repetitive for having been written to score well. Of
+an unlikely text half as many far figures are enough: most attacks make a text both (``benchmarks/results/unlike.md``).
+"""
+UNLIKELY = 0.5
+"""A text is unlikely where its likelihood is further below the mean than this part of what makes a figure far: about a
+standard deviation.
+"""
+FEWEST_FAR = 2
+"""One figure alone makes no text unlike."""
 LEAST_SLOPE = 0.1
 """The combined score varies at least by this part of what people's scores vary by, so that it always says something."""
 
@@ -77,15 +89,49 @@ class Figures:
         standard: How they are drawn in and standardised.
         coefficients: Change of the score, in points, for one standard deviation of each.
         alpha: The strength of the ridge on them.
+        far: Beyond how many standard deviations a figure is far from those of the examples; see ``WITHIN``.
+        unlike: How many far figures make a text unlike the examples, or None where that is not looked at: it is of the
+            surface alone (``UNLIKE``).
     """
 
     standard: Standard
     coefficients: Floats
     alpha: float
+    far: float = 0.0
+    unlike: int | None = None
 
     def add(self, figures: Floats) -> Floats:
         """Points that they add to the mean score of each example, shape ``(n,)``."""
         return np.asarray(self.standard.apply(figures) @ self.coefficients)
+
+    def are_unlike(self, figures: Floats, unlikely: Booleans | None = None) -> Booleans:
+        """Which texts are unlike the examples by these figures, shape ``(n,)``; none where that is not looked at.
+
+        Args:
+            figures: As for :meth:`add`.
+            unlikely: Which texts are unlikely, shape ``(n,)``; None: there is no likelihood.
+        """
+        far = self.standard.far(figures, self.far).sum(axis=-1)
+        if self.unlike is None:
+            return np.zeros(far.shape, dtype=np.bool_)
+        least = self.unlike if unlikely is None else np.where(unlikely, least_far(self.unlike), self.unlike)
+        return np.asarray(far >= least)
+
+
+def paid(
+    kinds: Mapping[str, Figures], figures: Mapping[str, Floats], unlikely: Booleans | None = None
+) -> dict[str, Floats]:
+    """Points that figures of each kind add, but no more than 0 for a text that is unlike the examples.
+
+    Args:
+        kinds: What they add, by kind.
+        figures: Those of the texts, by kind.
+        unlikely: See :meth:`Figures.are_unlike`.
+    """
+    surface = kinds.get("surface")
+    unlike = False if surface is None else surface.are_unlike(figures["surface"], unlikely)
+    added = {kind: own.add(figures[kind]) for kind, own in kinds.items()}
+    return {kind: np.where(unlike, np.minimum(0.0, points), points) for kind, points in added.items()}
 
 
 def strength(r: float) -> float:
@@ -93,14 +139,29 @@ def strength(r: float) -> float:
     return (1 - r * r) / (r * r)
 
 
-def _most(x: Floats, names: Sequence[str]) -> Floats:
-    """The highest value of every reading that counts."""
+def reach(n: int) -> float:
+    """Half the width of the interval of ``WITHIN``, in standard deviations of n training values."""
     from scipy.special import stdtrit
 
-    n, freedom = len(x), max(1, len(x) - 1)
-    factor = stdtrit(freedom, (1 + WITHIN) / 2) * math.sqrt(n / freedom * (1 + 1 / n))
-    reach = np.where([name in UNBOUNDED for name in names], factor * x.std(axis=0), np.inf)
-    return np.asarray(x.mean(axis=0) + reach)
+    freedom = max(1, n - 1)
+    return float(stdtrit(freedom, (1 + WITHIN) / 2) * math.sqrt(n / freedom * (1 + 1 / n)))
+
+
+def _most(x: Floats, names: Sequence[str]) -> Floats:
+    """The highest value of every reading that counts."""
+    bounded = [name in UNBOUNDED for name in names]
+    return np.asarray(x.mean(axis=0) + np.where(bounded, reach(len(x)) * x.std(axis=0), np.inf))
+
+
+def least_far(unlike: int) -> int:
+    """How many far figures make an unlikely text unlike the examples, from how many any text takes; see ``UNLIKE``."""
+    return max(FEWEST_FAR, math.ceil(unlike / 2))
+
+
+def _unlike(kind: str, standard: Standard) -> int | None:
+    """How many far figures of a kind make a text unlike the examples."""
+    varying = int(np.count_nonzero(standard.spreads))
+    return max(FEWEST_FAR, math.ceil(UNLIKE * varying)) if kind == "surface" else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +171,7 @@ class Regression:
     Attributes:
         means, spreads: Of the readings, none above ``most``; 0 spread for one that does not vary.
         most: The highest value of every reading that counts.
+        least: Below which value a likelihood is that of an unlikely text; of the other readings minus infinity.
         weights: Points for one standard deviation of each reading.
         figures: What figures add, by kind.
         intercept: The mean score.
@@ -118,6 +180,7 @@ class Regression:
     means: Floats
     spreads: Floats
     most: Floats
+    least: Floats
     weights: Floats
     figures: dict[str, Figures]
     intercept: float
@@ -178,13 +241,20 @@ class Regression:
             if told > 1e-9 and (against or told < LEAST_SLOPE):
                 weights, coefficients = weights * LEAST_SLOPE / told, coefficients * LEAST_SLOPE / told
         of_kinds = zip(figures, np.split(coefficients * spread, ends[:-1]), strict=True) if figures else ()
-        found = {kind: Figures(standards[kind], own, alphas[kind]) for kind, own in of_kinds}
-        return cls(means, spreads, most, weights * spread, found, float(y.mean()))
+        far = reach(len(y))
+        found = {
+            kind: Figures(standards[kind], own, alphas[kind], far, _unlike(kind, standards[kind]))
+            for kind, own in of_kinds
+        }
+        likely = np.array([name == "likelihood" for name in names])
+        least = np.where(likely & varies, means - UNLIKELY * far * spreads, -np.inf)
+        return cls(means, spreads, most, least, weights * spread, found, float(y.mean()))
 
     def predict(self, x: Floats, figures: Mapping[str, Floats]) -> Floats:
         """Scores, not clipped to a scale."""
         of_readings = _standard(np.minimum(x, self.most), self.means, self.spreads) @ self.weights
-        of_figures = sum(own.add(figures[kind]) for kind, own in self.figures.items())
+        unlikely = np.asarray((x < self.least).any(axis=1))
+        of_figures = sum(paid(self.figures, figures, unlikely).values())
         return np.asarray(self.intercept + of_readings + of_figures)
 
 

@@ -12,7 +12,7 @@ from active_critic.evaluators.surface import ALPHA_PER_FIGURE, SurfaceFloor
 from active_critic.records import Example, Scale
 from active_critic.standardising import Floats
 from active_critic.stats import q
-from active_critic.weighing import ABLER, EXPECTED, LEAST_SLOPE, PRIOR, SAME_VOICE, Figures, strength
+from active_critic.weighing import ABLER, EXPECTED, LEAST_SLOPE, PRIOR, SAME_VOICE, Figures, paid, strength
 
 WIDE = Scale(low=-1e9, high=1e9)
 
@@ -27,7 +27,8 @@ Found = tuple[Calibration, dict[str, Figures]]
 def scores(found: Found, figures: Floats, **readings: Floats) -> list[float]:
     """What a program would give: the part of the surface is read off the figures."""
     calibration, added = found
-    surface = calibration.intercept + added["surface"].add(figures)
+    unlikely = readings["likelihood"] < calibration.unlikely if "likelihood" in readings else None
+    surface = calibration.intercept + paid(added, {"surface": figures}, unlikely)["surface"]
     columns = {**readings, "surface": surface}
     rows = range(len(surface))
     return [calibration.apply({n: float(c[i]) for n, c in columns.items()}, WIDE).score for i in rows]
@@ -251,3 +252,87 @@ def test_what_the_surface_adds_is_not_clipped_before_the_other_parts_are_added()
     assert max(surface) > 5.2
     told = [found.apply({"likelihood": x, "surface": y}, WIDE).score for x, y in zip(likelihood, surface, strict=True)]
     assert told == pytest.approx(scores((found, added), f, likelihood=likelihood))
+
+
+def odd(f: Floats, *far: int) -> Floats:
+    """A text with so many figures this far above, or below, the mean; the others are at it. Shape ``(1, figures)``."""
+    steps = np.array([*far, *[0] * (f.shape[1] - len(far))])
+    return np.asarray((f.mean(0) + steps * f.std(0))[None])
+
+
+def test_a_text_unlike_the_examples_is_not_paid_for_its_surface() -> None:
+    rng = np.random.default_rng(12)
+    n = 40
+    rating, *figures = rng.normal(size=(13, n))
+    f = np.array(figures).T
+    human = rating + 0.5 * f.sum(axis=1)  # the more of each, the better
+    found, added = calibrate_with({"surface": f}, {"rating": rating.tolist()}, human.tolist(), alone(n))
+    surface = added["surface"]
+
+    def counted(text: Floats) -> Floats:
+        return paid(added, {"surface": text})["surface"]
+
+    assert found.far == surface.far == pytest.approx(2.0227 * np.sqrt(41 / 39), rel=1e-4)  # t of 39 degrees of freedom
+    assert found.unlike == surface.unlike == 3  # a quarter of twelve
+    assert surface.add(odd(f, 3, 3, 3))[0] > counted(odd(f, 3, 3))[0] > 0
+    assert counted(odd(f, 3, 3, 3)).tolist() == [0.0]
+    assert counted(odd(f, 2, 2, 2)).tolist() == surface.add(odd(f, 2, 2, 2)).tolist()  # not far yet
+    assert counted(odd(f, -3, -3, -3)).tolist() == surface.add(odd(f, -3, -3, -3)).tolist()  # it may lose by them
+    lacking = odd(f, 3, 3, 3)
+    lacking[0, 2] = np.nan
+    assert counted(lacking).tolist() == surface.add(lacking).tolist()
+
+
+def test_of_an_unlikely_text_half_as_many_far_figures_are_enough() -> None:
+    rng = np.random.default_rng(13)
+    n = 40
+    likelihood, *figures = rng.normal(size=(17, n))
+    f = np.array(figures).T
+    human = likelihood + 0.5 * f.sum(axis=1)
+    columns = {"likelihood": likelihood.tolist()}
+    found, added = calibrate_with({"surface": f}, columns, human.tolist(), alone(n))
+    assert found.unlike == 4  # a quarter of sixteen
+    assert found.unlikely == pytest.approx(found.parts[0].mean - found.far / 2 * found.parts[0].spread)  # type: ignore[operator]
+    below, above = {"likelihood": found.unlikely - 0.01}, {"likelihood": found.unlikely + 0.01}
+    assert [found.is_unlike(far, below) for far in (1, 2, 3, 4)] == [False, True, True, True]
+    assert [found.is_unlike(far, above) for far in (1, 2, 3, 4)] == [False, False, False, True]
+    older = found.model_copy(update={"far": None, "unlike": None})  # a program from before
+    assert not older.is_unlike(16, below)
+    counted = paid(added, {"surface": np.repeat(odd(f, 3, 3), 2, axis=0)}, np.array([True, False]))["surface"]
+    assert counted[0] == 0.0 < counted[1]
+
+
+def test_intervals_rest_on_scores_that_pay_no_text_for_being_unlike_the_others() -> None:
+    rng = np.random.default_rng(14)
+    n = 40
+    likelihood, *figures = rng.normal(size=(17, n))
+    f = np.array(figures).T
+    human = likelihood + 0.3 * f.sum(axis=1)
+    f[0], likelihood[0] = f.mean(0) + 6 * f.std(0), likelihood.min() - 3  # one is unlike all others
+    found, _ = calibrate_with({"surface": f}, {"likelihood": likelihood.tolist()}, human.tolist(), alone(n))
+    errors = []
+    for i in range(n):
+        rest = np.arange(n) != i
+        fitted = calibrate_with(
+            {"surface": f[rest]}, {"likelihood": likelihood[rest].tolist()}, human[rest].tolist(), alone(n - 1)
+        )
+        own = f[i : i + 1]
+        unlike = fitted[1]["surface"].are_unlike(own, likelihood[i : i + 1] < fitted[0].unlikely)
+        assert bool(unlike[0]) == (i == 0)
+        errors.append(abs(scores(fitted, own, likelihood=likelihood[i : i + 1])[0] - human[i]))
+    assert found.half_widths["95"] == pytest.approx(sorted(errors)[int(np.ceil((n + 1) * 0.95)) - 1])
+
+
+def test_the_tokens_of_a_text_unlike_the_examples_are_not_paid_for_either() -> None:
+    rng = np.random.default_rng(15)
+    n = 40
+    likelihood, *figures = rng.normal(size=(17, n))
+    f, tokens = np.array(figures).T, rng.normal(size=(n, 2))
+    human = likelihood + 0.5 * f.sum(axis=1) + tokens.sum(axis=1)
+    kinds = {"surface": f, "tokens": tokens}
+    found, added = calibrate_with(kinds, {"likelihood": likelihood.tolist()}, human.tolist(), alone(n))
+    assert found.unlike == added["surface"].unlike == 4
+    assert added["tokens"].unlike is None  # by the surface alone
+    for far, unlike in (((3,) * 4, True), ((3,) * 3, False)):
+        counted = paid(added, {"surface": odd(f, *far), "tokens": odd(tokens, 1, 1)})
+        assert [float(points[0]) > 0 for points in counted.values()] == [not unlike] * 2

@@ -14,7 +14,7 @@ from active_critic.evaluators._contrast import Contrasted
 from active_critic.evaluators._fitting import in_parallel
 from active_critic.evaluators._weighed import WEIGHED, weighed_part, weighing_turns
 from active_critic.evaluators.base import Progress
-from active_critic.evaluators.surface import SurfaceFloor, copied_shares
+from active_critic.evaluators.surface import SurfaceFloor, copied_shares, figures_of
 from active_critic.lm import LanguageModel
 from active_critic.lm.likelihood import Likelihood, refusal
 from active_critic.records import Criterion, Example, Scale, Verdict
@@ -32,7 +32,9 @@ WEIGHING = frozenset({"likelihood", "contrast"})
 """The readings that take the likelihood of a text."""
 LIKELY = frozenset({"likelihood", TOKENS})
 """The parts of a score that are read from how likely the model finds a text."""
-OF_NO_COPY = LIKELY | {"surface"}
+OF_FIGURES = frozenset({TOKENS, "surface"})
+"""The parts of a score that are learnt from figures of the examples: a response unlike these is not paid for them."""
+OF_NO_COPY = LIKELY | OF_FIGURES
 """The parts of a score that a copy of the source is not paid for: no example showed what they are worth there."""
 Read = Approval | Likelihood | Contrasted
 """What the model said beside its rating."""
@@ -159,6 +161,17 @@ class Combination:
     floor: SurfaceFloor | None = None
     tokens: TokenWeights | None = None
 
+    def figures(self, example: Example) -> Floats | None:
+        """The figures of the surface of an example, shape ``(1, figures)``; None where they are no part."""
+        return None if self.floor is None else figures_of([example])
+
+    def is_unlike(self, asked: Mapping[str, float], of_surface: Floats | None) -> bool:
+        """Whether a response with these readings and figures is unlike the examples; see ``Calibration.unlike``."""
+        beyond = self.calibration.far
+        if self.floor is None or of_surface is None or beyond is None:
+            return False
+        return self.calibration.is_unlike(self.floor.far(beyond, of_surface)[0], asked)
+
     def apply(
         self,
         asked: Mapping[str, float],
@@ -176,14 +189,18 @@ class Combination:
             example: The example.
             scale: The user's scale.
             of_tokens: The figures of its tokens (``token_figures``), or None where it has no likelihood.
-            bounded: The parts that count as no more than the average, as those that a copy is not paid for.
+            bounded: The parts that count as no more than the average, as those that a copy is not paid for. Where a
+                response is unlike the examples, ``OF_FIGURES`` are, too.
             of_surface: ``figures_of([example])``, when they are already there.
         """
         values = dict(asked)
         if self.floor is not None:
+            of_surface = self.figures(example) if of_surface is None else of_surface
             values["surface"] = self.floor.predict([example], figures=of_surface)[0]
         if self.tokens is not None and of_tokens is not None:
             values[TOKENS] = self.calibration.intercept + self.tokens.adds(of_tokens)
+        if self.is_unlike(asked, of_surface):
+            bounded = {*bounded, *OF_FIGURES}
         averages = {part.name: part.mean for part in self.calibration.parts if part.name in bounded}
         values |= {name: min(average, values[name]) for name, average in averages.items()}
         return self.calibration.apply(values, scale)

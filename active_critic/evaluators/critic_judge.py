@@ -39,6 +39,10 @@ COPY = (
     "the response copies its source as no example did: neither its likelihood nor its surface counts as more than the "
     "average"
 )
+UNLIKE = (
+    "the response is unlike the examples (in length, marks, repetition or what it shares with the source): neither its "
+    "surface nor how its likelihood is spread over its tokens counts as more than the average"
+)
 COPY_OF_LIKED = (
     "the response copies a text that people liked, which stands in the program, as no example did: what is read after "
     "such texts counts as no more than the average"
@@ -165,7 +169,12 @@ class CriticJudge(Judge):
         if contrast is not None and copied_from(contrast.liked, example) > contrast.copied:
             bounded |= {"contrast", *(LIKELY if contrast.likelihood else ())}
             notes.append(COPY_OF_LIKED)
-        combined = combination.apply(values, example, scale, of_tokens=of_tokens, bounded=bounded)
+        of_surface = combination.figures(example)
+        if combination.is_unlike(values, of_surface):
+            notes.append(UNLIKE)
+        combined = combination.apply(
+            values, example, scale, of_tokens=of_tokens, bounded=bounded, of_surface=of_surface
+        )
         part = weighed_part(example.response, calibration.weighed) if further.keys() & WEIGHING else example.response
         if len(part) < len(example.response):
             notes.append(PART.format(len(part), len(example.response)))

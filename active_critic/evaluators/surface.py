@@ -122,6 +122,14 @@ class SurfaceFloor:
         row = (self._standard.apply(found) * self.coefficients_)[0]
         return dict(zip(FEATURES, row.tolist(), strict=True))
 
+    def far(self, beyond: float, figures: Floats) -> list[int]:
+        """How many figures of each example lie more than so many standard deviations from their mean.
+
+        Those that do not vary over the training examples, or that the example lacks, do not count.
+        """
+        found: list[int] = self._standard.far(figures, beyond).sum(axis=1).tolist()
+        return found
+
     @classmethod
     def beside(cls, found: Figures, intercept: float, scale: Scale) -> SurfaceFloor:
         """Figures that were fitted together with other readings: it predicts the mean score and what they add to it.
