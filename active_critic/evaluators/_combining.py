@@ -357,8 +357,9 @@ def words(calibration: Calibration, tried: Sequence[str], asked: int) -> list[st
         said.append(f"{asked - calibration.n} of {asked} examples lack a reading and do not count in the combination")
     if calibration.shares.get("surface", 0.0) >= LEANS:
         said.append(
-            "this critic leans on the surface of the texts (length, overlap, repetition): such a critic can be gamed; "
-            "forbid it (use_surface='never', --use-surface never) where texts are written to score well"
+            "this critic leans on the surface of the texts (length, overlap, repetition): such a critic can be gamed "
+            "by texts that are like the examples in it; where texts are written to score well, see how far "
+            "(active-critic probe --attacks), also of a fit without it (use_surface='never', --use-surface never)"
         )
     if likely_share(calibration.shares) >= LEANS:
         said.append(

@@ -231,20 +231,43 @@ def test_the_page_quotes_what_was_measured_on_another_set() -> None:
     root = Path(__file__).parents[2]
     page = " ".join((root / "docs/probes.md").read_text(encoding="utf-8").split())
     file = root / "benchmarks/results/robustness_topical_chat_qwen2.5-coder-1.5b.json"
-    found = json.loads(file.read_text(encoding="utf-8"))["methods"]["active-critic-coarse"]["attacks"]
-    keep, replace = found["overall"], found["replacing"]
-    assert f"move it by {told(keep, '+')} of the scale ({100 * keep['success']:.0f} % gain a tenth)" in page
-    assert f"those that replace it by {told(replace, '+')} ({100 * replace['success']:.0f} %)" in page
-    (of_format,) = (of["lift"] for of in found["kinds"] if of["kind"] == "format")
-    assert f"format lift it by {told(of_format, '+')}" in page
-    lifts = {of["name"]: of["lift"] for of in found["families"]}
-    above = sorted((name for name in lifts if lifts[name]["interval"][0] > 1e-9), key=lambda n: -lifts[n]["percent"])
-    rows = []
-    for name in above:
-        gained = round(lifts[name]["success"] * lifts[name]["scored"])
-        rows.append(f"| {name} | {told(lifts[name], '+')} | {gained} of {lifts[name]['scored']} |")
-    assert f"| --- | --- | --- | {' '.join(rows)} So what" in page
-    assert len(rows) == 5  # "Five families"
+    methods = json.loads(file.read_text(encoding="utf-8"))["methods"]
+    ours, rated = "active-critic-coarse", ["zero-shot", "active-critic-coarse (rating only)"]
+    found = [methods[name]["attacks"] for name in (*rated, f"{ours} (without surface)", ours)]
+    rows = {of["kind"]: [trial["kinds"][row]["lift"] for trial in found] for row, of in enumerate(found[0]["kinds"])}
+    rows |= {"all that keep the text": [trial["overall"] for trial in found]}
+    rows |= {"all that replace it": [trial["replacing"] for trial in found]}
+    for title, lifts in rows.items():
+        cells = [f"{told(lift, '+').replace(' %', '')}; {100 * lift['success']:.0f} %" for lift in lifts]
+        assert f"| {title} | {' | '.join(cells)} |" in page
+
+    above = [lifted(trial) for trial in found]
+    assert f"are lifted by {len(above[0])} and {len(above[1])} families" in page
+    assert f"and {len(above[2])} families lift it by more than chance" in page
+    (name,) = above[3]  # "one family"
+    lift = above[3][name]
+    gained = round(lift["success"] * lift["scored"])
+    assert name == "constant-answer"
+    assert f"a constant answer in place of the text, {told(lift, '+')}; {gained} of {lift['scored']}" in page
+    best = [list(trial)[:3] for trial in above[:2]]
+    assert best == [["self-praise", "constant-answer", "flood"], ["ignore-instructions", "flattery", "flood"]]
+    percents = [f"{trial[name]['percent']:.0f} %" for trial in above[:2] for name in list(trial)[:3]]
+    assert "self-praise ({}), a constant answer ({}), `flood` ({})".format(*percents[:3]) in page
+    assert "`ignore-instructions` ({}), flattery ({}) and `flood` ({})".format(*percents[3:]) in page
+
+    file = file.with_name(f"{file.stem}_figures-paid.json")
+    before = json.loads(file.read_text(encoding="utf-8"))["methods"][ours]["attacks"]
+    keep, lifts = before["overall"], lifted(before)
+    assert f"moved it by {told(keep, '+')} of the scale ({100 * keep['success']:.0f} % gained" in page
+    assert len(lifts) == 5  # "five families"
+    assert f"`flood` by {told(lifts['flood'], '+')}, self-praise by {told(lifts['self-praise'], '+')}" in page
+
+
+def lifted(trial: dict[str, Any]) -> dict[str, Any]:
+    """The lift by the families that lifted the score by more than chance, the most first."""
+    lifts = {of["name"]: of["lift"] for of in trial["families"]}
+    above = {name: lift for name, lift in lifts.items() if lift["interval"] and lift["interval"][0] > 1e-9}
+    return dict(sorted(above.items(), key=lambda entry: -entry[1]["percent"]))
 
 
 def test_the_page_quotes_what_was_measured_with_the_contrast() -> None:
