@@ -184,3 +184,25 @@ def test_how_often_the_rating_has_no_part_is_counted() -> None:
                 fits += 1
                 without += "the rating, and with it the demonstrations, has no part in the score" in str(method)
     assert f"That was so in {without} of the {fits} coarse fits in" in page
+
+
+def test_the_page_says_what_whole_critics_gained_by_the_bound_on_texts_unlike_the_examples() -> None:
+    page = (RESULTS.parents[1] / "docs" / "agreement.md").read_text(encoding="utf-8")
+    model, counted = "qwen2.5-coder-1.5b", 0
+    for path in RESULTS.glob("unlike_whole_*.json"):
+        since = json.loads(path.read_text(encoding="utf-8"))
+        rest = path.stem.removeprefix(f"unlike_whole_{since['name']}")
+        before = json.loads((RESULTS / f"compare_{since['name']}_{model}{rest}.json").read_text(encoding="utf-8"))
+        assert since["splits"] == before["splits"]
+        mode = "fine" if rest.endswith("_fine") else "coarse"
+        critic, place = f"active-critic-{mode}", ["first", "second", "third", "fourth", "fifth"]
+        agreed = []
+        for found in (before, since):
+            (method,) = (method for method in found["methods"] if method["name"] == critic)
+            agreed.append(short(method["agreement"]["mean"]))
+        pairs = list(zip(before["predictions"], since["predictions"], strict=True))
+        changed = sum(one[critic] != other[critic] for one, other in pairs)
+        split = f"{since['name']}, {place[since['settings']['seed']]} ({mode})"
+        assert f"| {split} | {' | '.join(agreed)} | {changed} of {len(pairs)} |" in page
+        counted += 1
+    assert counted == page.count(" (coarse) | ") + page.count(" (fine) | ")
