@@ -18,7 +18,7 @@ from pydantic import Field, field_validator
 from active_critic.errors import FitError
 from active_critic.records import LEAST_SPREAD, Record, Scale, Spread
 from active_critic.standardising import Floats
-from active_critic.weighing import EXPECTED, PRIOR, UNBOUNDED, UNLIKELY, Figures, Regression, least_far
+from active_critic.weighing import EXPECTED, PRIOR, UNBOUNDED, Figures, Regression
 
 TURNS = 200
 """In how many turns documents are left out for the errors on them: one by one up to so many, else several at a time."""
@@ -72,8 +72,8 @@ class Calibration(Record):
             source stands in it, whatever else does. None, as in older programs: that is not looked at.
         far: Beyond how many standard deviations from the examples' mean a figure of the surface is far from theirs.
         unlike: A response with so many far figures is unlike the examples, and its surface and its tokens count as no
-            more than the mean; half as many are enough where it is an unlikely one (see ``weighing.UNLIKE``). None:
-            there is no surface, or, as in older programs, that is not looked at.
+            more than the mean (see ``weighing.UNLIKE``). None: there is no surface, or, as in older programs, that is
+            not looked at.
         weighed: Of how much of the beginning of a response, in characters, the likelihood is that of; None: of all.
     """
 
@@ -114,23 +114,9 @@ class Calibration(Record):
         most = (self.copied, self.holds)
         return any(least is not None and share > least for share, least in zip(shares, most, strict=True))
 
-    def is_unlike(self, far: int, readings: Mapping[str, float]) -> bool:
-        """Whether a response is unlike the examples.
-
-        Args:
-            far: How many figures of its surface are far from theirs.
-            readings: A value for every part that the model was asked for.
-        """
-        if self.unlike is None:
-            return False
-        unlikely = readings.get("likelihood", math.inf) < self.unlikely
-        return far >= (least_far(self.unlike) if unlikely else self.unlike)
-
-    @property
-    def unlikely(self) -> float:
-        """Below which likelihood a response is an unlikely one; minus infinity where none is read."""
-        read = [part for part in self.parts if part.name == "likelihood" and part.spread]
-        return read[0].mean - UNLIKELY * self.far * read[0].spread if read and self.far else -math.inf
+    def is_unlike(self, far: int) -> bool:
+        """Whether a response with so many figures of its surface that are far from the examples' is unlike these."""
+        return self.unlike is not None and far >= self.unlike
 
     def interval(self, score: float, scale: Scale, coverage: float = SHOWN) -> tuple[float, float] | None:
         """Where people's score lies with this coverage, or None where there were too few documents to say.

@@ -68,12 +68,8 @@ low as it can. A figure of the surface outside of that interval is far from thos
 UNLIKE = 0.25
 """A text is unlike the examples where this part of its figures of the surface, or more, are far from theirs. What
 figures are worth was learnt from texts of another kind, so those of such a one, of its surface and of its tokens, count
-as no more than the mean: it may be longer, fuller of marks or more repetitive for having been written to score well. Of
-an unlikely text half as many far figures are enough: most attacks make a text both (``benchmarks/results/unlike.md``).
-"""
-UNLIKELY = 0.5
-"""A text is unlikely where its likelihood is further below the mean than this part of what makes a figure far: about a
-standard deviation.
+as no more than the mean: it may be longer, fuller of marks or more repetitive for having been written to score well
+(``benchmarks/results/unlike.md``).
 """
 FEWEST_FAR = 2
 """One figure alone makes no text unlike."""
@@ -104,32 +100,21 @@ class Figures:
         """Points that they add to the mean score of each example, shape ``(n,)``."""
         return np.asarray(self.standard.apply(figures) @ self.coefficients)
 
-    def are_unlike(self, figures: Floats, unlikely: Booleans | None = None) -> Booleans:
-        """Which texts are unlike the examples by these figures, shape ``(n,)``; none where that is not looked at.
-
-        Args:
-            figures: As for :meth:`add`.
-            unlikely: Which texts are unlikely, shape ``(n,)``; None: there is no likelihood.
-        """
+    def are_unlike(self, figures: Floats) -> Booleans:
+        """Which texts are unlike the examples by these figures, shape ``(n,)``; none where that is not looked at."""
         far = self.standard.far(figures, self.far).sum(axis=-1)
-        if self.unlike is None:
-            return np.zeros(far.shape, dtype=np.bool_)
-        least = self.unlike if unlikely is None else np.where(unlikely, least_far(self.unlike), self.unlike)
-        return np.asarray(far >= least)
+        return np.asarray(far >= (math.inf if self.unlike is None else self.unlike))
 
 
-def paid(
-    kinds: Mapping[str, Figures], figures: Mapping[str, Floats], unlikely: Booleans | None = None
-) -> dict[str, Floats]:
+def paid(kinds: Mapping[str, Figures], figures: Mapping[str, Floats]) -> dict[str, Floats]:
     """Points that figures of each kind add, but no more than 0 for a text that is unlike the examples.
 
     Args:
         kinds: What they add, by kind.
         figures: Those of the texts, by kind.
-        unlikely: See :meth:`Figures.are_unlike`.
     """
     surface = kinds.get("surface")
-    unlike = False if surface is None else surface.are_unlike(figures["surface"], unlikely)
+    unlike = False if surface is None else surface.are_unlike(figures["surface"])
     added = {kind: own.add(figures[kind]) for kind, own in kinds.items()}
     return {kind: np.where(unlike, np.minimum(0.0, points), points) for kind, points in added.items()}
 
@@ -153,11 +138,6 @@ def _most(x: Floats, names: Sequence[str]) -> Floats:
     return np.asarray(x.mean(axis=0) + np.where(bounded, reach(len(x)) * x.std(axis=0), np.inf))
 
 
-def least_far(unlike: int) -> int:
-    """How many far figures make an unlikely text unlike the examples, from how many any text takes; see ``UNLIKE``."""
-    return max(FEWEST_FAR, math.ceil(unlike / 2))
-
-
 def _unlike(kind: str, standard: Standard) -> int | None:
     """How many far figures of a kind make a text unlike the examples."""
     varying = int(np.count_nonzero(standard.spreads))
@@ -171,7 +151,6 @@ class Regression:
     Attributes:
         means, spreads: Of the readings, none above ``most``; 0 spread for one that does not vary.
         most: The highest value of every reading that counts.
-        least: Below which value a likelihood is that of an unlikely text; of the other readings minus infinity.
         weights: Points for one standard deviation of each reading.
         figures: What figures add, by kind.
         intercept: The mean score.
@@ -180,7 +159,6 @@ class Regression:
     means: Floats
     spreads: Floats
     most: Floats
-    least: Floats
     weights: Floats
     figures: dict[str, Figures]
     intercept: float
@@ -246,15 +224,12 @@ class Regression:
             kind: Figures(standards[kind], own, alphas[kind], far, _unlike(kind, standards[kind]))
             for kind, own in of_kinds
         }
-        likely = np.array([name == "likelihood" for name in names])
-        least = np.where(likely & varies, means - UNLIKELY * far * spreads, -np.inf)
-        return cls(means, spreads, most, least, weights * spread, found, float(y.mean()))
+        return cls(means, spreads, most, weights * spread, found, float(y.mean()))
 
     def predict(self, x: Floats, figures: Mapping[str, Floats]) -> Floats:
         """Scores, not clipped to a scale."""
         of_readings = _standard(np.minimum(x, self.most), self.means, self.spreads) @ self.weights
-        unlikely = np.asarray((x < self.least).any(axis=1))
-        of_figures = sum(paid(self.figures, figures, unlikely).values())
+        of_figures = sum(paid(self.figures, figures).values())
         return np.asarray(self.intercept + of_readings + of_figures)
 
 

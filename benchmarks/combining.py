@@ -194,15 +194,10 @@ def applied(found: Fitted, trial: Trial) -> Floats:
 def combined(found: Fitted, trial: Trial) -> list[Combined]:
     """Scores of the examples that are tried, and what each reading adds to them."""
     test = dict(trial.test)
-    for kind, added in weighing.paid(found.figures, trial.there, unlikely(found, trial.test)).items():
+    for kind, added in weighing.paid(found.figures, trial.there).items():
         test[kind] = found.calibration.intercept + added
     rows = range(len(trial.truth))
     return [found.calibration.apply({n: c[i] for n, c in test.items()}, trial.scale) for i in rows]
-
-
-def unlikely(found: Fitted, test: Mapping[str, Floats]) -> NDArray[np.bool_] | None:
-    """Which texts are unlikely ones; see ``weighing.UNLIKE``."""
-    return test["likelihood"] < found.calibration.unlikely if "likelihood" in test else None
 
 
 def _alone(name: str) -> Combine:

@@ -3,12 +3,12 @@
     python benchmarks/unlike.py sfres=path/to/sfres.jsonl --documents 44
 
 The readings and the splits are those of ``readings.py``, through the same journal. A text is unlike the examples where
-a quarter of the figures of its surface, or more, are far from theirs; an unlikely text, where an eighth are
-(``weighing.UNLIKE``). Surface and tokens of such a text count as no more than the mean. Here these shares are others,
-too, or nothing is unlike, or other parts are bounded. For each: the agreement on the held-out texts; how many of these
-are unlike; and what attacks on them, all families that keep the text, add to the part of the score that is the surface,
-in % of the scale. What the model says of attacked texts is not asked: all are taken to be unlikely, as most were that
-were read.
+a quarter of the figures of its surface, or more, are far from theirs (``weighing.UNLIKE``); surface and tokens of such
+a text count as no more than the mean. Here this share is another, too, also for unlikely texts alone (those whose
+likelihood is further below the mean than half of what makes a figure far, about a standard deviation), or other parts
+are bounded. For each: the agreement on the held-out texts; how many of these are unlike; and what attacks on them, all
+families that keep the text, add to the part of the score that is the surface, in % of the scale. What the model says of
+attacked texts is not asked: all are taken to be unlikely, as most were that were read.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ sys.path.insert(0, str(Path(__file__).parent))
 import combining
 import readings
 
-AS_IT_WAS, PRODUCT = "nothing is unlike", f"from {UNLIKE:.0%} on, {UNLIKE / 2:.1%} if unlikely (the product)"
+AS_IT_WAS, PRODUCT = "nothing is unlike", f"from {UNLIKE:.0%} on (the product)"
 EVERY = frozenset({*READINGS, TOKENS})
 KEPT = [attack for attack in ATTACKS if not attack.replaces]
 WAYS = {
     AS_IT_WAS: (2.0, 2.0, OF_FIGURES),
     "from 20% on": (0.2, 0.2, OF_FIGURES),
-    "from 25% on": (0.25, 0.25, OF_FIGURES),
+    PRODUCT: (UNLIKE, UNLIKE, OF_FIGURES),
     "from 30% on": (0.3, 0.3, OF_FIGURES),
-    "from 25% on, every unlikely text": (0.25, 0.0, OF_FIGURES),
-    PRODUCT: (UNLIKE, UNLIKE / 2, OF_FIGURES),
-    "the same, bounding the surface alone": (UNLIKE, UNLIKE / 2, frozenset({"surface"})),
-    "the same, bounding every part": (UNLIKE, UNLIKE / 2, EVERY),
+    "from 25% on, 12.5% if unlikely": (UNLIKE, UNLIKE / 2, OF_FIGURES),
+    "from 25% on, and every unlikely text": (UNLIKE, 0.0, OF_FIGURES),
+    "from 25% on, bounding the surface alone": (UNLIKE, UNLIKE, frozenset({"surface"})),
+    "from 25% on, bounding every part": (UNLIKE, UNLIKE, EVERY),
 }
 """The share of far figures from which a text is unlike the examples, that from which an unlikely text is, and the parts
 of the score that count as no more than the mean then."""
@@ -90,10 +90,12 @@ def _ways(trial: combining.Trial, attacked: combining.Floats) -> dict[str, list[
         agreed = q(combining.applied(found, trial).tolist(), trial.truth.tolist()) / 3
         return {way: [agreed, 0.0, 0.0, 0.0] for way in WAYS}
     had = np.isfinite(attacked).any(axis=2)
-    own, unlikely = trial.there["surface"], combining.unlikely(found, trial.test)
-    # What attacked texts are is not asked here: nearly all are less likely than any example.
-    then = np.full(had.shape, unlikely is not None)
-    unlikely = np.zeros(len(own), bool) if unlikely is None else unlikely
+    own = trial.there["surface"]
+    unlikely, then = np.zeros(len(own), bool), np.zeros(had.shape, bool)
+    for part in found.calibration.parts:
+        if part.name == "likelihood" and part.spread:
+            unlikely = trial.test[part.name] < part.mean - surface.far / 2 * part.spread
+            then = ~then
     test = dict(trial.test)
     for kind, figures in found.figures.items():
         test[kind] = found.calibration.intercept + figures.add(trial.there[kind])

@@ -27,8 +27,7 @@ Found = tuple[Calibration, dict[str, Figures]]
 def scores(found: Found, figures: Floats, **readings: Floats) -> list[float]:
     """What a program would give: the part of the surface is read off the figures."""
     calibration, added = found
-    unlikely = readings["likelihood"] < calibration.unlikely if "likelihood" in readings else None
-    surface = calibration.intercept + paid(added, {"surface": figures}, unlikely)["surface"]
+    surface = calibration.intercept + paid(added, {"surface": figures})["surface"]
     columns = {**readings, "surface": surface}
     rows = range(len(surface))
     return [calibration.apply({n: float(c[i]) for n, c in columns.items()}, WIDE).score for i in rows]
@@ -278,28 +277,11 @@ def test_a_text_unlike_the_examples_is_not_paid_for_its_surface() -> None:
     assert counted(odd(f, 3, 3, 3)).tolist() == [0.0]
     assert counted(odd(f, 2, 2, 2)).tolist() == surface.add(odd(f, 2, 2, 2)).tolist()  # not far yet
     assert counted(odd(f, -3, -3, -3)).tolist() == surface.add(odd(f, -3, -3, -3)).tolist()  # it may lose by them
+    assert [found.is_unlike(far) for far in (2, 3, 12)] == [False, True, True]
+    assert not found.model_copy(update={"unlike": None}).is_unlike(12)  # as in a program from before
     lacking = odd(f, 3, 3, 3)
     lacking[0, 2] = np.nan
     assert counted(lacking).tolist() == surface.add(lacking).tolist()
-
-
-def test_of_an_unlikely_text_half_as_many_far_figures_are_enough() -> None:
-    rng = np.random.default_rng(13)
-    n = 40
-    likelihood, *figures = rng.normal(size=(17, n))
-    f = np.array(figures).T
-    human = likelihood + 0.5 * f.sum(axis=1)
-    columns = {"likelihood": likelihood.tolist()}
-    found, added = calibrate_with({"surface": f}, columns, human.tolist(), alone(n))
-    assert found.unlike == 4  # a quarter of sixteen
-    assert found.unlikely == pytest.approx(found.parts[0].mean - found.far / 2 * found.parts[0].spread)  # type: ignore[operator]
-    below, above = {"likelihood": found.unlikely - 0.01}, {"likelihood": found.unlikely + 0.01}
-    assert [found.is_unlike(far, below) for far in (1, 2, 3, 4)] == [False, True, True, True]
-    assert [found.is_unlike(far, above) for far in (1, 2, 3, 4)] == [False, False, False, True]
-    older = found.model_copy(update={"far": None, "unlike": None})  # a program from before
-    assert not older.is_unlike(16, below)
-    counted = paid(added, {"surface": np.repeat(odd(f, 3, 3), 2, axis=0)}, np.array([True, False]))["surface"]
-    assert counted[0] == 0.0 < counted[1]
 
 
 def test_intervals_rest_on_scores_that_pay_no_text_for_being_unlike_the_others() -> None:
@@ -317,7 +299,7 @@ def test_intervals_rest_on_scores_that_pay_no_text_for_being_unlike_the_others()
             {"surface": f[rest]}, {"likelihood": likelihood[rest].tolist()}, human[rest].tolist(), alone(n - 1)
         )
         own = f[i : i + 1]
-        unlike = fitted[1]["surface"].are_unlike(own, likelihood[i : i + 1] < fitted[0].unlikely)
+        unlike = fitted[1]["surface"].are_unlike(own)
         assert bool(unlike[0]) == (i == 0)
         errors.append(abs(scores(fitted, own, likelihood=likelihood[i : i + 1])[0] - human[i]))
     assert found.half_widths["95"] == pytest.approx(sorted(errors)[int(np.ceil((n + 1) * 0.95)) - 1])

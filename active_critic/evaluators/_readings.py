@@ -165,12 +165,12 @@ class Combination:
         """The figures of the surface of an example, shape ``(1, figures)``; None where they are no part."""
         return None if self.floor is None else figures_of([example])
 
-    def is_unlike(self, asked: Mapping[str, float], of_surface: Floats | None) -> bool:
-        """Whether a response with these readings and figures is unlike the examples; see ``Calibration.unlike``."""
+    def is_unlike(self, of_surface: Floats | None) -> bool:
+        """Whether a response with these figures is unlike the examples; see ``Calibration.unlike``."""
         beyond = self.calibration.far
         if self.floor is None or of_surface is None or beyond is None:
             return False
-        return self.calibration.is_unlike(self.floor.far(beyond, of_surface)[0], asked)
+        return self.calibration.is_unlike(self.floor.far(beyond, of_surface)[0])
 
     def apply(
         self,
@@ -199,7 +199,7 @@ class Combination:
             values["surface"] = self.floor.predict([example], figures=of_surface)[0]
         if self.tokens is not None and of_tokens is not None:
             values[TOKENS] = self.calibration.intercept + self.tokens.adds(of_tokens)
-        if self.is_unlike(asked, of_surface):
+        if self.is_unlike(of_surface):
             bounded = {*bounded, *OF_FIGURES}
         averages = {part.name: part.mean for part in self.calibration.parts if part.name in bounded}
         values |= {name: min(average, values[name]) for name, average in averages.items()}

@@ -170,7 +170,7 @@ class CriticJudge(Judge):
             bounded |= {"contrast", *(LIKELY if contrast.likelihood else ())}
             notes.append(COPY_OF_LIKED)
         of_surface = combination.figures(example)
-        if combination.is_unlike(values, of_surface):
+        if combination.is_unlike(of_surface):
             notes.append(UNLIKE)
         combined = combination.apply(
             values, example, scale, of_tokens=of_tokens, bounded=bounded, of_surface=of_surface
