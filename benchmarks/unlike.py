@@ -73,9 +73,9 @@ def main() -> None:
 
 
 def _attacked_figures(examples: Examples) -> combining.Floats:
-    """The figures of every example under every attack, shape ``(examples, attacks, figures)``; NaN where it has none.
+    """The figures of every example under every attack, shape ``(examples, attacks, figures)``.
 
-    By an attacker who has read a program without criteria and demonstrations.
+    Infinite where an attack has nothing to do; by an attacker who has read a program without criteria and examples.
     """
     texts = [[_attacked(example, attack, Attacker()) for attack in KEPT] for example in examples]
     none = np.full(figures_of(list(examples)[:1]).shape[1], np.inf)
