@@ -263,6 +263,26 @@ def test_the_page_quotes_what_was_measured_on_another_set() -> None:
     assert f"`flood` by {told(lifts['flood'], '+')}, self-praise by {told(lifts['self-praise'], '+')}" in page
 
 
+def test_the_page_quotes_what_was_measured_on_a_second_split() -> None:
+    root = Path(__file__).parents[2]
+    page = " ".join((root / "docs/probes.md").read_text(encoding="utf-8").split())
+    stem = "benchmarks/results/robustness_topical_chat_qwen2.5-coder-1.5b_seed1"
+    now, before = (
+        json.loads((root / f"{stem}{paid}.json").read_text(encoding="utf-8"))["methods"]["active-critic-coarse"][
+            "attacks"
+        ]
+        for paid in ("", "_figures-paid")
+    )
+    keep, paid = now["overall"], before["overall"]
+    assert f"move it by {told(keep, '+')} of the scale ({100 * keep['success']:.0f} % gain a tenth), without" in page
+    assert f"without the bound by {told(paid, '+')} ({100 * paid['success']:.0f} %); those of format by" in page
+    of_format = [of["lift"] for trial in (now, before) for of in trial["kinds"] if of["kind"] == "format"]
+    assert "format by {}, without it by {}.".format(*(told(lift, "+") for lift in of_format)) in page
+    tried = sum(of["lift"]["scored"] > 0 for of in now["families"])
+    assert f"Of the {tried} families that could be tried {len(lifted(now))} lift it by more than chance" in page
+    assert f"more than chance, without it {len(lifted(before))}. By the parts" in page
+
+
 def lifted(trial: dict[str, Any]) -> dict[str, Any]:
     """The lift by the families that lifted the score by more than chance, the most first."""
     lifts = {of["name"]: of["lift"] for of in trial["families"]}
