@@ -278,9 +278,13 @@ def test_the_page_quotes_what_was_measured_on_a_second_split() -> None:
     assert f"without the bound by {told(paid, '+')} ({100 * paid['success']:.0f} %); those of format by" in page
     of_format = [of["lift"] for trial in (now, before) for of in trial["kinds"] if of["kind"] == "format"]
     assert "format by {}, without it by {}.".format(*(told(lift, "+") for lift in of_format)) in page
+    file = root / f"{stem}.json"
+    beside = json.loads(file.read_text(encoding="utf-8"))["methods"]
+    zero, rated = (beside[name]["attacks"]["overall"] for name in ("zero-shot", "active-critic-coarse (rating only)"))
+    assert f"Zero-shot is moved by {told(zero, '+')} there, the paper's critic by {told(rated, '+')}." in page
     tried = sum(of["lift"]["scored"] > 0 for of in now["families"])
     assert f"Of the {tried} families that could be tried {len(lifted(now))} lift it by more than chance" in page
-    assert f"more than chance, without it {len(lifted(before))}. By the parts" in page
+    assert f"more than chance, without it {len(lifted(before))}. Zero-shot" in page
 
 
 def lifted(trial: dict[str, Any]) -> dict[str, Any]:
