@@ -26,6 +26,12 @@ CRITERION = "criterion "
 """What the name of a reading begins with that is the rating of one criterion; behind it stands the criterion's name."""
 OF_FIGURES = " figures"
 """What the belief in figures is called by, behind their kind: they are no reading of that name."""
+TALKED_UP = "talked up"
+"""What is called so is no correlation: by how many standard deviations texts that claim to be good, or pretend to have
+been rated, are believed to lift ``OPINIONS``, that are no better for it."""
+OPINIONS = frozenset({"rating", "criterion"})
+"""Readings that such texts lift. Whether the model would call a text good they hardly change, and they are less likely,
+not more."""
 EXPECTED = {
     "rating": 0.2,
     "approval": 0.3,
@@ -34,20 +40,24 @@ EXPECTED = {
     "criterion": 0.15,
     "surface figures": 0.447,
     "tokens figures": 0.3,
+    TALKED_UP: 1.0,
 }
 """The correlation of a reading with people's scores that is believed in before any label is seen, with the embedded
 model of 1.5 billion parameters: this was settled on it.
 
 In that of a single criterion less than in that of the whole: few labels leave the score to the whole. That of figures
 is a multiple correlation, in no direction: of the surface (R² = 1/5, as where it stands alone) and of the tokens (R² =
-1/11; ``benchmarks/results/tokens.md``).
+1/11; ``benchmarks/results/tokens.md``). How far a rating is talked up was seen on a split of Topical-Chat, and that to
+believe in it costs no agreement with this model (``benchmarks/results/beliefs_talked_up*.md``).
 """
-ABLER = {**EXPECTED, "rating": 0.4, "surface figures": 0.333, "criterion": 0.3}
+ABLER = {**EXPECTED, "rating": 0.4, "surface figures": 0.333, "criterion": 0.3, TALKED_UP: 0.0}
 """The same with any other model, which is taken to rate better: those of the paper reach .47 (13 billion parameters)
-and .53; so the surface has less to add (R² = 1/9)."""
-WEAKER = {**EXPECTED, "rating": 0.15, "approval": 0.1, "criterion": 0.1}
+and .53; so the surface has less to add (R² = 1/9). It is not taken to be talked up: where the rating is good, that
+would cost agreement."""
+WEAKER = {**EXPECTED, "rating": 0.15, "approval": 0.1, "criterion": 0.1, TALKED_UP: 0.0}
 """The same with the smaller models of the catalogue, about what that of half a billion parameters reaches on four sets:
-asked whether a text is good, it hardly knows (``benchmarks/results/beliefs_small.md``)."""
+asked whether a text is good, it hardly knows (``benchmarks/results/beliefs_small.md``). What it would cost
+to take their rating to be talked up was not measured."""
 TOGETHER = 0.2
 """The correlation of two readings that is believed in before any label is seen, unless both are of ``ONE_VOICE``."""
 ONE_VOICE = frozenset({"rating", "approval", "criterion"})
@@ -181,14 +191,19 @@ class Regression:
 
             w'(z'z + prior R)w / 2 + v'(f'f + A)v / 2 + w'z'f v - (z'y + prior e)'w - (f'y)'v
 
-        (with the further examples of ``LEARNT`` in R and e).
+        (with the further examples of ``LEARNT`` in R and e). As many examples again have ``OPINIONS`` higher by
+        ``TALKED_UP`` and no better a score: with u that much for each of these and 0 for the others, R + uu' for R.
+        There are none where there is nothing but ``OPINIONS``: they would only draw all scores to the mean.
 
         For given w, v is the ridge of what the readings leave, (f'f + A)^-1 f'(y - z w); put in, there remains the same
         problem for w alone.
         """
-        believed = np.array([expected.get(_kind(name), TOGETHER) for name in names])
-        alike = np.array([[_together(one, other) for other in names] for one in names])
         learnt = np.array([float(_kind(name) in LEARNT) for name in names])
+        opinions = np.array([_kind(name) in OPINIONS for name in names])
+        lifted = opinions * expected[TALKED_UP] * (bool(figures) or not opinions.all())
+        believed = np.array([expected.get(_kind(name), TOGETHER) for name in names]) * (1 + learnt)
+        alike = np.array([[_together(one, other) for other in names] for one in names])
+        alike = alike + np.diag(learnt) + np.outer(lifted, lifted)
         most = _most(x, names)
         x = np.minimum(x, most)
         means, spreads = x.mean(axis=0), x.std(axis=0)
@@ -207,8 +222,8 @@ class Regression:
             of_readings, of_scores = np.linalg.solve(ridge, f.T @ z), np.linalg.solve(ridge, f.T @ seen)
             if varies.any():
                 weights[varies] = _non_negative(
-                    z.T @ z - z.T @ f @ of_readings + prior * (alike + np.diag(learnt[varies])),
-                    z.T @ seen - z.T @ f @ of_scores + prior * believed[varies] * (1 + learnt[varies]),
+                    z.T @ z - z.T @ f @ of_readings + prior * alike,
+                    z.T @ seen - z.T @ f @ of_scores + prior * believed[varies],
                 )
             coefficients = of_scores - of_readings @ weights[varies]
             told = float((z @ weights[varies] + f @ coefficients).std())

@@ -3,8 +3,9 @@
     python benchmarks/beliefs.py sfres=path/to/sfres.jsonl --documents 44
 
 The readings, the splits and the simulated strong rating are those of ``readings.py``, through the same journal. Every
-belief is a correlation of each reading with people's scores, and of rating and approval with each other; the product's
-comes first with the 1.5B, second with smaller models.
+belief is a correlation of each reading with people's scores, by how many standard deviations texts that claim to be
+good lift the rating, and the correlation of rating and approval with each other; the product's comes first with the
+1.5B, second with smaller models.
 """
 
 from __future__ import annotations
@@ -17,28 +18,33 @@ import numpy as np
 
 from active_critic.evaluators._combining import WORTH
 from active_critic.stats import q
+from active_critic.weighing import TALKED_UP
 
 sys.path.insert(0, str(Path(__file__).parent))
 import combining
 import readings
 
-NAMES = ("rating", "approval", "likelihood")
+NAMES = ("rating", "approval", "likelihood", TALKED_UP)
 BELIEFS = (
-    (0.2, 0.3, 0.2, 0.8),
-    (0.15, 0.1, 0.2, 0.8),
-    (0.15, 0.1, 0.2, 0.5),
-    (0.1, 0.1, 0.2, 0.8),
-    (0.1, 0.1, 0.3, 0.8),
-    (0.15, 0.15, 0.2, 0.8),
-    (0.25, 0.3, 0.2, 0.8),
-    (0.3, 0.3, 0.2, 0.8),
-    (0.3, 0.3, 0.2, 0.6),
-    (0.2, 0.3, 0.2, 0.5),
-    (0.25, 0.25, 0.2, 0.8),
-    (0.25, 0.25, 0.25, 0.8),
+    (0.2, 0.3, 0.2, 1, 0.8),
+    (0.15, 0.1, 0.2, 1, 0.8),
+    (0.15, 0.1, 0.2, 1, 0.5),
+    (0.1, 0.1, 0.2, 1, 0.8),
+    (0.1, 0.1, 0.3, 1, 0.8),
+    (0.15, 0.15, 0.2, 1, 0.8),
+    (0.25, 0.3, 0.2, 1, 0.8),
+    (0.3, 0.3, 0.2, 1, 0.8),
+    (0.3, 0.3, 0.2, 1, 0.6),
+    (0.2, 0.3, 0.2, 1, 0.5),
+    (0.25, 0.25, 0.2, 1, 0.8),
+    (0.25, 0.25, 0.25, 1, 0.8),
+    (0.2, 0.3, 0.2, 0, 0.8),
+    (0.2, 0.3, 0.2, 0.5, 0.8),
+    (0.2, 0.3, 0.2, 1.5, 0.8),
+    (0.2, 0.3, 0.2, 2, 0.8),
 )
-"""Of the readings by ``NAMES``, and of rating and approval with each other; the product's is the first with the 1.5B,
-the second with smaller models."""
+"""By ``NAMES``, and of rating and approval with each other; the product's is the first with the 1.5B, the second with
+smaller models."""
 SITUATIONS = {"as it is": False, f"a simulated rating that correlates {combining.STRONG:g} with people": True}
 
 
@@ -81,7 +87,8 @@ def page(sets: list[dict[str, Any]]) -> str:
     lines = ["# Beliefs about readings", "", "`python benchmarks/beliefs.py`", "", basis, ""]
     lines += ["Mean of three coefficients on the held-out part; in brackets how often the rating had less than 5 % of"]
     lines += [
-        "the weights. The rows are beliefs: of rating, approval, likelihood; of the first two together.",
+        "the weights. The rows are beliefs: of rating, approval, likelihood; how far a rating is talked up; of the",
+        "first two together.",
         "",
     ]
     for one in sets:

@@ -13,10 +13,21 @@ from scipy.stats import t
 from active_critic.calibration import COVERAGES, Calibration, calibrate
 from active_critic.errors import FitError
 from active_critic.records import Scale
-from active_critic.weighing import ABLER, EXPECTED, LEAST_SLOPE, PRIOR, SAME_VOICE, TOGETHER, WEAKER, WITHIN
+from active_critic.weighing import (
+    ABLER,
+    EXPECTED,
+    LEAST_SLOPE,
+    PRIOR,
+    SAME_VOICE,
+    TALKED_UP,
+    TOGETHER,
+    WEAKER,
+    WITHIN,
+)
 
 SCALE = Scale(low=1, high=5)
 UNBOUNDED = Scale(low=-1e9, high=1e9)
+LIFTED = EXPECTED[TALKED_UP] ** 2
 
 VALUES = st.floats(-100, 100).map(lambda value: round(value, 3))
 ROWS = st.lists(st.tuples(VALUES, VALUES, VALUES, st.integers(0, 9)), min_size=2, max_size=30)
@@ -120,11 +131,11 @@ def test_no_text_is_paid_without_bound_for_being_likely(n: int) -> None:
 
 
 def test_few_examples_leave_the_weights_nearly_equal_and_many_let_them_go() -> None:
-    truth = {"rating": 1.0, "likelihood": 0.2, "surface": 0.6}
+    truth, trusting = {"rating": 1.0, "likelihood": 0.2, "surface": 0.6}, {**EXPECTED, TALKED_UP: 0.0}
 
     def unevenness(n: int) -> float:
         readings, human = drawn(n, truth, 0.5)
-        weights = weights_of(calibrate(readings, human, alone(n))).values()
+        weights = weights_of(calibrate(readings, human, alone(n), expected=trusting)).values()
         return float(np.std(list(weights)) / np.mean(list(weights)))
 
     even = float(np.std(list(truth.values())) / np.mean(list(truth.values())))
@@ -152,7 +163,7 @@ def test_the_prior_counts_for_as_many_examples_as_it_says() -> None:
     z = np.array([(np.array(v) - np.mean(v)) / np.std(v) for v in readings.values()])
     y = (np.array(human) - np.mean(human)) / np.std(human)
     seen_alike, seen = z @ z.T / n, z @ y / n
-    alike, believed = np.array([[1.0, TOGETHER], [TOGETHER, 1.0]]), np.array([EXPECTED["rating"], TOGETHER])
+    alike, believed = np.array([[1.0 + LIFTED, TOGETHER], [TOGETHER, 1.0]]), np.array([EXPECTED["rating"], TOGETHER])
     share = PRIOR / (PRIOR + n)
     mixed = np.linalg.solve(share * alike + (1 - share) * seen_alike, share * believed + (1 - share) * seen)
     found = weights_of(calibrate(readings, human, alone(n)))
@@ -164,7 +175,7 @@ def test_another_belief_moves_the_weights_of_few_labels_more_than_those_of_many(
         readings, human = drawn(n, {"rating": 0.5, "approval": 0.5, "likelihood": 0.5, "surface": 0.5}, 0.5)
         return calibrate(readings, human, alone(n), expected=expected).shares["rating"]
 
-    few, many = (share(n, ABLER) - share(n, EXPECTED) for n in (5, 500))
+    few, many = (share(n, ABLER) - share(n, EXPECTED) for n in (5, 1000))
     assert few > 0.05
     assert 0 < many < few / 10
 
@@ -182,12 +193,53 @@ def test_rating_and_approval_are_believed_to_be_one_voice() -> None:
     readings = {name: np.tanh(values).tolist() for name, values in readings.items()}  # none is above what counts
     z = np.array([(np.array(readings[name]) - np.mean(readings[name])) / np.std(readings[name]) for name in names])
     y = (np.array(human) - np.mean(human)) / np.std(human)
-    alike = np.array([[1, SAME_VOICE, TOGETHER], [SAME_VOICE, 1, TOGETHER], [TOGETHER, TOGETHER, 1]])
+    alike = np.array([[1 + LIFTED, SAME_VOICE, TOGETHER], [SAME_VOICE, 1, TOGETHER], [TOGETHER, TOGETHER, 1]])
     believed = np.array([EXPECTED.get(name, TOGETHER) for name in names])
     mixed = np.linalg.solve(z @ z.T + PRIOR * alike, z @ y + PRIOR * believed)
     assert min(mixed) > 0
     found = weights_of(calibrate(readings, human, alone(n)))
     assert list(found.values()) == pytest.approx((mixed * np.std(human)).tolist())
+
+
+def test_ratings_that_are_talked_up_are_believed_to_go_together_and_to_be_no_better_for_it() -> None:
+    """As the regression on the examples, those that bear out the belief, and PRIOR more in which all ratings are up."""
+    n, names = 400, ("criterion a", "criterion b", "likelihood", "rating")
+    readings, human = drawn(n, dict.fromkeys(names, 0.5), 0.5)
+    readings["likelihood"] = np.tanh(readings["likelihood"]).tolist()  # none is above what counts
+    z = np.array([(np.array(readings[name]) - np.mean(readings[name])) / np.std(readings[name]) for name in names])
+    y = (np.array(human) - np.mean(human)) / np.std(human)
+    voice = np.array([1.0, 1.0, 0.0, 1.0])
+    alike = np.where(np.outer(voice, voice) > 0, SAME_VOICE, TOGETHER) + np.diag(
+        1 - np.where(voice, SAME_VOICE, TOGETHER)
+    )
+    believed = np.array([EXPECTED[name.partition(" ")[0]] for name in names])
+    for talked_up in (0.0, 0.5, 2.0):
+        attacked = np.outer(np.ones(int(PRIOR)), talked_up * voice)
+        mixed = np.linalg.solve(z @ z.T + PRIOR * alike + attacked.T @ attacked, z @ y + PRIOR * believed)
+        assert min(mixed) > 0
+        found = weights_of(calibrate(readings, human, alone(n), expected={**EXPECTED, TALKED_UP: talked_up}))
+        assert list(found.values()) == pytest.approx((mixed * np.std(human)).tolist())
+
+
+def test_a_rating_that_can_be_talked_up_lifts_the_score_less_and_less_so_the_more_labels_there_are() -> None:
+    def lift(n: int, talked_up: float) -> float:
+        readings, human = drawn(n, {"rating": 0.5, "approval": 0.5, "likelihood": 0.5}, 0.5)
+        found = calibrate(readings, human, alone(n), expected={**EXPECTED, TALKED_UP: talked_up})
+        return score(found, rating=2.0, approval=0.0, likelihood=0.0) - score(
+            found, rating=0.0, approval=0.0, likelihood=0.0
+        )
+
+    assert lift(20, 1.0) < 0.8 * lift(20, 0.0)
+    assert 0.95 * lift(1000, 0.0) < lift(1000, 1.0) < lift(1000, 0.0)
+
+
+def test_where_there_is_nothing_else_to_go_by_ratings_keep_their_weight_though_they_can_be_talked_up() -> None:
+    for names in (("rating",), ("criterion a", "rating")):
+        readings, human = drawn(20, dict.fromkeys(names, 0.5), 0.5)
+        believing, trusting = (
+            weights_of(calibrate(readings, human, alone(20), expected={**EXPECTED, TALKED_UP: by})) for by in (1.0, 0.0)
+        )
+        assert believing == trusting
 
 
 def test_the_belief_in_the_contrast_counts_for_as_many_examples_more_which_say_nothing_of_the_others() -> None:
@@ -196,7 +248,7 @@ def test_the_belief_in_the_contrast_counts_for_as_many_examples_more_which_say_n
     readings = {name: np.tanh(values).tolist() for name, values in readings.items()}  # none is above what counts
     z = np.array([(np.array(readings[name]) - np.mean(readings[name])) / np.std(readings[name]) for name in names])
     y = (np.array(human) - np.mean(human)) / np.std(human)
-    alike = np.array([[1, TOGETHER], [TOGETHER, 1]])
+    alike = np.array([[1 + LIFTED, TOGETHER], [TOGETHER, 1]])
     believed = np.array([EXPECTED[name] for name in names])
     more = np.diag([0, PRIOR])
     mixed = np.linalg.solve(z @ z.T + PRIOR * alike + more, z @ y + PRIOR * believed + more @ believed)

@@ -12,7 +12,7 @@ from active_critic.evaluators.surface import ALPHA_PER_FIGURE, SurfaceFloor
 from active_critic.records import Example, Scale
 from active_critic.standardising import Floats
 from active_critic.stats import q
-from active_critic.weighing import ABLER, EXPECTED, LEAST_SLOPE, PRIOR, SAME_VOICE, Figures, paid, strength
+from active_critic.weighing import ABLER, EXPECTED, LEAST_SLOPE, PRIOR, SAME_VOICE, TALKED_UP, Figures, paid, strength
 
 WIDE = Scale(low=-1e9, high=1e9)
 
@@ -46,7 +46,7 @@ def test_readings_and_figures_are_one_regression_with_what_is_believed_added() -
     z = np.column_stack([rating, approval, f])
     z = (z - z.mean(0)) / z.std(0)
     added = np.zeros((5, 5))
-    added[:2, :2] = PRIOR * np.array([[1, SAME_VOICE], [SAME_VOICE, 1]])
+    added[:2, :2] = PRIOR * np.array([[1 + EXPECTED[TALKED_UP] ** 2, SAME_VOICE], [SAME_VOICE, 1]])
     added[2:, 2:] = strength(EXPECTED["surface figures"]) * 3 * np.eye(3)
     y = (human - human.mean()) / human.std()
     believed = PRIOR * np.array([EXPECTED["rating"], EXPECTED["approval"], 0, 0, 0])
@@ -78,7 +78,8 @@ def test_each_kind_of_figures_has_a_ridge_of_its_own() -> None:
     calibration, added = calibrate_with(kinds, {"rating": rating.tolist()}, human.tolist(), alone(n))
     z = np.column_stack([rating, *columns])
     z = (z - z.mean(0)) / z.std(0)
-    ridges = [PRIOR, *[strength(EXPECTED["surface figures"]) * 2] * 2, *[strength(EXPECTED["tokens figures"]) * 3] * 3]
+    of_surface, of_tokens = (strength(EXPECTED[f"{kind} figures"]) for kind in kinds)
+    ridges = [PRIOR * (1 + EXPECTED[TALKED_UP] ** 2), *[of_surface * 2] * 2, *[of_tokens * 3] * 3]
     y = (human - human.mean()) / human.std()
     believed = np.array([PRIOR * EXPECTED["rating"], 0, 0, 0, 0, 0])
     expected = np.linalg.solve(z.T @ z + np.diag(ridges), z.T @ y + believed) * human.std()

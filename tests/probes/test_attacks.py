@@ -267,24 +267,25 @@ def test_the_page_quotes_what_was_measured_on_a_second_split() -> None:
     root = Path(__file__).parents[2]
     page = " ".join((root / "docs/probes.md").read_text(encoding="utf-8").split())
     stem = "benchmarks/results/robustness_topical_chat_qwen2.5-coder-1.5b_seed1"
-    now, before = (
-        json.loads((root / f"{stem}{paid}.json").read_text(encoding="utf-8"))["methods"]["active-critic-coarse"][
-            "attacks"
-        ]
-        for paid in ("", "_figures-paid")
-    )
-    keep, paid = now["overall"], before["overall"]
-    assert f"move it by {told(keep, '+')} of the scale ({100 * keep['success']:.0f} % gain a tenth), without" in page
-    assert f"without the bound by {told(paid, '+')} ({100 * paid['success']:.0f} %); those of format by" in page
-    of_format = [of["lift"] for trial in (now, before) for of in trial["kinds"] if of["kind"] == "format"]
-    assert "format by {}, without it by {}.".format(*(told(lift, "+") for lift in of_format)) in page
-    file = root / f"{stem}.json"
-    beside = json.loads(file.read_text(encoding="utf-8"))["methods"]
-    zero, rated = (beside[name]["attacks"]["overall"] for name in ("zero-shot", "active-critic-coarse (rating only)"))
-    assert f"Zero-shot is moved by {told(zero, '+')} there, the paper's critic by {told(rated, '+')}." in page
+    results = [
+        json.loads((root / f"{stem}{how}.json").read_text(encoding="utf-8"))["methods"]
+        for how in ("", "_rating-trusted", "_figures-paid")
+    ]
+    now, trusted, paid = (methods["active-critic-coarse"]["attacks"] for methods in results)
+    keep = now["overall"]
+    assert f"move it by {told(keep, '+')} of the scale ({100 * keep['success']:.0f} % gain a tenth)" in page
+    (of_format,) = (of["lift"] for of in now["kinds"] if of["kind"] == "format")
+    assert f"gain a tenth), those of format by {told(of_format, '+')}." in page
     tried = sum(of["lift"]["scored"] > 0 for of in now["families"])
     assert f"Of the {tried} families that could be tried {len(lifted(now))} lift it by more than chance" in page
-    assert f"more than chance, without it {len(lifted(before))}. Zero-shot" in page
+    zero, rated = (
+        results[0][name]["attacks"]["overall"] for name in ("zero-shot", "active-critic-coarse (rating only)")
+    )
+    assert f"Zero-shot is moved by {told(zero, '+')} there, the paper's critic by {told(rated, '+')};" in page
+    by = [f"{lift['deviations']:.1f}" for lift in (keep, zero, rated)]
+    assert "ours by {}, zero-shot by {}, the paper's critic by {}.".format(*by) in page
+    assert f"without the bound {told(paid['overall'], '+')}, by {len(lifted(paid))} families" in page
+    assert f"with the bound alone {told(trusted['overall'], '+')}, by {len(lifted(trusted))} " in page
 
 
 def lifted(trial: dict[str, Any]) -> dict[str, Any]:
