@@ -339,10 +339,13 @@ def _visible(text: str) -> str:
 def _spans_among_tokens(
     tokens: Sequence[Token], only_object: Callable[[str], tuple[_Scanner, Any]], read: _Scanner
 ) -> dict[tuple[str, ...], tuple[int, int]]:
-    """Where the numbers that were read stand among the joined tokens, which may hold a code fence the text lacks."""
+    """Where the numbers that were read stand among the joined tokens, which may hold a code fence the text lacks.
+
+    The last tokens may be lacking: one that begins with what the reply is to be stopped at is in none of its tokens.
+    """
     stream = "".join(token.text for token in tokens)
-    if stream == read.text:
-        return read.spans
+    if read.text.startswith(stream):
+        return {path: (start, end) for path, (start, end) in read.spans.items() if end <= len(stream)}
     try:
         scanner, _ = only_object(stream)
     except ValueError:

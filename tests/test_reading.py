@@ -526,6 +526,20 @@ def test_a_code_fence_among_the_tokens_that_the_text_lacks() -> None:
     assert overall('{"overall": 4}', PROBABLE, tokens=tokens).value == pytest.approx(4.5)
 
 
+@pytest.mark.parametrize("kept", ["", "\n ", "\n  "])
+def test_the_tokens_at_the_end_may_be_lacking(kept: str) -> None:
+    """A token that begins with what the reply is stopped at (a brace and a line end in one) is in no list of tokens."""
+    tokens = tokens_of('{"overall": ', ("4", top(_4=0.5, _5=0.5)), kept)
+    rating = overall('{"overall": 4' + "\n  " * bool(kept) + "}", PROBABLE, tokens=tokens)
+    assert (rating.value, rating.read_from) == (pytest.approx(4.5), "probabilities")
+
+
+def test_a_number_whose_end_is_lacking_among_the_tokens_is_read_from_the_text() -> None:
+    reading = Reading(low=0, high=10)
+    for tokens in (tokens_of('{"overall": '), tokens_of('{"overall": ', ("1", top(_1=0.9, _8=0.1)))):
+        assert overall('{"overall": 10}', reading, tokens=tokens) == Rating(10, "text")
+
+
 def test_tokens_that_say_something_else_than_the_text_are_not_believed() -> None:
     tokens = tokens_of('{"overall": ', ("5", top(_5=1.0)), "}")
     assert overall('{"overall": 2}', PROBABLE, tokens=tokens) == Rating(2, "text")
