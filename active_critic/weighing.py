@@ -48,7 +48,7 @@ model of 1.5 billion parameters: this was settled on it.
 In that of a single criterion less than in that of the whole: few labels leave the score to the whole. That of figures
 is a multiple correlation, in no direction: of the surface (R² = 1/5, as where it stands alone) and of the tokens (R² =
 1/11; ``benchmarks/results/tokens.md``). How far a rating is talked up was seen on a split of Topical-Chat, and that to
-believe in it costs no agreement with this model (``benchmarks/results/beliefs_talked_up*.md``).
+believe in it costs next to no agreement with this model (``benchmarks/results/beliefs_talked_up*.md``).
 """
 ABLER = {**EXPECTED, "rating": 0.4, "surface figures": 0.333, "criterion": 0.3, TALKED_UP: 0.0}
 """The same with any other model, which is taken to rate better: those of the paper reach .47 (13 billion parameters)
@@ -56,8 +56,8 @@ and .53; so the surface has less to add (R² = 1/9). It is not taken to be talke
 would cost agreement."""
 WEAKER = {**EXPECTED, "rating": 0.15, "approval": 0.1, "criterion": 0.1, TALKED_UP: 0.0}
 """The same with the smaller models of the catalogue, about what that of half a billion parameters reaches on four sets:
-asked whether a text is good, it hardly knows (``benchmarks/results/beliefs_small.md``). What it would cost
-to take their rating to be talked up was not measured."""
+asked whether a text is good, it hardly knows (``benchmarks/results/beliefs_small.md``). What it would cost to
+take their rating to be talked up was not measured."""
 TOGETHER = 0.2
 """The correlation of two readings that is believed in before any label is seen, unless both are of ``ONE_VOICE``."""
 ONE_VOICE = frozenset({"rating", "approval", "criterion"})
