@@ -54,10 +54,10 @@ ABLER = {**EXPECTED, "rating": 0.4, "surface figures": 0.333, "criterion": 0.3, 
 """The same with any other model, which is taken to rate better: those of the paper reach .47 (13 billion parameters)
 and .53; so the surface has less to add (R² = 1/9). It is not taken to be talked up: where the rating is good, that
 would cost agreement."""
-WEAKER = {**EXPECTED, "rating": 0.15, "approval": 0.1, "criterion": 0.1, TALKED_UP: 0.0}
+WEAKER = {**EXPECTED, "rating": 0.15, "approval": 0.1, "criterion": 0.1}
 """The same with the smaller models of the catalogue, about what that of half a billion parameters reaches on four sets:
-asked whether a text is good, it hardly knows (``benchmarks/results/beliefs_small.md``). What it would cost to
-take their rating to be talked up was not measured."""
+asked whether a text is good, it hardly knows (``benchmarks/results/beliefs_small.md``). To believe that its rating can
+be talked up as far as that of the larger one costs no agreement (``benchmarks/results/beliefs_small_fresh.md``)."""
 TOGETHER = 0.2
 """The correlation of two readings that is believed in before any label is seen, unless both are of ``ONE_VOICE``."""
 ONE_VOICE = frozenset({"rating", "approval", "criterion"})
