@@ -20,7 +20,7 @@ from active_critic.evaluators.surface import SurfaceFloor, copied_shares, figure
 from active_critic.lm.catalogue import CATALOGUE
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood
 from active_critic.records import Example, Verdict
-from active_critic.weighing import ABLER, EXPECTED, WEAKER
+from active_critic.weighing import ABLER, EXPECTED, TALKED_UP, WEAKER
 
 
 def test_an_example_that_lacks_only_a_reading_that_is_left_out_counts() -> None:
@@ -196,8 +196,10 @@ def test_a_model_is_believed_to_judge_as_well_as_its_like_did_where_it_was_measu
     for model in CATALOGUE:
         monkeypatch.setitem(lm.identity, "weights", model.sha256)
         assert expected_of(lm) is (EXPECTED if "local" in model.aliases else WEAKER)
+        assert expected_of(lm)[TALKED_UP] > 0
     monkeypatch.setitem(lm.identity, "weights", "0" * 64)
     assert expected_of(lm) is ABLER
+    assert expected_of(lm)[TALKED_UP] == 0
 
 
 def test_a_fit_begins_with_the_belief_in_its_model() -> None:
