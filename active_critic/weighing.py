@@ -47,8 +47,8 @@ model of 1.5 billion parameters: this was settled on it.
 
 In that of a single criterion less than in that of the whole: few labels leave the score to the whole. That of figures
 is a multiple correlation, in no direction: of the surface (R² = 1/5, as where it stands alone) and of the tokens (R² =
-1/11; ``benchmarks/results/tokens.md``). How far a rating is talked up was seen on a split of Topical-Chat, and that to
-believe in it costs next to no agreement with this model (``benchmarks/results/beliefs_talked_up*.md``).
+1/11; ``benchmarks/results/tokens.md``). How far a rating is talked up was seen on a split of Topical-Chat and held on
+another; to believe in it costs next to no agreement with this model (``benchmarks/results/beliefs_talked_up*.md``).
 """
 ABLER = {**EXPECTED, "rating": 0.4, "surface figures": 0.333, "criterion": 0.3, TALKED_UP: 0.0}
 """The same with any other model, which is taken to rate better: those of the paper reach .47 (13 billion parameters)
