@@ -57,7 +57,7 @@ would cost agreement."""
 WEAKER = {**EXPECTED, "rating": 0.15, "approval": 0.1, "criterion": 0.1}
 """The same with the smaller models of the catalogue, about what that of half a billion parameters reaches on four sets:
 asked whether a text is good, it hardly knows (``benchmarks/results/beliefs_small.md``). To believe that its rating can
-be talked up as far as that of the larger one costs no agreement (``benchmarks/results/beliefs_small_fresh.md``)."""
+be talked up as far as that of the larger one gains a little from ten labels on (``beliefs_small_fresh.md``)."""
 TOGETHER = 0.2
 """The correlation of two readings that is believed in before any label is seen, unless both are of ``ONE_VOICE``."""
 ONE_VOICE = frozenset({"rating", "approval", "criterion"})
