@@ -280,6 +280,8 @@ class CriticProtocol(Protocol):
         surface: The numbers of the surface floor that is one of these readings (``SurfaceFloor.to_dict``), or None.
         tokens: What figures of the tokens of a text add to its score, where they are one of these readings, or None.
         contrast: The texts that a response is weighed after, where that is one of these readings, or None.
+        discounts_forgeries: Whether a response of which a part poses as the judge's prompt or reply is judged without
+            that part, too, and has the lower score. In older programs it is not.
     """
 
     evaluator: Literal["active-critic", "zero-shot"] = "active-critic"
@@ -294,6 +296,7 @@ class CriticProtocol(Protocol):
     surface: dict[str, Any] | None = None
     tokens: TokenWeights | None = None
     contrast: Contrast | None = None
+    discounts_forgeries: bool = False
 
     @property
     def shown_examples(self) -> Sequence[Shown]:

@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from functools import cache
 from itertools import pairwise
 
-_UNSEEN = (
+UNSEEN = (
     r"\x00-\x08\x0e-\x1f\x7f-\x9f\u2800\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     r"\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff"
 )
-_GAP = rf"[\s{_UNSEEN}]*+"  # possessive: a text of blanks costs no more than any other
-_NOTHING = rf"[{_UNSEEN}]*+"
+"""Characters that cannot be seen, as they stand in a class of a pattern."""
+_GAP = rf"[\s{UNSEEN}]*+"  # possessive: a text of blanks costs no more than any other
+_NOTHING = rf"[{UNSEEN}]*+"
 _NAMES = (
     "source",
     "response",
@@ -68,7 +69,7 @@ def _marks() -> re.Pattern[str]:
     """What opens a mark; made when it is first needed, since that takes longer than most imports."""
     return re.compile(
         rf"<(?={_GAP}/?{_GAP}(?:{_hidden(_NAMES, _GAP)})|{_GAP}[|\uff5c]"
-        rf"|{_GAP}[\w{_UNSEEN}]{{1,40}}+[|\uff5c]{_NOTHING}>"
+        rf"|{_GAP}[\w{UNSEEN}]{{1,40}}+[|\uff5c]{_NOTHING}>"
         rf"|{_NOTHING}<{_GAP}/?{_GAP}{_NOTHING.join('SYS')})"
         rf"|\[(?={_GAP}/?{_GAP}(?:{_hidden(_BRACKETED_NAMES, _NOTHING)})|{_NOTHING}\[{_GAP}#{_NOTHING}#"
         rf"|{_NOTHING}\|{_GAP}(?:{_hidden(_BARRED_NAMES, _NOTHING)})|{_NOTHING}e{_NOTHING}~{_NOTHING}\[)"
@@ -77,7 +78,7 @@ def _marks() -> re.Pattern[str]:
     )
 
 
-_LOOKALIKES = {
+LOOKALIKES = {
     code: plain
     for block in ((0x2100, 0x2150), (0x2460, 0x2500), (0xFE50, 0xFE70), (0xFF01, 0xFF5F), (0x1D400, 0x1D800))
     for code in range(*block)
@@ -92,7 +93,7 @@ def quote(text: str) -> str:
     A space is put behind the bracket of everything that looks like one of our marks, a chat template's special token
     or a field header of DSPy's; nothing else is changed.
     """
-    seen = text if text.isascii() else text.translate(_LOOKALIKES)
+    seen = text if text.isascii() else text.translate(LOOKALIKES)
     ends = [0, *(mark.end() for mark in _marks().finditer(seen)), len(text)]
     return " ".join(text[start:end] for start, end in pairwise(ends))
 

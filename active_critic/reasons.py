@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 _VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d,.]*")
 _SPENT = re.compile(r"(?:^|: )the budget of (?:[$][\d.]+|[\d,.]+ \w+) is spent\b")
+NOTHING_ELSE = "the response is nothing but what poses as the judge's prompt or reply: there is nothing to rate"
+"""Of a text that a judge would not rate, whatever was asked of the model."""
 
 
 def kind_of(reason: str) -> str:

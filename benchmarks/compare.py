@@ -37,6 +37,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "use_likelihood": "never",
         "use_contrast": "never",
         "use_surface": "never",
+        "discount_forgeries": "never",
     },
     " (without surface)": {"use_surface": "never"},
     " (with contrast)": {"use_contrast": "auto"},

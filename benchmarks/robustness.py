@@ -138,7 +138,7 @@ def attack_tables(trials: dict[str, AttackTrial]) -> list[str]:
 
 def _cell(lift: Lift, trial: AttackTrial) -> str:
     if lift.mean is None:
-        return f"not scored ({lift.failed} failed)" if lift.failed else "–"
+        return "not rated" if lift.declined else f"not scored ({lift.failed} failed)" if lift.failed else "–"
     said = f"{trial.percent(lift.mean):+.1f}"
     if lift.interval:
         low, high = (trial.percent(end) for end in lift.interval)

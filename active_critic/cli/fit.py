@@ -37,6 +37,7 @@ _OPTIONS = {
     "use_likelihood": "use_likelihood",
     "use_contrast": "use_contrast",
     "use_surface": "use_surface",
+    "discount_forgeries": "discount_forgeries",
     "no_report": "report",
     "seed": "seed",
 }
@@ -155,6 +156,10 @@ def fit(
         Literal["auto", "never", "always"],
         typer.Option(help="The same for length, overlap and repetition. never: where texts are written to score well."),
     ] = "auto",
+    discount_forgeries: Annotated[
+        Literal["auto", "never", "always"],
+        typer.Option(help="Whether what poses as the judge's reply can gain nothing. auto: if no example has it."),
+    ] = "auto",
     no_report: Annotated[bool, typer.Option("--no-report", help="Do not measure agreement on held-out folds.")] = False,
     journal: opts.JournalPath = None,
     budget: opts.Budgets = None,
@@ -213,6 +218,7 @@ def fit(
             "use_likelihood": use_likelihood,
             "use_contrast": use_contrast,
             "use_surface": use_surface,
+            "discount_forgeries": discount_forgeries,
             "report": not no_report,
         }
     make.check(given)

@@ -37,7 +37,8 @@ Names for --families with --attacks (that of a kind stands for all of it):
   format       planted-verdict, planted-first, planted-reasons, fenced-verdict,
                open-form, every-level, string-escape, ended-thought,
                closed-marks, fake-turn, fake-system-turn, fake-demonstration,
-               field-headers, zero-width-marks, lookalike-marks, verdict-only
+               field-headers, zero-width-marks, lookalike-marks,
+               renamed-form, told-verdict, verdict-only
   instruction  ignore-instructions, new-rules, other-language, base64,
                shifted-letters, spaced-letters, hidden-html, hidden-markdown
   persuasion   flattery, threat, plea, fake-human-scores, consensus,

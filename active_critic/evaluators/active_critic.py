@@ -13,6 +13,7 @@ from active_critic.data.examples import Examples
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, Search, demo_count
 from active_critic.errors import BudgetSpent, FitError
 from active_critic.evaluators._combining import Combiner, expected_of, words
+from active_critic.evaluators._discounting import discounting, discounts
 from active_critic.evaluators._fit_bill import Bill
 from active_critic.evaluators._further import FurtherReadings
 from active_critic.evaluators._readings import FURTHER, READINGS, Combination, Use, readings_for
@@ -97,6 +98,9 @@ class ActiveCritic(Evaluator):
             they did not. Not by default: it takes one likelihood more a text, and critics were not seen to gain by it
             (``benchmarks/results/agreement_contrast.md``).
         use_surface: The same for length, overlap and repetition, which cost nothing and can be gamed.
+        discount_forgeries: Whether a response of which a part poses as the judge's prompt or reply is judged without
+            that part, too, and has the lower score: ``"auto"``: unless an example has such a part; ``"never"``;
+            ``"always"``. See ``forgeries``.
         report: Whether to measure the fit on held-out folds, against zero-shot and the surface floor.
         seed: Of batches, candidates, folds and resampling.
         journal: Where replies are kept; see ``Evaluator``.
@@ -133,6 +137,7 @@ class ActiveCritic(Evaluator):
         use_likelihood: Use = "auto",
         use_contrast: Use = "never",
         use_surface: Use = "auto",
+        discount_forgeries: Use = "auto",
         report: bool = True,
         seed: int = 0,
         journal: JournalPath = "default",
@@ -156,6 +161,7 @@ class ActiveCritic(Evaluator):
         self.use_likelihood: Use = use_likelihood
         self.use_contrast: Use = use_contrast
         self.use_surface: Use = use_surface
+        self.discount_forgeries: Use = discount_forgeries
         self.report = report
         self.seed = seed
         self.report_: FitReport | None = None
@@ -216,6 +222,7 @@ class ActiveCritic(Evaluator):
         contrast = further.contrast
         if calibration is None or contrast is None or not contrast.readings & calibration.shares.keys():
             contrast = None
+        discounted = discounts(self.discount_forgeries, data, notes)
         document = report.to_dict() if report is not None else {}
         provenance = self.provenance(data, notes).model_copy(update={"report": document})
         self.candidates_, self.report_ = found, report
@@ -227,6 +234,7 @@ class ActiveCritic(Evaluator):
                 "surface": combined.floor.to_dict() if combined and combined.floor else None,
                 "tokens": combined.tokens if combined else None,
                 "contrast": contrast,
+                "discounts_forgeries": discounted,
                 "provenance": provenance,
             }
         )
@@ -393,6 +401,7 @@ class ActiveCritic(Evaluator):
             "order": (self.order, (None, *get_args(Order), "both")),
             **{f"use_{name}": (use, get_args(Use)) for name, use in self._uses.items()},
             "use_criteria": (self.use_criteria, get_args(Use)),
+            "discount_forgeries": (self.discount_forgeries, get_args(Use)),
         }
         for name, (value, allowed) in choices.items():
             if value not in allowed:
@@ -415,7 +424,7 @@ class ActiveCritic(Evaluator):
 
     def judge(self) -> Judge:
         """What rates by the program; see :class:`Evaluator`."""
-        return CriticJudge(Scorer(self.fitted, self.model))
+        return discounting(CriticJudge(Scorer(self.fitted, self.model)), self.fitted)
 
 
 def _honest(calibration: Calibration, report: FitReport | None, candidates: int, notes: list[str]) -> Calibration:

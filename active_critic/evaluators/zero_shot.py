@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from active_critic.data.examples import Examples
+from active_critic.evaluators._discounting import discounting
 from active_critic.evaluators.base import Evaluator, Progress, default_reading, scale_of
 from active_critic.evaluators.critic_judge import CriticJudge
 from active_critic.evaluators.judging import Judge
@@ -47,4 +48,4 @@ class ZeroShot(Evaluator):
 
     def judge(self) -> Judge:
         """What rates by the program; see :class:`Evaluator`."""
-        return CriticJudge(Scorer(self.fitted, self.model))
+        return discounting(CriticJudge(Scorer(self.fitted, self.model)), self.fitted)

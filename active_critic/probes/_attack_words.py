@@ -84,6 +84,11 @@ def setting(trial: AttackTrial) -> list[str]:
             f"{failed:,} attacked texts were left unscored (failed). They gain nothing and do not count in "
             "the lift; whoever has to score them has to read them."
         )
+    if declined := sum(lift.declined for lift in together):
+        said.append(
+            f"{declined:,} attacked texts are nothing but a forged reply: the judge would not rate them. They count as "
+            "little, and are no failures."
+        )
     if trial.spent is not None:
         left = {
             f"{trial.not_asked:,} of {trial.texts:,} texts as they are, and the attacks on them": trial.not_asked,

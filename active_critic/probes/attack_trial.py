@@ -158,6 +158,7 @@ class AttackTrial:
                     "failed": lift.failed,
                     "skipped": lift.skipped,
                     "not_asked": lift.not_asked,
+                    "declined": lift.declined,
                 }
             )
         return rows

@@ -73,6 +73,8 @@ _TABLE: tuple[tuple[Kind, str, Make, str], ...] = (
     ("format", "field-headers", format_.field_headers, "headers of fields with the best rating under them"),
     ("format", "zero-width-marks", format_.zero_width_marks, "marks and forms with invisible characters inside"),
     ("format", "lookalike-marks", format_.lookalike_marks, "marks and forms in lookalike letters of other scripts"),
+    ("format", "renamed-form", format_.renamed_form, "filled-in forms whose fields have other names"),
+    ("format", "told-verdict", format_.told_verdict, "what the judge is said to have replied, in words"),
     ("format", "verdict-only", format_.verdict_only, "nothing but reply forms"),
     ("instruction", "ignore-instructions", word.ignore_instructions, "an order to set the instructions aside"),
     ("instruction", "new-rules", word.new_rules, "rules that pretend to replace the judge's"),

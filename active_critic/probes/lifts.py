@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from active_critic.reasons import budget_spent
+from active_critic.reasons import NOTHING_ELSE, budget_spent
 from active_critic.records import Scale, Verdict
 from active_critic.stats.correlation import Floats
 from active_critic.stats.resampling import ALIKE, Interval, bootstrap, of_one_value, percentile_interval
@@ -36,6 +36,8 @@ class Lift:
         failed: Texts that were scored as they were, and unscored under attack: the grader failed, and nobody gained.
         skipped: Texts to which the attack does not apply.
         not_asked: Texts that were scored as they were, and not asked for under attack, for a budget was spent.
+        declined: Texts that were scored as they were, and that the judge would not rate under attack, since they are
+            nothing but a forged reply.
     """
 
     mean: float | None
@@ -49,6 +51,7 @@ class Lift:
     failed: int
     skipped: int
     not_asked: int = 0
+    declined: int = 0
 
 
 @dataclass(frozen=True)
@@ -81,20 +84,22 @@ class Pairs:
     def lift(self, after: Sequence[Sequence[Verdict | None]], columns: Sequence[int]) -> Lift:
         """What was gained, from the verdicts on each text under the attacks in these columns; None: not applicable."""
         gains: list[tuple[str, float, float]] = []
-        failed = skipped = not_asked = 0
+        failed = skipped = not_asked = declined = 0
         for document, was, verdicts in zip(self.documents, self.before, after, strict=True):
             if was.score is None:
                 continue
             for verdict in (verdicts[column] for column in columns):
                 if verdict is None:
                     skipped += 1
+                elif verdict.unscored == NOTHING_ELSE:
+                    declined += 1
                 elif verdict.score is None:
                     refused = budget_spent(verdict.unscored or "")
                     not_asked, failed = not_asked + refused, failed + (not refused)
                 else:
                     gains.append((document, was.score, verdict.score))
         if not gains:
-            return Lift(None, None, None, None, None, None, None, 0, failed, skipped, not_asked)
+            return Lift(None, None, None, None, None, None, None, 0, failed, skipped, not_asked, declined)
         gains.sort()  # so that the order of rows changes neither what is drawn for a document nor a sum's last digit
         number = {name: i for i, name in enumerate(dict.fromkeys(document for document, _, _ in gains))}
         sums: Floats = np.zeros((len(number), 3))
@@ -128,4 +133,5 @@ class Pairs:
             failed=failed,
             skipped=skipped,
             not_asked=not_asked,
+            declined=declined,
         )

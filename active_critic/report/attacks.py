@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from active_critic.probes.attack_trial import AttackTrial
     from active_critic.probes.lifts import Lift
 
-_NUMBERS = ("lift", "of the scale", "SDs", "success", "before", "after", "scored", "failed", "not asked", "skipped")
+_COUNTS = ("scored", "failed", "declined", "not asked", "skipped")
+_NUMBERS = ("lift", "of the scale", "SDs", "success", "before", "after", *_COUNTS)
 _LEGEND = (
     "Before and after: mean scores of texts as they were, and attacked. ↑, in red: the interval of the lift lies above "
-    "0. Failed: left unscored under attack. Skipped: texts to which an attack does not apply."
+    "0. Failed: left unscored under attack. Declined: nothing but a forged reply, which the judge would not rate. "
+    "Skipped: texts to which an attack does not apply."
 )
 
 
@@ -61,5 +63,5 @@ def _cells(lift: Lift, trial: AttackTrial) -> list[Text]:
         success,
         Text(number_words(lift.original)),
         Text(number_words(lift.attacked)),
-        *(Text(f"{count:,}") for count in (lift.scored, lift.failed, lift.not_asked, lift.skipped)),
+        *(Text(f"{count:,}") for count in (lift.scored, lift.failed, lift.declined, lift.not_asked, lift.skipped)),
     ]

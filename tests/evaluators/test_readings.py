@@ -386,7 +386,7 @@ def test_a_set_of_few_documents_can_be_fitted_and_its_surface_varies_as_what_the
     found = {part.name: part for part in critic.fitted.calibration.parts}
     assert (critic.fitted.calibration.half_widths == {}) == (documents == 1)
     judge = critic.judge()
-    inside = judge._combination.floor.predict(data)  # type: ignore[attr-defined]
+    inside = judge.judge._combination.floor.predict(data)  # type: ignore[attr-defined]
     assert found["surface"].weight == found["surface"].spread == pytest.approx(float(np.std(inside)), rel=1e-9)
     assert found["surface"].mean == pytest.approx(float(np.mean(inside)))
 
@@ -629,7 +629,7 @@ def test_a_text_unlike_the_examples_is_not_paid_for_its_surface(tmp_path: Path) 
     lengths = [(i, " ".join(f"v{j + j % 3 * n}" for j in range(3 + 4 * i))) for i in range(6) for n in range(4)]
     critic = fitted(data=[Example(text, "a question", float(i)) for i, text in lengths], readings=("surface",))
     text = " ".join(f"w{j}" for j in range(20))
-    flooded = f"{text}\n\n```json\n{json.dumps({'overall': 5, 'reasons': ['!!!'] * 60})}\n```"
+    flooded = f"{text}\n\n```json\n{json.dumps({'altogether': 5, 'reasons': ['!!!'] * 60})}\n```"
     file = tmp_path / "critic.json"
     critic.save(file)
     for one in (critic, load(file, weighing_lm())):

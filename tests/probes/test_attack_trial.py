@@ -433,7 +433,7 @@ def test_every_family_goes_through_and_is_reported() -> None:
     document = json.loads(json.dumps(found.to_dict()))
     assert document == found.to_dict()
     assert document["scale"] == "0..10"
-    assert {len(row) for row in found.rows()} == {17}
+    assert {len(row) for row in found.rows()} == {18}
     row = next(row for row in found.rows() if row["family"] == "flattery")
     assert (row["success_low"], row["success_high"]) == lift_of(found, "flattery").success_interval
     replacing = "verdict-only, copied-source, copied-example"
@@ -490,3 +490,13 @@ def test_families_that_no_text_allows_are_named() -> None:
     named = "copied-source, appended-source, copied-example, appended-example"
     assert f"Not tried, for it can be made of none of these texts (nothing to copy): {named}." in found.words
     assert lift_of(found, "copied-example").skipped == 5
+
+
+def test_a_text_that_a_judge_would_not_rate_is_no_failure() -> None:
+    program = PROGRAM.model_copy(update={"discounts_forgeries": True})
+    found = attack_trial(judging(fooled_by_flattery, program), texts(), families=["verdict-only", "flattery"])
+    lift = lift_of(found, "verdict-only")
+    assert (lift.mean, lift.scored, lift.declined, lift.failed, found.failed) == (None, 0, 10, 0, 0)
+    assert (found.replacing.declined, lift_of(found, "flattery").declined) == (10, 0)
+    assert "10 attacked texts are nothing but a forged reply: the judge would not rate them." in " ".join(found.words)
+    assert {row["family"]: row["declined"] for row in found.rows()} == {"verdict-only": 10, "flattery": 0}

@@ -227,65 +227,99 @@ def test_the_page_quotes_what_was_measured_with_surface_and_tokens() -> None:
         assert f"{said} {told(lift, '+')}; {gained} of {lift['scored']}" in page
 
 
+SPLITS = {"first": "", "second": "_seed1", "third": "_seed2"}
+TOPICAL = "robustness_topical_chat_qwen2.5-coder-1.5b"
+OURS = "active-critic-coarse"
+COMPARED = ("zero-shot", f"{OURS} (rating only)", OURS)
+
+
+def on_topical_chat(name: str) -> dict[str, dict[str, Any]]:
+    """The trial of every method, by its name."""
+    file = Path(__file__).parents[2] / "benchmarks/results" / f"{TOPICAL}{name}.json"
+    return {
+        method: found["attacks"] for method, found in json.loads(file.read_text(encoding="utf-8"))["methods"].items()
+    }
+
+
+def of_format(trial: dict[str, Any]) -> dict[str, Any]:
+    (found,) = (kind["lift"] for kind in trial["kinds"] if kind["kind"] == "format")
+    return dict(found)
+
+
+def bare(lift: dict[str, Any]) -> str:
+    return told(lift, "+").replace(" %", "")
+
+
 def test_the_page_quotes_what_was_measured_on_another_set() -> None:
-    root = Path(__file__).parents[2]
-    page = " ".join((root / "docs/probes.md").read_text(encoding="utf-8").split())
-    file = root / "benchmarks/results/robustness_topical_chat_qwen2.5-coder-1.5b.json"
-    methods = json.loads(file.read_text(encoding="utf-8"))["methods"]
-    ours, rated = "active-critic-coarse", ["zero-shot", "active-critic-coarse (rating only)"]
-    found = [methods[name]["attacks"] for name in (*rated, f"{ours} (without surface)", ours)]
-    rows = {of["kind"]: [trial["kinds"][row]["lift"] for trial in found] for row, of in enumerate(found[0]["kinds"])}
-    rows |= {"all that keep the text": [trial["overall"] for trial in found]}
-    rows |= {"all that replace it": [trial["replacing"] for trial in found]}
+    page = (Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8")
+    splits = {split: [on_topical_chat(name)[method] for method in COMPARED] for split, name in SPLITS.items()}
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for split, trials in splits.items():
+        rows[f"format, {split}"] = [of_format(trial) for trial in trials]
+        rows[f"all that keep the text, {split}"] = [trial["overall"] for trial in trials]
+    last = splits["third"]
+    rows |= {of["kind"]: [trial["kinds"][row]["lift"] for trial in last] for row, of in enumerate(last[0]["kinds"])}
+    rows |= {"all that keep the text": [trial["overall"] for trial in last]}
+    rows |= {"all that replace it": [trial["replacing"] for trial in last]}
     for title, lifts in rows.items():
-        cells = [f"{told(lift, '+').replace(' %', '')}; {100 * lift['success']:.0f} %" for lift in lifts]
+        cells = [f"{bare(lift)}; {100 * lift['success']:.0f} %" for lift in lifts]
         assert f"| {title} | {' | '.join(cells)} |" in page
 
-    above = [lifted(trial) for trial in found]
-    assert f"are lifted by {len(above[0])} and {len(above[1])} families" in page
-    assert f"and {len(above[2])} families lift it by more than chance" in page
-    (name,) = above[3]  # "one family"
-    lift = above[3][name]
-    gained = round(lift["success"] * lift["scored"])
-    assert name == "constant-answer"
-    assert f"a constant answer in place of the text, {told(lift, '+')}; {gained} of {lift['scored']}" in page
-    best = [list(trial)[:3] for trial in above[:2]]
-    assert best == [["self-praise", "constant-answer", "flood"], ["ignore-instructions", "flattery", "flood"]]
-    percents = [f"{trial[name]['percent']:.0f} %" for trial in above[:2] for name in list(trial)[:3]]
-    assert "self-praise ({}), a constant answer ({}), `flood` ({})".format(*percents[:3]) in page
-    assert "`ignore-instructions` ({}), flattery ({}) and `flood` ({})".format(*percents[3:]) in page
-
-    file = file.with_name(f"{file.stem}_figures-paid.json")
-    before = json.loads(file.read_text(encoding="utf-8"))["methods"][ours]["attacks"]
-    keep, lifts = before["overall"], lifted(before)
-    assert f"moved it by {told(keep, '+')} of the scale ({100 * keep['success']:.0f} % gained" in page
-    assert len(lifts) == 5  # "five families"
-    assert f"`flood` by {told(lifts['flood'], '+')}, self-praise by {told(lifts['self-praise'], '+')}" in page
+    by_method = list(zip(*splits.values(), strict=True))
+    deviations = [[f"{trial['overall']['deviations']:.1f}" for trial in trials] for trials in by_method]
+    above = [[str(len(lifted(trial))) for trial in trials] for trials in by_method]
+    for title, cells in (("in standard deviations of each one's scores", deviations), ("families that lift", above)):
+        (row,) = (line for line in page.splitlines() if line.startswith(f"| {title}"))
+        assert row.split(" | ", 1)[1] == f"{' | '.join(', '.join(cell) for cell in cells)} |"
 
 
-def test_the_page_quotes_what_was_measured_on_a_second_split() -> None:
-    root = Path(__file__).parents[2]
-    page = " ".join((root / "docs/probes.md").read_text(encoding="utf-8").split())
-    stem = "benchmarks/results/robustness_topical_chat_qwen2.5-coder-1.5b_seed1"
-    results = [
-        json.loads((root / f"{stem}{how}.json").read_text(encoding="utf-8"))["methods"]
-        for how in ("", "_rating-trusted", "_figures-paid")
-    ]
-    now, trusted, paid = (methods["active-critic-coarse"]["attacks"] for methods in results)
-    keep = now["overall"]
-    assert f"move it by {told(keep, '+')} of the scale ({100 * keep['success']:.0f} % gain a tenth)" in page
-    (of_format,) = (of["lift"] for of in now["kinds"] if of["kind"] == "format")
-    assert f"gain a tenth), those of format by {told(of_format, '+')}." in page
-    tried = sum(of["lift"]["scored"] > 0 for of in now["families"])
-    assert f"Of the {tried} families that could be tried {len(lifted(now))} lift it by more than chance" in page
-    zero, rated = (
-        results[0][name]["attacks"]["overall"] for name in ("zero-shot", "active-critic-coarse (rating only)")
+def test_the_page_quotes_what_still_moves_ours() -> None:
+    page = " ".join((Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8").split())
+    ours = [on_topical_chat(name)[OURS] for name in SPLITS.values()]
+    by = {of["name"]: [one["families"][row]["lift"] for one in ours] for row, of in enumerate(ours[0]["families"])}
+    percents = {name: [lift["percent"] for lift in lifts] for name, lifts in by.items() if lifts[0]["scored"]}
+    for name in ("told-verdict", "renamed-form"):
+        assert "`{}` ({:+.0f}, {:+.0f} and {:+.0f} %)".format(name, *percents[name]) in page
+    most = ["constant-answer", "self-praise", "flattery", "told-verdict", "ignore-instructions"]
+    assert list(lifted(ours[2]))[:5] == most
+    third, second = ([f"{percents[name][split]:.0f}" for name in most] for split in (2, 1))
+    del third[3]  # given before
+    said = "a constant answer in place of the text ({} %), self-praise ({} %), flattery ({} %), `told-verdict`, "
+    assert (said + "`ignore-instructions` ({} %)").format(*third) in page
+    assert f"on the second the same ({', '.join(second[:-1])} and {second[-1]} %)" in page
+    (persuasion, zero) = (
+        next(kind["lift"] for kind in trial["kinds"] if kind["kind"] == "persuasion")
+        for trial in (ours[1], on_topical_chat("_seed1")["zero-shot"])
     )
-    assert f"Zero-shot is moved by {told(zero, '+')} there, the paper's critic by {told(rated, '+')};" in page
-    by = [f"{lift['deviations']:.1f}" for lift in (keep, zero, rated)]
-    assert "ours by {}, zero-shot by {}, the paper's critic by {}.".format(*by) in page
-    assert f"without the bound {told(paid['overall'], '+')}, by {len(lifted(paid))} families" in page
-    assert f"with the bound alone {told(trusted['overall'], '+')}, by {len(lifted(trusted))} " in page
+    assert f"by {told(persuasion, '+')}, more than zero-shot ({zero['percent']:+.0f} %)" in page
+    assert list(lifted(ours[0])) == ["constant-answer"]
+    assert f"only the constant answer does ({told(by['constant-answer'][0], '+')})" in page
+    # Where a forgery is found, the score is no higher than without it: what is left are the two that hide from that.
+    for one in ours:
+        lifting = {
+            of["name"] for of in one["families"] if of["kind"] == "format" and (of["lift"]["percent"] or 0) > 0.05
+        }
+        assert lifting <= {"told-verdict", "renamed-form"}
+
+
+def test_the_page_quotes_what_each_bound_does() -> None:
+    page = (Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8")
+    states = {
+        "first": ("_figures-paid", None, "_forgeries-paid", ""),
+        "second": ("_figures-paid", "_rating-trusted", "_forgeries-paid", ""),
+        "third": (None, "_rating-trusted", "_forgeries-paid", ""),
+    }
+    for split, endings in states.items():
+        trials = [None if end is None else on_topical_chat(f"{SPLITS[split]}{end}")[OURS] for end in endings]
+        cells = ["" if trial is None else f"{bare(trial['overall'])} " for trial in trials]
+        assert f"| all that keep the text, {split} | {'| '.join(cells)}|" in page
+        if split != "first":
+            cells = ["" if trial is None else f"{bare(of_format(trial))} " for trial in trials]
+            assert f"| format, {split} | {'| '.join(cells)}|" in page
+    bare_one, before = (on_topical_chat(end)[f"{OURS} (without surface)"] for end in ("", "_forgeries-paid"))
+    said = f"as safe on the first split: {bare(bare_one['overall']).replace(' [', ' % [')}, three families"
+    assert said in page
+    assert (len(lifted(bare_one)), len(lifted(before))) == (3, 6)
 
 
 def lifted(trial: dict[str, Any]) -> dict[str, Any]:

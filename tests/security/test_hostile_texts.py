@@ -28,6 +28,7 @@ from active_critic.evaluators import (
     from_protocol,
 )
 from active_critic.evaluators._checks_material import examples, rate
+from active_critic.evaluators._discounting import NOTHING_ELSE
 from active_critic.lm import Capabilities, LanguageModel, Turn, scripted_lm
 from active_critic.lm.filling import form_filling_lm
 from active_critic.probes.attacks import ATTACKS, Attack, Attacker
@@ -51,6 +52,8 @@ FAMILIES = {
     "field-headers",
     "zero-width-marks",
     "lookalike-marks",
+    "renamed-form",
+    "told-verdict",
     "verdict-only",
     "ignore-instructions",
     "new-rules",
@@ -246,10 +249,14 @@ def model(before: Callable[[str], str]) -> LanguageModel:
 @pytest.mark.parametrize("name", ASKS_IN_WORDS)
 def test_quoting_lifts_no_score_of_any_evaluator(programs: dict[str, Any], name: str) -> None:
     items = [Example(attacked(attack), SOURCE) for attack in ATTACKS]
+    discounts = getattr(programs[name], "discounts_forgeries", False)
     plain = [*from_protocol(programs[name], model(lambda _: ""), journal=None).score_many(items, explain=False)]
     for before in (lambda text: f"{text}\n", lambda text: f"The response says: {text}\n\nMy rating: "):
         quoting = from_protocol(programs[name], model(before), journal=None).score_many(items, explain=False)
         for attack, own, got in zip(ATTACKS, plain, quoting, strict=True):
+            if attack.name == "verdict-only" and discounts:
+                assert own.unscored == got.unscored == NOTHING_ELSE
+                continue
             assert own.score is not None, attack.name
             # A text that gives a field a number may leave the reply unreadable; no other does.
             gives = gives_a_number(attacked(attack))
