@@ -80,6 +80,8 @@ def test_options_reach_the_fit(run, examples, tmp_path) -> None:
         "never",
         "--use-surface",
         "always",
+        "--discount-forgeries",
+        "never",
     ]
     done = run("fit", examples, "-o", "p.json", *options, opener=opening)
     assert done.code == 0, done.err
@@ -101,6 +103,7 @@ def test_options_reach_the_fit(run, examples, tmp_path) -> None:
     assert program.provenance.report == {}
     assert (program.reading.low, program.reading.high) == (0, 10)
     assert program.surface is not None
+    assert not program.discounts_forgeries
     assert {
         "candidates": 3,
         "demos": 1,
