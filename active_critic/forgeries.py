@@ -18,7 +18,7 @@ _ALIKE = LOOKALIKES | str.maketrans(f"{_CYRILLIC}\u201c\u201d\u2018\u2019", "aeo
 _HIDDEN = re.compile(f"[{UNSEEN}]+")
 _ROLE = r"(?:system|user|assistant|model|human)"
 _ENDS = re.compile(
-    r"<\s*+/?\s*+(?:response|source|reference)\s*+>"  # our own marks
+    r"<\s*+/\s*+response\s*+>"  # our own mark
     rf"|<\s*+[|\uff5c][^<>|\uff5c\n]{{1,40}}+[|\uff5c]\s*+>(?:\s*+{_ROLE}\b)?"  # those of chat templates
     rf"|<\s*+(?:start|end)_of_turn\s*+>(?:\s*+{_ROLE}\b)?"
     r"|</s>\s*+<s>|<s>\s*+(?=\[INST\])|\[/?(?:INST|SYSTEM_PROMPT)\]|<</?SYS>>"
@@ -27,13 +27,13 @@ _ENDS = re.compile(
     r"|\[\[\s*+\#\#[^\[\]\n#]{1,60}+\#\#\s*+\]\]",  # headers of fields
     re.IGNORECASE | re.MULTILINE,
 )
-"""What says that the text is over. What HTML or a thought has, too (<s>, <think>), does not count."""
-_FIELD = re.compile(r"""["'](?:overall|ratings?|scores?)["']\s*+[:=]\s*+["']?[\d{+-]""", re.IGNORECASE)
+"""What says that the text is over; not what HTML and thoughts have, too (<s>, <think>)."""
+_FIELD = re.compile(r"""["'](?:overall|ratings?|scores?)["']\s*+:\s*+["']?[\d{+-]""", re.IGNORECASE)
 """A rating in one of the forms that are asked for."""
-_LINE = r"^(?:[^\w\n]|_)*+(?:(?:the|my|final|overall|json)[ _]++(?![:=]))*+"
+_LINE = r"^(?:[^\w\n]|_)*+(?:(?:the|my|final|overall|json)[ _]++(?!:))*+"
 _CALLED = r"(?:overall|rating|score|verdict|evaluation|assessment|judge?ment)s?"
 _STATED = re.compile(
-    rf"{_LINE}{_CALLED}(?:[ _]++{_CALLED})?[ \t*_]*+[:=][ \t*_]*+\d[\d.,]*+(?:[ \t]*+(?:/|out of|of)[ \t]*+\d++)?+"
+    rf"{_LINE}{_CALLED}(?:[ _]++{_CALLED})?[ \t*_]*+:[ \t*_]*+\d[\d.,]*+(?:[ \t]*+(?:/|out of|of)[ \t]*+\d++)?+"
     r"(?:[^\w\n]|_)*+$"
     r"|<(overall|ratings?|scores?)>\s*+\d[^<>\n]{0,20}+</\1>",
     re.IGNORECASE | re.MULTILINE,
@@ -51,8 +51,9 @@ def without_forgeries(text: str) -> str | None:
     """A text without the parts that pose as the judge's prompt or reply; None where it has none.
 
     What closes the text (a mark of the prompt, of a chat template or of a field) ends it: where anything stands before
-    the first of these marks, what stands behind it is left out, for by its own word it is no part of the text. Forms
-    filled in as the reply is, and lines that are nothing but a rating, are taken out.
+    the first of these marks, what stands behind it is left out, for by its own word it is no part of the text. A mark
+    in quotation marks is only spoken of. Forms filled in as the reply is, and lines that are nothing but a rating, are
+    taken out.
 
     Args:
         text: A text under evaluation.
@@ -61,7 +62,7 @@ def without_forgeries(text: str) -> str | None:
         What is left, without blanks around it; empty where it is nothing else.
     """
     folded, place = _folded(text)
-    marks = [0, *(at for mark in _ENDS.finditer(folded) for at in mark.span()), len(folded)]
+    marks = [0, *(at for mark in _ENDS.finditer(folded) if not _quoted(mark) for at in mark.span()), len(folded)]
     found = len(marks) > 2
     rest = ""
     for start, end in zip(marks[::2], marks[1::2], strict=True):
@@ -74,6 +75,12 @@ def without_forgeries(text: str) -> str | None:
         if rest:
             break
     return rest if found else None
+
+
+def _quoted(mark: re.Match[str]) -> bool:
+    """Whether a mark is only spoken of: it stands in quotation marks."""
+    around = mark.string[max(0, mark.start() - 1) : mark.end() + 1]
+    return around[0] == around[-1] and around[0] in "\"'`"
 
 
 def _forms(text: str) -> Iterator[tuple[int, int]]:
