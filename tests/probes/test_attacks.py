@@ -322,6 +322,26 @@ def test_the_page_quotes_what_each_bound_does() -> None:
     assert (len(lifted(bare_one)), len(lifted(before))) == (3, 6)
 
 
+def test_the_page_quotes_what_moves_fine_mode() -> None:
+    page = " ".join((Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8").split())
+    fine = on_topical_chat("_seed2_fine")["active-critic-fine"]
+    others = on_topical_chat("_seed2")
+    keep = [of["name"] for of in fine["families"] if not of["replaces"]]
+    assert (len(keep), len(fine["families"])) == (12, 13)
+
+    def mean(trial: dict[str, Any]) -> float:
+        by = {of["name"]: of["lift"]["percent"] for of in trial["families"]}
+        return float(sum(by[name] for name in keep) / len(keep))
+
+    assert mean(fine) == pytest.approx(fine["overall"]["percent"])
+    means = [f"{mean(others[method]):+.0f} %" for method in (OURS, "zero-shot", f"{OURS} (rating only)")]
+    said = "move it by {}, coarse mode by {}, zero-shot by {}, the paper's critic (coarse) by {};"
+    assert said.format(told(fine["overall"], "+"), *means) in page
+    by = {of["name"]: f"{of['lift']['percent']:+.0f} %" for of in fine["families"]}
+    said = "`told-verdict` by {}, self-praise by {}; a constant answer by {}."
+    assert said.format(by["told-verdict"], by["self-praise"], by["constant-answer"]) in page
+
+
 def lifted(trial: dict[str, Any]) -> dict[str, Any]:
     """The lift by the families that lifted the score by more than chance, the most first."""
     lifts = {of["name"]: of["lift"] for of in trial["families"]}
