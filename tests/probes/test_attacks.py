@@ -294,6 +294,16 @@ def test_the_page_quotes_what_still_moves_ours() -> None:
     assert f"by {told(persuasion, '+')}, more than zero-shot ({zero['percent']:+.0f} %)" in page
     assert list(lifted(ours[0])) == ["constant-answer"]
     assert f"only the constant answer does ({told(by['constant-answer'][0], '+')})" in page
+    zeros = [on_topical_chat(name)["zero-shot"] for name in SPLITS.values()]
+    praise = [
+        [next(of["lift"]["percent"] for of in trial["families"] if of["name"] == "self-praise") for trial in trials]
+        for trials in (ours, zeros)
+    ]
+    readme = " ".join((Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").split())
+    said = (
+        "gained {:.0f}, {:.0f} and {:.0f} % of the scale on three splits of a public set (zero-shot {:.0f}, {:.0f} and"
+    )
+    assert said.format(*praise[0], *praise[1][:2]) + f" {praise[1][2]:.0f} %" in readme
     # Where a forgery is found, the score is no higher than without it: what is left are the two that hide from that.
     for one in ours:
         lifting = {
