@@ -158,7 +158,10 @@ def fit(
     ] = "auto",
     discount_forgeries: Annotated[
         Literal["auto", "never", "always"],
-        typer.Option(help="Whether what poses as the judge's reply can gain nothing. auto: if no example has it."),
+        typer.Option(
+            help="Whether texts with a forged reply in them are judged without it, too, for the lower score. auto: "
+            "unless an example has one."
+        ),
     ] = "auto",
     no_report: Annotated[bool, typer.Option("--no-report", help="Do not measure agreement on held-out folds.")] = False,
     journal: opts.JournalPath = None,
