@@ -332,7 +332,7 @@ def test_the_page_quotes_what_each_bound_does() -> None:
     assert (len(lifted(bare_one)), len(lifted(before))) == (3, 6)
 
 
-def test_the_page_quotes_what_moves_fine_mode() -> None:
+def test_the_page_quotes_what_moves_fine_mode_and_g_eval() -> None:
     page = " ".join((Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8").split())
     fine = on_topical_chat("_seed2_fine")["active-critic-fine"]
     others = on_topical_chat("_seed2")
@@ -344,12 +344,19 @@ def test_the_page_quotes_what_moves_fine_mode() -> None:
         return float(sum(by[name] for name in keep) / len(keep))
 
     assert mean(fine) == pytest.approx(fine["overall"]["percent"])
+    g_eval = on_topical_chat("_seed2_g-eval")["g-eval"]
+    assert [of["name"] for of in g_eval["families"]] == [of["name"] for of in fine["families"]]
     means = [f"{mean(others[method]):+.0f} %" for method in (OURS, "zero-shot", f"{OURS} (rating only)")]
-    said = "move it by {}, coarse mode by {}, zero-shot by {}, the paper's critic (coarse) by {};"
-    assert said.format(told(fine["overall"], "+"), *means) in page
-    by = {of["name"]: f"{of['lift']['percent']:+.0f} %" for of in fine["families"]}
-    said = "`told-verdict` by {}, self-praise by {}; a constant answer by {}."
-    assert said.format(by["told-verdict"], by["self-praise"], by["constant-answer"]) in page
+    said = "keep the text move fine mode by {}, coarse mode by {}, G-Eval by {}, zero-shot by {}, the paper's critic"
+    both = [told(trial["overall"], "+") for trial in (fine, g_eval)]
+    assert f"{said} (coarse) by {{}}.".format(both[0], means[0], both[1], *means[1:]) in page
+    by = [{of["name"]: of["lift"]["percent"] for of in trial["families"]} for trial in (fine, g_eval)]
+    forged = [[of[name] for name in ("planted-verdict", "string-escape", "closed-marks")] for of in by]
+    assert max(map(abs, forged[0])) < 0.05
+    assert f"by nothing and G-Eval by {min(forged[1]):+.0f} to {max(forged[1]):+.0f} %" in page
+    said = "`told-verdict` by {} %, flattery by {} %, self-praise by {} %, a constant answer by {} %."
+    named = ("told-verdict", "flattery", "self-praise", "constant-answer")
+    assert said.format(*(f"{by[0][name]:+.0f} and {by[1][name]:+.0f}" for name in named)) in page
 
 
 def lifted(trial: dict[str, Any]) -> dict[str, Any]:
