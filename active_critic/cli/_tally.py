@@ -62,6 +62,7 @@ class Tally:
         self._read_from: dict[str, int] = {}
         self._reasons: dict[str, dict[str, Any]] = {}
         self._again: dict[str, dict[str, Any]] = {}
+        self._noted: dict[str, dict[str, Any]] = {}
         self._demos = protocol.shown
         self._fields = fields  # of which some may be found later
         self._random = Random(0)  # noqa: S311
@@ -91,6 +92,8 @@ class Tally:
             _count(self._reasons, entry.row, verdict.unscored or "", "other reasons, see the column `unscored`")
         elif not isinstance(entry, BadRow):
             self._mean.add(verdict.score, group_of(entry))
+            for note in dict.fromkeys(verdict.notes):
+                _count(self._noted, entry.row, note, "other notes, see the column `notes`")
         if verdict.read_from is not None:
             self._read_from[verdict.read_from] = self._read_from.get(verdict.read_from, 0) + 1
         if not isinstance(entry, BadRow):
@@ -140,6 +143,7 @@ class Tally:
             "scored": self._mean.count,
             "unscored": self.items - self._mean.count,
             "reasons": _listed(self._reasons),
+            "noted": [{"note": one.pop("reason"), **one} for one in map(dict, _listed(self._noted))],
             "mean_score": self._mean.mean,
             "mean_interval": None if interval is None else [max(scale.low, interval[0]), min(scale.high, interval[1])],
             "scale": str(scale),

@@ -129,6 +129,11 @@ def score_summary(summary: Mapping[str, Any]) -> RenderableType:
         parts.append(
             listed(f"{r['count']:,} × {shorten(r['reason'], 300)} (first: row {r['row']})" for r in summary["reasons"])
         )
+    if summary["noted"]:
+        parts.append(Text("Noted of scored items:"))
+        parts.append(
+            listed(f"{n['count']:,} × {shorten(n['note'], 300)} (first: row {n['row']})" for n in summary["noted"])
+        )
     if summary["agreement"]:
         found = summary["agreement"]
         parts.append(Text(""))

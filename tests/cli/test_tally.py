@@ -26,6 +26,23 @@ def test_only_a_random_part_of_many_items_is_compared(monkeypatch) -> None:
     assert any("50 of them, drawn at random" in sentence for sentence in found["words"])
 
 
+def test_what_verdicts_note_is_counted_by_kind_once_a_text() -> None:
+    tally = Tally(PROTOCOL, {})
+    for i in range(1, 6):
+        notes = ("copied", f"its first {i:,} of 9,000 characters were weighed", "copied")[: 3 if i > 2 else 1]
+        tally.add(Example(f"r{i}", row=i), Verdict(2.0, notes=notes))
+    tally.add(Example("r", row=6), Verdict(unscored="empty", notes=("copied",)))  # it has its reason
+    assert tally.summary()["noted"] == [
+        {"note": "copied", "count": 5, "row": 1},
+        {"note": "its first 3 of 9,000 characters were weighed", "count": 3, "row": 3},
+    ]
+    for i in range(100):
+        tally.add(Example(f"s{i}", row=i), Verdict(2.0, notes=("odd " + "a" * i,)))
+    found = tally.summary()["noted"]
+    assert len(found) <= _tally.MOST_REASONS + 1
+    assert sum(one["count"] for one in found) == 108
+
+
 def test_reasons_that_differ_in_numbers_are_one_kind_and_kinds_are_bounded() -> None:
     tally = Tally(PROTOCOL, {})
     for i in range(30):

@@ -208,6 +208,7 @@ def test_a_summary_shows_reasons_and_agreement() -> None:
         "scored": 11,
         "unscored": 1,
         "reasons": [{"reason": "it was \x1b[2J empty", "count": 1, "row": 11}],
+        "noted": [{"note": "it \x1b[2J copies its source", "count": 2, "row": 3}],
         "mean_score": 2.5,
         "mean_interval": [2.125, 2.875],
         "scale": "1..5",
@@ -222,7 +223,7 @@ def test_a_summary_shows_reasons_and_agreement() -> None:
     assert "scored by judge.json, model: gpt-4o-mini" in shown
     assert "ada" not in shown, "where it lies is nobody's business to whom a page is passed on"
     assert "11 of 12 items scored, mean score 2.50 [2.12, 2.88] on 1..5" in shown
-    for word in ("1 × it was", "(first: row 11)", "Spearman"):
+    for word in ("1 × it was", "(first: row 11)", "2 × it", "copies its source (first: row 3)", "Spearman"):
         assert word in shown
     assert "These are words." in shown
     assert "1 call, 100 tokens read (50% from the prefix cache), 5 written; 3.3 minutes in all" in shown
