@@ -143,7 +143,7 @@ class Tally:
             "scored": self._mean.count,
             "unscored": self.items - self._mean.count,
             "reasons": _listed(self._reasons),
-            "noted": [{"note": one.pop("reason"), **one} for one in map(dict, _listed(self._noted))],
+            "noted": _listed(self._noted),
             "mean_score": self._mean.mean,
             "mean_interval": None if interval is None else [max(scale.low, interval[0]), min(scale.high, interval[1])],
             "scale": str(scale),

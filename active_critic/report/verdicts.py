@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -115,6 +115,11 @@ def _labelled(label: str, said: str) -> Text:
     return Text.assemble((label, "dim"), (": ", "dim"), said) if said else Text(label, style="dim")
 
 
+def _kinds(counted: Iterable[Mapping[str, Any]]) -> RenderableType:
+    """Reasons or notes, a line each: how often, and where first."""
+    return listed(f"{one['count']:,} × {shorten(one['reason'], 300)} (first: row {one['row']})" for one in counted)
+
+
 def score_summary(summary: Mapping[str, Any]) -> RenderableType:
     """The summary of a scoring run (the document of ``score --json``)."""
     mean, interval = summary["mean_score"], summary["mean_interval"]
@@ -126,14 +131,9 @@ def score_summary(summary: Mapping[str, Any]) -> RenderableType:
         parts.append(Text("In brackets: the 95 % interval of the mean, were other documents like these scored."))
     if summary["unscored"]:
         parts.append(Text(f"{summary['unscored']:,} unscored:", style="red"))
-        parts.append(
-            listed(f"{r['count']:,} × {shorten(r['reason'], 300)} (first: row {r['row']})" for r in summary["reasons"])
-        )
+        parts.append(_kinds(summary["reasons"]))
     if summary["noted"]:
-        parts.append(Text("Noted of scored items:"))
-        parts.append(
-            listed(f"{n['count']:,} × {shorten(n['note'], 300)} (first: row {n['row']})" for n in summary["noted"])
-        )
+        parts += [Text("Noted of scored items:"), _kinds(summary["noted"])]
     if summary["agreement"]:
         found = summary["agreement"]
         parts.append(Text(""))

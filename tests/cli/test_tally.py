@@ -33,8 +33,8 @@ def test_what_verdicts_note_is_counted_by_kind_once_a_text() -> None:
         tally.add(Example(f"r{i}", row=i), Verdict(2.0, notes=notes))
     tally.add(Example("r", row=6), Verdict(unscored="empty", notes=("copied",)))  # it has its reason
     assert tally.summary()["noted"] == [
-        {"note": "copied", "count": 5, "row": 1},
-        {"note": "its first 3 of 9,000 characters were weighed", "count": 3, "row": 3},
+        {"reason": "copied", "count": 5, "row": 1},
+        {"reason": "its first 3 of 9,000 characters were weighed", "count": 3, "row": 3},
     ]
     for i in range(100):
         tally.add(Example(f"s{i}", row=i), Verdict(2.0, notes=("odd " + "a" * i,)))

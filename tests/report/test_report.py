@@ -208,7 +208,7 @@ def test_a_summary_shows_reasons_and_agreement() -> None:
         "scored": 11,
         "unscored": 1,
         "reasons": [{"reason": "it was \x1b[2J empty", "count": 1, "row": 11}],
-        "noted": [{"note": "it \x1b[2J copies its source", "count": 2, "row": 3}],
+        "noted": [{"reason": "it \x1b[2J copies its source", "count": 2, "row": 3}],
         "mean_score": 2.5,
         "mean_interval": [2.125, 2.875],
         "scale": "1..5",
