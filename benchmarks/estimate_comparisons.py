@@ -70,7 +70,7 @@ def methods(document: dict[str, Any], path: str) -> list[dict[str, Any]]:
     with model(document["model"], document["weights"]) as lm:
         work = comparison_rehearsal(data, resolve(list(real), given), splits, explain=document["settings"]["explain"])
         started = time.process_time()
-        said = rehearsal.estimate_parts(lm, work, [], takes=rehearsal.TAKES, scores=shares(data))
+        rehearsal.estimate_parts(lm, work, [], takes=rehearsal.TAKES, scores=shares(data))
         taken = (time.process_time() - started) / len(work.takes)
     about = {"set": document["name"], "seed": document["settings"]["seed"], "model": document["model"]}
     about |= {"examples": len(data), "tests": sum(len(split.test) for split in splits)}
@@ -78,10 +78,10 @@ def methods(document: dict[str, Any], path: str) -> list[dict[str, Any]]:
         {
             **about,
             "evaluator": name,
-            "estimate": work.requests(name)[said.take],
+            "estimate": work.usual(name),
             "range": [min(work.requests(name)), max(work.requests(name))],
             "real": calls,
-            "ratio": round(work.requests(name)[said.take] / calls, 3),
+            "ratio": round(work.usual(name) / calls, 3),
             "seconds_a_rehearsal_of_all": round(taken, 2),
         }
         for name, calls in real.items()

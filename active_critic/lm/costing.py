@@ -1,12 +1,15 @@
-"""What a piece of work would take, from rehearsals of it: the middle one, the least and the most, and its parts."""
+"""What a piece of work would take, from rehearsals of it: the least, the most and what lies between, and its parts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from active_critic.records import Usage
+
+COUNTED = ("calls", "replayed", "prompt_tokens", "cached_tokens", "completion_tokens")
+"""Whole numbers of ``Usage``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +26,15 @@ class Taken:
     seconds: float | None
     shown: bool = False
 
+    @property
+    def requests(self) -> int:
+        """Different requests, those included that the journal has."""
+        return self.usage.calls + self.usage.replayed
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a piece of work would take.
+    """What a piece of work would take: of every figure what lies between the least and the most; see :func:`between`.
 
     Attributes:
         usage: Calls and tokens that would be paid for, and replies that the journal has (``replayed``); ``cost`` is in
@@ -39,7 +47,7 @@ class Estimate:
             a search for demonstrations takes and which nobody knows beforehand. Empty where nothing is searched.
         parts: The same of every part of the work, in order, where it has parts. What several of them ask is counted
             with the first that asks it, so that the parts add up; their notes are those of the whole.
-        take: Which of the rehearsals it is, from 0.
+        takes: What each rehearsal took.
     """
 
     usage: Usage
@@ -48,7 +56,7 @@ class Estimate:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     outcomes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     parts: Mapping[str, Estimate] = field(default_factory=dict)
-    take: int = 0
+    takes: Sequence[Taken] = ()
 
     def figures(self) -> dict[str, Any]:
         """What it would take as plain JSON values, without the notes and the parts."""
@@ -78,10 +86,23 @@ class Estimate:
         return {**self.figures(), "notes": list(self.notes)}
 
 
+def between(figures: Sequence[float]) -> float:
+    """What lies as near to the least of some figures as to the most, by its distance from each as a share of that.
+
+    So whichever of them comes true, it is off by ``(high - low) / (high + low)`` at most: the least that any figure
+    can promise. What a search takes lies near one end or the other, by what wins, and the middle one of rehearsals
+    near that which won more of them, of which the real one knows nothing.
+    """
+    low, high = min(figures), max(figures)
+    if low == high:
+        return low
+    return 2 * low * high / (low + high) if low > 0 else high / 2
+
+
 def reckoned(
     takes: Sequence[Taken], parts: Sequence[Mapping[str, Taken]], outcomes: Mapping[int, str], notes: Sequence[str]
 ) -> Estimate:
-    """The estimate that rehearsals come to: the middle one by tokens.
+    """The estimate that rehearsals come to.
 
     Args:
         takes: What each took.
@@ -89,26 +110,36 @@ def reckoned(
         outcomes: What some of them stand for, by their place.
         notes: What the figures rest on.
     """
-
-    def tokens(place: int) -> tuple[int, int]:
-        usage = takes[place].usage
-        return usage.prompt_tokens + usage.completion_tokens, usage.calls
-
-    middle = sorted(range(len(takes)), key=tokens)[len(takes) // 2]
-    found = {name: _reckoned([one[name] for one in parts], middle, outcomes) for name in parts[middle]}
+    found = {name: _reckoned([one[name] for one in parts], outcomes) for name in parts[0]}
     if found and not any(part.outcomes for part in found.values()):
         outcomes = {}  # what shows demonstrations does not search for them
-    whole = _reckoned(takes, middle, outcomes)
-    return Estimate(whole.usage, whole.seconds, tuple(notes), whole.ranges, whole.outcomes, found, middle)
+    of_none = [
+        replace(take, usage=take.usage - sum((part.usage for part in its.values()), Usage()))
+        for take, its in zip(takes, parts, strict=True)
+    ]
+    usage = sum((part.usage for part in found.values()), _reckoned(of_none, {}).usage)
+    whole = replace(_reckoned(takes, outcomes), usage=usage, notes=tuple(notes), parts=found)
+    # The parts of the usage need not have been least, or most, in the same rehearsals.
+    ends = {name: (*ends, whole.usual(name) or 0) for name, ends in whole.ranges.items()}
+    return replace(whole, ranges={name: (min(values), max(values)) for name, values in ends.items()})
 
 
-def _reckoned(takes: Sequence[Taken], middle: int, outcomes: Mapping[int, str]) -> Estimate:
+def _reckoned(takes: Sequence[Taken], outcomes: Mapping[int, str]) -> Estimate:
     figures = [_figures(take) for take in takes]
     ranges = _ranges(figures)
     told = {}
     if outcomes and ranges and any(take.shown for take in takes) and len(takes) > max(outcomes):
         told = {words: figures[place] for place, words in outcomes.items()}
-    return Estimate(takes[middle].usage, takes[middle].seconds, ranges=ranges, outcomes=told, take=middle)
+    costs = [take.usage.cost for take in takes if take.usage.cost is not None]
+    seconds = [take.seconds for take in takes if take.seconds is not None]
+    counts = {name: round(between([getattr(take.usage, name) for take in takes])) for name in COUNTED}
+    return Estimate(
+        Usage(**counts, cost=between(costs) if len(costs) == len(takes) else None),
+        between(seconds) if len(seconds) == len(takes) else None,
+        ranges=ranges,
+        outcomes=told,
+        takes=takes,
+    )
 
 
 def _ranges(figures: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, float]]:

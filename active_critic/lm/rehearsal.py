@@ -49,6 +49,9 @@ EXTREMES = {1: False, 2: True}
 """Takes in which it rates as people did only where no demonstrations are shown, or only where some are."""
 OUTCOMES = {1: "without demonstrations", 2: "with demonstrations"}
 """What these takes stand for, where the work shows demonstrations at all: it rates as if such programs were best."""
+REPEATED = 0.3
+"""How often a model that is shown a text of its own, to write a better one, writes the same again, in all takes but the
+first: 17 of 60 refinements by AutoCalibrate, in the 15 fits of ``benchmarks/results/compare_*_others``."""
 PATIENCE = 10.0
 """Seconds after which no further one is begun."""
 _TEXT = (
@@ -88,7 +91,7 @@ def estimate(
         kept: Requests and replies of earlier calls, from the journal; those of this model say how fast it is, and how
             much it writes.
         takes: How often it is done at most, with other replies each time, where its course depends on them. The
-            estimate is the middle one by tokens, with the range of all.
+            estimate lies between the least and the most of them, which are told with it; see ``costing.between``.
         scores: What people gave the responses, from 0 to 1: with it, prompts without demonstrations win one take, and
             those with some another.
     """
@@ -268,6 +271,7 @@ class _Understudy:
         self.caches = lm.weights is not None and lm.extensions.get("cache_prompt") is True
         self.last = ""
         self.shown = False  # whether any prompt held demonstrations
+        self.written: list[str] = []  # texts that were drawn
 
     def _read(self, turns: Sequence[Turn]) -> tuple[str, Usage]:
         if self.lm.render is not None:  # some templates add a system message of their own
@@ -295,6 +299,8 @@ class _Understudy:
             else:
                 drawn = f"{sample} " if (sample := _SAMPLE.get()) else ""
                 filled = _Plausible(form["schema"], value, drawn + self.own + prompt, self.habits).fill(form["schema"])
+                if drawn and self.take:
+                    filled = {name: self._repeated(text, drawn + prompt) for name, text in filled.items()}
             text = json.dumps(filled)
         elif turns[-1][1].endswith(YES_OR_NO):
             return as_response(self.lm.name, replace(read, completion_tokens=1), *one_word((value - 1) / 4))
@@ -322,6 +328,15 @@ class _Understudy:
     def _changed(self, response: str, prompt: str) -> str:
         """A response that was to be changed: made from it, and another one for every prompt, as what is scored next."""
         return f"{response} {int(1e9 * _share(self.own + prompt))}"
+
+    def _repeated(self, text: Any, prompt: str) -> Any:
+        """A text that was drawn, or in its place the one before it that the prompt shows."""
+        if isinstance(text, str) and len(text) > OWN:
+            before = next((one for one in reversed(self.written) if one in prompt), None)
+            if before is not None and _share(self.own + "again" + prompt) < REPEATED:
+                return before
+            self.written.append(text)
+        return text
 
     def weigh(self, turns: Sequence[Turn], text: str) -> Likelihood:
         _, read = self._read(turns)

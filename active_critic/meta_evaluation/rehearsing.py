@@ -9,7 +9,7 @@ from typing import Any, Literal
 from active_critic.data.examples import Examples
 from active_critic.evaluators.base import Progress
 from active_critic.lm import LanguageModel
-from active_critic.lm.costing import Estimate
+from active_critic.lm.costing import Estimate, between
 from active_critic.meta_evaluation import comparing, curves
 from active_critic.meta_evaluation.comparison import MethodResult
 from active_critic.meta_evaluation.learning_curve import Repeat
@@ -62,6 +62,10 @@ class Rehearsal:
         """Different requests that a part makes by itself, whoever pays for them, in every take."""
         return [sum(result.needs.calls for result in came[part]) for came in self.takes]
 
+    def usual(self, part: str) -> int:
+        """What lies between the fewest and the most of these."""
+        return round(between(self.requests(part)))
+
     def problems(self, part: str) -> list[str]:
         """What would go wrong in a part, each with the first reason."""
         said = []
@@ -79,11 +83,10 @@ class Rehearsal:
         if most is None:
             return []
         if self.of == "methods":
-            amounts = {part: (self.requests(part)[found.take], max(self.requests(part))) for part in self.parts}
+            amounts = {part: (self.usual(part), max(self.requests(part))) for part in self.parts}
         else:
-            distinct = sum(_distinct(found.parts[part]) for part in self.parts)
-            further = int(found.most("calls") or 0) - found.usage.calls
-            amounts = {"the curve": (distinct, distinct + further)}
+            distinct = [sum(take) for take in zip(*(self._counted(part, found) for part in self.parts), strict=True)]
+            amounts = {"the curve": (round(between(distinct)), max(distinct))}
         said = []
         for what, (usual, highest) in amounts.items():
             if highest > most:
@@ -94,11 +97,19 @@ class Rehearsal:
 
     def shared(self, found: Estimate) -> list[str]:
         """That parts ask the same, where they do."""
-        alone = sum(self.requests(part)[found.take] for part in self.parts)
-        if alone <= sum(_distinct(found.parts[part]) for part in self.parts):
+        alone, distinct = (
+            [sum(take) for take in zip(*counts, strict=True)]
+            for counts in (map(self.requests, self.parts), (self._counted(part, found) for part in self.parts))
+        )
+        if alone == distinct:
             return []
         one = "method" if self.of == "methods" else "size"
         return [f"what several {one}s ask is counted once, with the first {one} that asks it"]
+
+    @staticmethod
+    def _counted(part: str, found: Estimate) -> list[int]:
+        """Requests that no part before this one has made, in every take."""
+        return [take.requests for take in found.parts[part].takes]
 
     def to_dict(self, found: Estimate) -> dict[str, Any]:
         """What every part would take, and what would go wrong, as plain JSON values."""
@@ -108,17 +119,12 @@ class Rehearsal:
                 {
                     **({"name": part} if self.of == "methods" else {"labels": int(part)}),
                     **found.parts[part].figures(),
-                    "requests": self.requests(part)[found.take],
+                    "requests": self.usual(part),
                     "problems": self.problems(part),
                 }
                 for part in self.parts
             ],
         }
-
-
-def _distinct(part: Estimate) -> int:
-    """Requests that no part before this one has made."""
-    return part.usage.calls + part.usage.replayed
 
 
 def _wrong(result: MethodResult) -> str:
