@@ -74,6 +74,9 @@ class Calibration(Record):
         unlike: A response with so many far figures is unlike the examples, and its surface and its tokens count as no
             more than the mean (see ``weighing.UNLIKE``). None: there is no surface, or, as in older programs, that is
             not looked at.
+        foreign: A response that the model calls good under a source that it was not made from (``lm.marks.FOREIGN``),
+            surer than this (log-odds of yes), is no better for what the model says of it: nothing in its score counts
+            as more than the mean. None: that is not asked, as in older programs.
         weighed: Of how much of the beginning of a response, in characters, the likelihood is that of; None: of all.
     """
 
@@ -87,6 +90,7 @@ class Calibration(Record):
     holds: float | None = Field(default=None, ge=0, le=1)
     far: float | None = Field(default=None, gt=0)
     unlike: int | None = Field(default=None, ge=1)
+    foreign: float | None = None
     weighed: int | None = Field(default=None, ge=1)
 
     @field_validator("step")
@@ -113,6 +117,10 @@ class Calibration(Record):
         """Whether a response with these shares (``copied_shares``) copies its source as no example did."""
         most = (self.copied, self.holds)
         return any(least is not None and share > least for share, least in zip(shares, most, strict=True))
+
+    def is_good_anyhow(self, log_odds: float | None) -> bool:
+        """Whether the model calls a response good under a foreign source as it did hardly any example."""
+        return self.foreign is not None and log_odds is not None and log_odds > self.foreign
 
     def is_unlike(self, far: int) -> bool:
         """Whether a response with so many figures of its surface that are far from the examples' is unlike these."""

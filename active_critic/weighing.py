@@ -134,12 +134,12 @@ def strength(r: float) -> float:
     return (1 - r * r) / (r * r)
 
 
-def reach(n: int) -> float:
-    """Half the width of the interval of ``WITHIN``, in standard deviations of n training values."""
+def reach(n: int, within: float = WITHIN) -> float:
+    """Half the width of the interval of this coverage, in standard deviations of n training values."""
     from scipy.special import stdtrit
 
     freedom = max(1, n - 1)
-    return float(stdtrit(freedom, (1 + WITHIN) / 2) * math.sqrt(n / freedom * (1 + 1 / n)))
+    return float(stdtrit(freedom, (1 + within) / 2) * math.sqrt(n / freedom * (1 + 1 / n)))
 
 
 def _most(x: Floats, names: Sequence[str]) -> Floats:

@@ -38,6 +38,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "use_contrast": "never",
         "use_surface": "never",
         "discount_forgeries": "never",
+        "discount_praise": "never",
     },
     " (without surface)": {"use_surface": "never"},
     " (with contrast)": {"use_contrast": "auto"},

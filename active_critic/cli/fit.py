@@ -38,6 +38,7 @@ _OPTIONS = {
     "use_contrast": "use_contrast",
     "use_surface": "use_surface",
     "discount_forgeries": "discount_forgeries",
+    "discount_praise": "discount_praise",
     "no_report": "report",
     "seed": "seed",
 }
@@ -163,6 +164,13 @@ def fit(
             "unless an example has one."
         ),
     ] = "auto",
+    discount_praise: Annotated[
+        Literal["auto", "never", "always"],
+        typer.Option(
+            help="Whether texts that are good to the model whatever they were made from count as no more than the "
+            "average. auto: where it gives token probabilities."
+        ),
+    ] = "auto",
     no_report: Annotated[bool, typer.Option("--no-report", help="Do not measure agreement on held-out folds.")] = False,
     journal: opts.JournalPath = None,
     budget: opts.Budgets = None,
@@ -222,6 +230,7 @@ def fit(
             "use_contrast": use_contrast,
             "use_surface": use_surface,
             "discount_forgeries": discount_forgeries,
+            "discount_praise": discount_praise,
             "report": not no_report,
         }
     make.check(given)

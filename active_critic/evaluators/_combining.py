@@ -13,6 +13,7 @@ from active_critic.calibration import SHOWN, Calibration, calibrate_with, percen
 from active_critic.data.examples import MIN_EXAMPLES, group_of
 from active_critic.demo_search import MIN_COVERAGE, Search
 from active_critic.errors import FitError
+from active_critic.evaluators._anyhow import most
 from active_critic.evaluators._readings import (
     FURTHER,
     LIKELY,
@@ -69,6 +70,8 @@ class Combiner:
             has no likelihood; None: there are none.
         rated: Whether the ratings count; see :meth:`unrated`.
         joint: Whether contrast and likelihood are read from the same two questions, and have one price.
+        anyhow: How sure the model is that each example is good under a foreign source, None where that cannot be had;
+            None: it was not asked.
         expected: See :func:`expected_of`.
     """
 
@@ -80,6 +83,7 @@ class Combiner:
     of_tokens: Floats | None = None
     rated: bool = True
     joint: bool = False
+    anyhow: Sequence[float | None] | None = None
     expected: Mapping[str, float] = field(default_factory=lambda: EXPECTED)
 
     def rated_by(self, criteria: Sequence[Criterion], use: Use) -> None:
@@ -205,6 +209,8 @@ class Combiner:
         found, added = calibrate_with(figures, values, human, groups, expected=self.expected)
         if not OF_NO_COPY.isdisjoint(part.name for part in found.parts):
             found = found.model_copy(update=beyond([self.copied[i] for i in kept]))
+        if self.anyhow is not None:
+            found = found.model_copy(update={"foreign": most([self.anyhow[i] for i in kept])})
         if "likelihood" in values:
             found = found.model_copy(update={"least_tokens": LEAST_LIKELY})
         if values.keys() & WEIGHING:
@@ -228,12 +234,18 @@ class Combiner:
                 self.search.examples[i],
                 self.scale,
                 of_tokens=None if self.of_tokens is None else self.of_tokens[i].tolist(),
-                bounded=OF_NO_COPY if calibration.copied is not None and calibration.is_copy(self.copied[i]) else (),
+                bounded=self._bounded(calibration, i),
                 of_surface=None if found.floor is None else self.figures[[i]],
             ).score
             for i in self.usable(candidate, indices, calibration.shares)
         }
         return scores, calibration.intercept
+
+    def _bounded(self, calibration: Calibration, index: int) -> Collection[str]:
+        """The parts of an example's score that count as no more than the average."""
+        if self.anyhow is not None and calibration.is_good_anyhow(self.anyhow[index]):
+            return calibration.shares.keys()
+        return OF_NO_COPY if calibration.copied is not None and calibration.is_copy(self.copied[index]) else ()
 
     def against_people(self, candidate: int) -> list[str]:
         """What is to be said where what the model says of texts goes against people's scores, beyond chance."""

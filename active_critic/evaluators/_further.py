@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from active_critic.data.examples import Examples
 from active_critic.errors import BudgetSpent, FitError
+from active_critic.evaluators._anyhow import asks
 from active_critic.evaluators._combining import Combiner, lacking
 from active_critic.evaluators._contrast import Contrasted, take_contrast
 from active_critic.evaluators._fit_bill import Bill
-from active_critic.evaluators._readings import FURTHER, Read, Use, take
+from active_critic.evaluators._readings import ANYHOW, FURTHER, Read, Use, take, value_of
 from active_critic.evaluators._weighed import weighed_part
 from active_critic.evaluators.base import Progress
 from active_critic.lm import LanguageModel
@@ -86,6 +87,21 @@ class FurtherReadings:
                         self._tell_of_long()
                 except BudgetSpent as spent:
                     self.unpaid.append(f"the score is read without the {name}: {spent}")
+
+    def take_anyhow(self, use: Use) -> list[float | None] | None:
+        """How sure the model is that each example is good under a foreign source; None: that is not asked, or paid for.
+
+        Args:
+            use: See ``_anyhow.asks``.
+        """
+        if not asks(use, self.lm):
+            return None
+        try:
+            with self.bill.stage(ANYHOW):
+                return [None if read is None else value_of(read) for read in self._asked(ANYHOW)]
+        except BudgetSpent as spent:
+            self.unpaid.append(f"praise is not discounted: {spent}")
+            return None
 
     def part(self, combiner: Combiner) -> bool:
         """Go on with the likelihood as it is read by itself, and without the contrast, where that hardly counts.

@@ -17,6 +17,7 @@ from active_critic.evaluators.base import Progress
 from active_critic.evaluators.surface import SurfaceFloor, copied_shares, figures_of
 from active_critic.lm import LanguageModel
 from active_critic.lm.likelihood import Likelihood, refusal
+from active_critic.lm.marks import FOREIGN
 from active_critic.records import Criterion, Example, Scale, Verdict
 from active_critic.standardising import Floats
 from active_critic.token_figures import TokenWeights
@@ -26,6 +27,8 @@ FURTHER = ("approval", "likelihood", "contrast")
 """What the model is asked for beside its rating."""
 READINGS = ("rating", *FURTHER, "surface")
 """What a score can be read from, beside the ratings of single criteria (``CRITERION``)."""
+ANYHOW = "approval under a foreign source"
+"""What the model is asked, too, and no part of a score: what it calls good anyhow is not paid for (``_anyhow``)."""
 TOKENS = "tokens"
 """The part of a score that comes with the likelihood: how that is spread over the tokens."""
 WEIGHING = frozenset({"likelihood", "contrast"})
@@ -91,7 +94,7 @@ def further_reading(
     """Ask the model for a reading beside its rating.
 
     Args:
-        name: ``"approval"`` or ``"likelihood"``.
+        name: ``"approval"``, ``ANYHOW`` or ``"likelihood"``.
         lm: The language model.
         criteria: The program's; the likelihood is weighed without them.
         example: What to read.
@@ -102,6 +105,8 @@ def further_reading(
     """
     if name == "approval":
         return approval(lm, criteria, example.source, example.response)
+    if name == ANYHOW:
+        return approval(lm, criteria, FOREIGN, example.response)
     return lm.likelihood(weighing_turns(example), weighed_part(example.response, weighed))
 
 

@@ -12,6 +12,7 @@ from active_critic.calibration import SHOWN, Calibration, percent
 from active_critic.data.examples import Examples
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, Search, demo_count
 from active_critic.errors import BudgetSpent, FitError
+from active_critic.evaluators._anyhow import asks
 from active_critic.evaluators._combining import Combiner, expected_of, words
 from active_critic.evaluators._discounting import discounting, discounts
 from active_critic.evaluators._fit_bill import Bill
@@ -101,6 +102,9 @@ class ActiveCritic(Evaluator):
         discount_forgeries: Whether a response of which a part poses as the judge's prompt or reply is judged without
             that part, too, and has the lower score: ``"auto"``: unless an example has such a part; ``"never"``;
             ``"always"``. See ``forgeries``.
+        discount_praise: Whether a response that the model calls good under a source that it was not made from, too,
+            surer than nearly all examples, counts as no more than the average: ``"auto"``: where the model gives token
+            probabilities; ``"never"``; ``"always"``. It takes one short call a text. See ``Calibration.foreign``.
         report: Whether to measure the fit on held-out folds, against zero-shot and the surface floor.
         seed: Of batches, candidates, folds and resampling.
         journal: Where replies are kept; see ``Evaluator``.
@@ -138,6 +142,7 @@ class ActiveCritic(Evaluator):
         use_contrast: Use = "never",
         use_surface: Use = "auto",
         discount_forgeries: Use = "auto",
+        discount_praise: Use = "auto",
         report: bool = True,
         seed: int = 0,
         journal: JournalPath = "default",
@@ -162,6 +167,7 @@ class ActiveCritic(Evaluator):
         self.use_contrast: Use = use_contrast
         self.use_surface: Use = use_surface
         self.discount_forgeries: Use = discount_forgeries
+        self.discount_praise: Use = discount_praise
         self.report = report
         self.seed = seed
         self.report_: FitReport | None = None
@@ -177,6 +183,7 @@ class ActiveCritic(Evaluator):
         with bill.stage("task inference"):
             readings, said = readings_for(self.model, self._uses)
             notes += said
+            asks(self.discount_praise, self.model)  # refused, if so, before anything is paid for
             ways = self._ways()
             protocol = self._inferred(data, ways[0], notes, progress)
         if self.refinements:
@@ -189,6 +196,7 @@ class ActiveCritic(Evaluator):
             self.model, protocol.criteria, protocol.scale, data, self._uses, self.seed, bill, notes, progress
         )
         further.take(readings)
+        anyhow = further.take_anyhow(self.discount_praise)
         settings = DemoSearch(
             candidates=self.candidates,
             demos=self.demos,
@@ -204,6 +212,7 @@ class ActiveCritic(Evaluator):
         found: list[Candidate] = compiled.candidate_programs
         notes += self._told_of(search, len(found), ways, data)
         combiner = self._combiner(readings, further, search, protocol, notes)
+        combiner.anyhow = anyhow
         stopped = further.unpaid[-1] if further.unpaid else search.stopped
         chosen = next(candidate.index for candidate in found if candidate.wins)
         combined, tried = self._combined(combiner, further, chosen, stopped, notes)
@@ -402,6 +411,7 @@ class ActiveCritic(Evaluator):
             **{f"use_{name}": (use, get_args(Use)) for name, use in self._uses.items()},
             "use_criteria": (self.use_criteria, get_args(Use)),
             "discount_forgeries": (self.discount_forgeries, get_args(Use)),
+            "discount_praise": (self.discount_praise, get_args(Use)),
         }
         for name, (value, allowed) in choices.items():
             if value not in allowed:

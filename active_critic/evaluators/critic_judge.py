@@ -9,8 +9,10 @@ from typing import Any
 from active_critic.approval import approval_turns, check_probabilities
 from active_critic.data.examples import same_texts
 from active_critic.errors import ModelError, ProtocolError
+from active_critic.evaluators._anyhow import GOOD_ANYHOW
 from active_critic.evaluators._contrast import Contrasted, contrast_turns, copied_from, weigh_after
 from active_critic.evaluators._readings import (
+    ANYHOW,
     FURTHER,
     LIKELY,
     OF_NO_COPY,
@@ -29,7 +31,8 @@ from active_critic.evaluators.judging import OVERALL, Judge
 from active_critic.evaluators.surface import SurfaceFloor
 from active_critic.lm.client import Turn
 from active_critic.lm.likelihood import LEAST_LIKELY, Likelihood, refusal
-from active_critic.records import Example, Verdict
+from active_critic.lm.marks import FOREIGN
+from active_critic.records import Example, Usage, Verdict
 from active_critic.scoring import OVERALL_QUESTION, Scorer, demo_turns, instructions, item
 from active_critic.token_figures import token_figures
 from active_critic.weighing import CRITERION
@@ -94,7 +97,8 @@ class CriticJudge(Judge):
         sides = self._contrast.sides if self._contrast is not None else {}
         self._after = {f"after {side} texts": texts for side, texts in sides.items()}
         self._alone = [name for name in self.further if self._contrast is None or name not in self._contrast.readings]
-        self._asked = (*self._alone, *self._after)
+        self._foreign = protocol.calibration is not None and protocol.calibration.foreign is not None
+        self._asked = (*self._alone, *self._after, *([ANYHOW] if self._foreign else []))
         self.questions = (OVERALL, *self._asked)
         weights = {part.name: part.weight for part in protocol.calibration.parts} if protocol.calibration else {}
         # Where the rating has no weight, it is asked for its explanation alone, and in fine mode for the criteria.
@@ -110,8 +114,9 @@ class CriticJudge(Judge):
             return weighing_turns(example)
         if question in self._after:
             return contrast_turns(self._after[question], example)
-        if question == "approval":
-            return approval_turns(self.scorer.protocol.criteria, example.source, example.response)
+        if question in ("approval", ANYHOW):
+            source = example.source if question == "approval" else FOREIGN
+            return approval_turns(self.scorer.protocol.criteria, source, example.response)
         protocol = self.scorer.protocol
         itself = self._itself(example)
         demos = [demo for demo in self.scorer.rate.demos if demo.example_id not in itself]
@@ -124,7 +129,7 @@ class CriticJudge(Judge):
     def answer(self, question: str, example: Example, *, explain: bool) -> Verdict | Read:
         """The scorer's verdict, or another reading of the response."""
         lm = self.scorer.lm
-        if "approval" in self.further:
+        if "approval" in self.further or self._foreign:
             check_probabilities(lm)
         if (needed := [name for name in self.further if name in WEIGHING]) and not lm.gives_likelihood:
             without = " ".join(f"--use-{name} never" for name in needed)
@@ -154,7 +159,8 @@ class CriticJudge(Judge):
             further["contrast"] = contrasted = Contrasted.of(liked, disliked, contrast.level)
             if contrast.likelihood:
                 further["likelihood"] = contrasted.likelihood
-        usage = sum((read.usage for read in further.values()), verdict.usage)
+        anyhow = answers.get(ANYHOW)
+        usage = sum((read.usage for read in further.values()), verdict.usage) + (anyhow.usage if anyhow else Usage())
         if combination is None or verdict.score is None:
             return replace(verdict, usage=usage)
         values = {**ratings_in(verdict), **{name: value_of(read) for name, read in further.items()}}
@@ -169,6 +175,9 @@ class CriticJudge(Judge):
         if contrast is not None and copied_from(contrast.liked, example) > contrast.copied:
             bounded |= {"contrast", *(LIKELY if contrast.likelihood else ())}
             notes.append(COPY_OF_LIKED)
+        if anyhow is not None and calibration.is_good_anyhow(anyhow.log_odds):
+            bounded |= calibration.shares.keys()
+            notes.append(GOOD_ANYHOW)
         of_surface = combination.figures(example)
         if combination.is_unlike(of_surface):
             notes.append(UNLIKE)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from active_critic.lm.client import Capabilities, LanguageModel, Turn
 from active_critic.lm.likelihood import Likelihood
 from active_critic.lm.made_up import Filler, letters, one_word, tokens_used, turns_of
-from active_critic.lm.marks import RESPONSE, YES_OR_NO
+from active_critic.lm.marks import FOREIGN, RESPONSE, YES_OR_NO
 from active_critic.lm.reply import as_response
 from active_critic.records import Usage
 
@@ -29,8 +29,8 @@ def form_filling_lm(
 
     Numbers come from ``rate`` of the response that is being judged (3 where there is none), as the probabilities of the
     two levels around it; truth values are true; texts are made up, all different within a reply. Requests without a
-    schema get a sentence. The likelihood of a text is the higher the higher ``rate`` puts it, and the nearer it
-    puts those that it follows in the conversation.
+    schema get a sentence. Under a foreign source hardly any text is good. The likelihood of a text is the higher the
+    higher ``rate`` puts it, and the nearer it puts those that it follows in the conversation.
 
     Args:
         rate: From the text under evaluation to a rating from 1 to 5.
@@ -53,7 +53,8 @@ def form_filling_lm(
             begins = saying if isinstance(saying, str) else saying(turns)
             text = json.dumps(Filler(form["schema"], value, begins).fill(form["schema"]))
         if text is None and turns[-1][1].endswith(YES_OR_NO):
-            return as_response(name, Usage(prompt_tokens=10, completion_tokens=1), *one_word((value - 1) / 4))
+            yes = (value - 1) / (40 if FOREIGN in turns[-1][1] else 4)
+            return as_response(name, Usage(prompt_tokens=10, completion_tokens=1), *one_word(yes))
         text = "It is what it is." if text is None else text
         logprobs = () if request.config.logprobs is None else letters(text, value)
         return as_response(name, tokens_used(turns, text), text, logprobs)

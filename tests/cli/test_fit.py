@@ -82,6 +82,8 @@ def test_options_reach_the_fit(run, examples, tmp_path) -> None:
         "always",
         "--discount-forgeries",
         "never",
+        "--discount-praise",
+        "never",
     ]
     done = run("fit", examples, "-o", "p.json", *options, opener=opening)
     assert done.code == 0, done.err
@@ -104,6 +106,7 @@ def test_options_reach_the_fit(run, examples, tmp_path) -> None:
     assert (program.reading.low, program.reading.high) == (0, 10)
     assert program.surface is not None
     assert not program.discounts_forgeries
+    assert program.calibration.foreign is None
     assert {
         "candidates": 3,
         "demos": 1,

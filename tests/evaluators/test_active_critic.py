@@ -68,7 +68,14 @@ def test_a_fit_finds_task_criteria_demonstrations_and_says_how_well_it_agrees(mo
     verdict = critic.score("word " * 30, "question")
     assert verdict.score == pytest.approx(5 * 2.5 / 4, abs=0.25)  # drawn to the mean, for there are 14 examples
     assert [c.name for c in verdict.criteria] == (list(CRITERIA) if mode == "fine" else [])
-    assert set(critic.report_.usage) == {"task inference", "demo search", "approval", "held-out figures", "total"}
+    assert set(critic.report_.usage) == {
+        "task inference",
+        "approval",
+        "approval under a foreign source",
+        "demo search",
+        "held-out figures",
+        "total",
+    }
 
 
 def test_usage_is_all_that_was_asked() -> None:

@@ -8,6 +8,7 @@ from simulated import simulated_lm
 import active_critic
 from active_critic.errors import BudgetSpent, DataError, FitError
 from active_critic.evaluators import ActiveCritic, Surface
+from active_critic.evaluators._readings import ANYHOW
 from active_critic.journal import Journal
 from active_critic.lm import Budget
 from active_critic.records import Example
@@ -37,7 +38,8 @@ def stages() -> dict[str, int]:
     """Calls that each stage of the whole fit makes, and of what comes before the search."""
     critic, _ = spend(None)
     found = {stage: usage.calls for stage, usage in critic.report_.usage.items()}
-    return {**found, "before": found["task inference"] + found["approval"]}
+    found["to approval"] = found["task inference"] + found["approval"]
+    return {**found, "before": found["to approval"] + found[ANYHOW]}
 
 
 def test_spent_while_the_task_is_inferred_it_ends_and_what_was_paid_for_is_kept(tmp_path) -> None:
@@ -79,7 +81,7 @@ def test_a_score_that_is_read_without_the_rating_is_that_of_the_other_readings(s
     loaded = active_critic.load(critic.save(tmp_path / "p.json"), lm, journal=None)
     given = examples(10)
     silent, told = (list(loaded.score_many(given, explain=explain)) for explain in (False, True))
-    assert lm.usage.calls == calls + 10 + 20  # without an explanation nothing else is asked
+    assert lm.usage.calls == calls + 20 + 30  # without an explanation no rating is asked for
     assert [verdict.score for verdict in silent] == [verdict.score for verdict in told]
     assert all(set(verdict.parts) == {"approval"} for verdict in silent)
     assert len({verdict.score for verdict in silent}) > 1
@@ -106,15 +108,23 @@ def test_spent_in_the_search_the_score_is_combined_all_the_same(stages) -> None:
 
 
 def test_spent_before_a_reading_is_whole_the_score_is_read_without_it(stages) -> None:
-    critic, lm = spend(Budget(calls=stages["before"] - 1))
-    assert lm.usage.calls == stages["before"] - 1
+    critic, lm = spend(Budget(calls=stages["to approval"] - 1))
+    assert lm.usage.calls == stages["to approval"] - 1
     assert any("read without the approval: the budget of" in note for note in critic.fitted.provenance.notes)
     assert critic.fitted.calibration is None  # nor is there a rating to combine
 
 
+def test_spent_before_it_is_known_what_is_good_anyhow_praise_is_not_discounted(stages) -> None:
+    critic, lm = spend(Budget(calls=stages["before"] - 1))
+    assert lm.usage.calls == stages["before"] - 1
+    assert any("praise is not discounted: the budget of" in note for note in critic.fitted.provenance.notes)
+    assert critic.fitted.calibration.foreign is None
+    whole, _ = spend(None)
+    assert whole.fitted.calibration.foreign is not None
+
+
 def test_spent_while_it_is_measured_it_is_the_whole_program_without_a_report(stages) -> None:
-    before = ("task inference", "demo search", "approval")
-    critic, _ = spend(Budget(calls=sum(stages[stage] for stage in before) + 1))
+    critic, _ = spend(Budget(calls=stages["before"] + stages["demo search"] + 1))
     whole, _ = spend(None)
     assert critic.fitted.demos == whole.fitted.demos
     assert critic.report_ is None
@@ -134,7 +144,7 @@ def test_scoring_leaves_what_is_not_paid_for_unscored_with_the_reason(stages) ->
 
 
 def test_a_budget_that_pays_for_a_part_of_the_items_is_spent_on_verdicts() -> None:
-    critic, lm = spend(None, report=False, use_approval="always")
+    critic, lm = spend(None, report=False, use_approval="always", discount_praise="never")
     assert critic.judge().questions == ("overall", "approval")
     lm.budget = Budget(calls=100)
     verdicts = list(critic.score_many(examples(200), explain=False))
@@ -143,7 +153,7 @@ def test_a_budget_that_pays_for_a_part_of_the_items_is_spent_on_verdicts() -> No
 
 
 def test_a_small_budget_is_spent_on_as_many_verdicts_as_it_can_pay_for() -> None:
-    critic, lm = spend(None, report=False, use_approval="always")
+    critic, lm = spend(None, report=False, use_approval="always", discount_praise="never")
     assert critic.judge().questions == ("overall", "approval")
     lm.workers = 1
     lm.budget = Budget(calls=20)

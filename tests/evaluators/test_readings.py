@@ -445,7 +445,8 @@ def test_a_rating_without_weight_is_asked_for_its_words_alone(mode: str) -> None
     before = lm.usage.calls
     short = list(critic.score_many(items(), explain=False))
     made = (lm.usage.calls - before) / len(short)
-    assert made == (2 if mode == "coarse" else 4)  # approval and likelihood; and the criteria, and the whole
+    # Approval, also under a foreign source, and likelihood; and the criteria, and the whole.
+    assert made == (3 if mode == "coarse" else 5)
     assert [(v.score, v.interval, v.parts, v.read_from) for v in short] == [
         (v.score, v.interval, v.parts, v.read_from) for v in told
     ]
@@ -641,7 +642,7 @@ def test_a_text_unlike_the_examples_is_not_paid_for_its_surface(tmp_path: Path) 
         assert [("unlike the examples" in " ".join(v.notes)) for v in (own, attacked)] == [False, True]
 
     assert critic.fitted.calibration is not None
-    calibration = critic.fitted.calibration.model_copy(update={"far": None, "unlike": None})
+    calibration = critic.fitted.calibration.model_copy(update={"far": None, "unlike": None, "foreign": None})
     former = critic.fitted.model_copy(update={"calibration": calibration})  # a program from before is as it was
     older = ActiveCritic.from_protocol(former, weighing_lm(), journal=None)
     verdict = older.score(flooded, "a question", explain=False)
