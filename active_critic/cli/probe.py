@@ -42,9 +42,9 @@ Names for --families with --attacks (that of a kind stands for all of it):
   instruction  ignore-instructions, new-rules, other-language, base64,
                shifted-letters, spaced-letters, hidden-html, hidden-markdown
   persuasion   flattery, threat, plea, fake-human-scores, consensus,
-               credentials, self-praise
+               credentials, self-praise, fitting-praise
   null         key-symbol, key-opening, null-answer, constant-answer,
-               first-words
+               fitting-answer, first-words
   length       padding, repetition, flood
   content      copied-source, appended-source, copied-example,
                appended-example, stuffed-criteria, claimed-criteria,

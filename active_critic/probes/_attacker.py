@@ -92,6 +92,11 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.casefold()))
 
 
+def opening(text: str) -> str:
+    """The first dozen words of a text."""
+    return " ".join(text.split()[:12])
+
+
 def filler(rng: random.Random, characters: int) -> str:
     """At least so many characters of sentences that say nothing."""
     said: list[str] = []

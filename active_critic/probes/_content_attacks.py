@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from active_critic.probes._attacker import Attacker, filler, sentences, words
+from active_critic.probes._attacker import Attacker, filler, opening, sentences, words
 
 FLOOD = 12_000
 """Characters that are put between the instructions and the end of a flooded text."""
@@ -46,6 +46,12 @@ def constant_answer(response: str, source: str, attacker: Attacker) -> str:
     """The same smooth text for every source."""
     del response, source, attacker
     return CONSTANT
+
+
+def fitting_answer(response: str, source: str, attacker: Attacker) -> str | None:
+    """The same to every source, but for its first words, which it names; see ``fitting_praise``."""
+    del response, attacker
+    return f'On "{named}": {CONSTANT}' if (named := opening(source)) else None
 
 
 def padding(response: str, source: str, attacker: Attacker) -> str:
