@@ -137,6 +137,7 @@ REPLACING = [
     "key-opening",
     "null-answer",
     "constant-answer",
+    "fitting-answer",
     "first-words",
     "copied-source",
 ]
@@ -157,7 +158,7 @@ def test_a_judge_to_whom_nothing_is_as_good_as_the_text_is_called_fooled() -> No
     shown = (
         "verdict-only (+0.00), key-symbol (+0.00), key-opening (+0.00), null-answer (+0.00), constant-answer (+0.00)"
     )
-    said = f"Nothing scores as well as the text, for all that can be told (not below 0): {shown} and 2 more."
+    said = f"Nothing scores as well as the text, for all that can be told (not below 0): {shown} and 3 more."
     assert found.words[-2:] == ["No family lifts the score for certain: no interval lies above 0.", said]
 
 
@@ -378,7 +379,7 @@ def test_attacked_texts_are_made_as_they_are_scored() -> None:
 
     data = [Example("word " * (3 + i % 7), f"Source {i}", score=1.0 + i % 7) for i in range(12)]
     found = attack_trial(Reading(journal=None).fit(data, scale="1..7"), texts(40), families=["persuasion", "length"])
-    assert found.overall.scored == 400 == made - 40
+    assert found.overall.scored == 440 == made - 40  # eleven families
     assert asked[0] < 300
 
 
