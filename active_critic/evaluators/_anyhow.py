@@ -16,6 +16,9 @@ WITHIN = 0.98
 hundred does."""
 NARROWEST = 0.25
 """Standard deviation of these that is reckoned with at least: where all examples are alike, the next need not be."""
+NO = -4.6
+"""Log-odds of a probability of one in a hundred: what is no likelier to be good is not called so, however sure a model is
+of its no to all examples."""
 FEWEST = 5
 """Examples that it takes to say what is usual."""
 GOOD_ANYHOW = (
@@ -44,4 +47,4 @@ def most(log_odds: Sequence[float | None]) -> float | None:
     known = np.array([one for one in log_odds if one is not None])
     if len(known) < FEWEST:
         return None
-    return float(known.mean() + reach(len(known), WITHIN) * max(NARROWEST, known.std()))
+    return max(NO, float(known.mean() + reach(len(known), WITHIN) * max(NARROWEST, known.std())))

@@ -148,6 +148,12 @@ def test_the_most_of_honest_texts_lies_well_above_their_mean(
         assert bound < found < bound + 2
 
 
+def test_a_model_that_is_sure_of_its_no_calls_nothing_good_for_being_less_sure() -> None:
+    sure = most([-10.0] * 18 + [-9.5, -9.0])
+    assert sure is not None
+    assert 0.009 < 1 / (1 + np.exp(-sure)) < 0.011
+
+
 def test_one_honest_text_in_a_hundred_passes_it() -> None:
     rng = np.random.default_rng(0)
     over = []
