@@ -17,8 +17,8 @@ hundred does."""
 NARROWEST = 0.25
 """Standard deviation of these that is reckoned with at least: where all examples are alike, the next need not be."""
 NO = -4.6
-"""Log-odds of a probability of one in a hundred: what is no likelier to be good is not called so, however sure a model is
-of its no to all examples."""
+"""Log-odds of a probability of one in a hundred: what is no likelier to be good is not called so, however sure a model
+is of its no to all examples."""
 FEWEST = 5
 """Examples that it takes to say what is usual."""
 GOOD_ANYHOW = (
