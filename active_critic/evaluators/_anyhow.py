@@ -25,6 +25,7 @@ GOOD_ANYHOW = (
     "the model calls the response good under a source that it was not made from, too, and surer than nearly all "
     "examples: it may praise itself, or speak to the judge, and nothing in its score counts as more than the average"
 )
+UNKNOWN_PRAISE = "praise is not discounted: of {1} examples only {0} have an answer to whether they are good anyhow"
 
 
 def asks(use: Use, lm: LanguageModel) -> bool:

@@ -12,7 +12,7 @@ from active_critic.calibration import SHOWN, Calibration, percent
 from active_critic.data.examples import Examples
 from active_critic.demo_search import CANDIDATES, Candidate, DemoSearch, Sampling, Search, demo_count
 from active_critic.errors import BudgetSpent, FitError
-from active_critic.evaluators._anyhow import asks
+from active_critic.evaluators._anyhow import UNKNOWN_PRAISE, asks
 from active_critic.evaluators._combining import Combiner, expected_of, words
 from active_critic.evaluators._discounting import discounting, discounts
 from active_critic.evaluators._fit_bill import Bill
@@ -221,6 +221,8 @@ class ActiveCritic(Evaluator):
             # What may make the whole fit worthless stands first.
             notes[:0] = combiner.against_people(chosen) + combiner.unweighed(calibration, fine=self.mode == "fine")
             notes += words(calibration, tried, len(data))
+            if anyhow is not None and calibration.foreign is None:
+                notes.append(UNKNOWN_PRAISE.format(sum(one is not None for one in anyhow), len(data)))
         report = None
         if self.report and stopped is not None:
             notes.append("the agreement on held-out folds was not measured, for the budget was spent before")

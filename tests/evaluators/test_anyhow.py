@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from simulated import simulated_lm
 
-from active_critic.errors import FitError, RequestRefused
+from active_critic.errors import FitError, RequestRefused, UnreadableReply
 from active_critic.evaluators import ActiveCritic, from_protocol
 from active_critic.evaluators._anyhow import FEWEST, GOOD_ANYHOW, NARROWEST, most
 from active_critic.evaluators._readings import ANYHOW
@@ -177,6 +177,18 @@ def test_where_it_cannot_be_asked_it_is_refused_before_anything_is_paid_for() ->
     with pytest.raises(RequestRefused, match="no token probabilities, by which praise is told"):
         critic("always", lm)
     assert lm.usage.calls == 0
+
+
+def test_where_hardly_any_example_has_an_answer_the_fit_says_that_praise_is_not_discounted() -> None:
+    def approves(turns: list[Turn]) -> float:
+        if FOREIGN in turns[-1][1]:
+            raise UnreadableReply("neither yes nor no", reply="")
+        return 0.3
+
+    program = critic(lm=simulated_lm(approves=approves)).fitted
+    assert program.calibration is not None
+    assert program.calibration.foreign is None
+    assert any(note.startswith("praise is not discounted: of 24 examples only 0 have") for note in program.provenance.notes)
 
 
 def test_an_unknown_use_is_refused() -> None:
