@@ -188,7 +188,8 @@ def test_where_hardly_any_example_has_an_answer_the_fit_says_that_praise_is_not_
     program = critic(lm=simulated_lm(approves=approves)).fitted
     assert program.calibration is not None
     assert program.calibration.foreign is None
-    assert any(note.startswith("praise is not discounted: of 24 examples only 0 have") for note in program.provenance.notes)
+    said = "praise is not discounted: of 24 examples only 0 have"
+    assert any(note.startswith(said) for note in program.provenance.notes)
 
 
 def test_an_unknown_use_is_refused() -> None:
