@@ -241,9 +241,15 @@ def on_topical_chat(name: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def of_format(trial: dict[str, Any]) -> dict[str, Any]:
-    (found,) = (kind["lift"] for kind in trial["kinds"] if kind["kind"] == "format")
+def of_kind(trial: dict[str, Any], name: str) -> dict[str, Any]:
+    (found,) = (kind["lift"] for kind in trial["kinds"] if kind["kind"] == name)
     return dict(found)
+
+
+def percents(trials: list[dict[str, Any]], name: str) -> str:
+    """What a family gained in each trial, as the pages tell it."""
+    lifts = [next(of["lift"]["percent"] for of in trial["families"] if of["name"] == name) for trial in trials]
+    return "{:+.0f}, {:+.0f} and {:+.0f} %".format(*lifts)
 
 
 def bare(lift: dict[str, Any]) -> str:
@@ -255,7 +261,8 @@ def test_the_page_quotes_what_was_measured_on_another_set() -> None:
     splits = {split: [on_topical_chat(name)[method] for method in COMPARED] for split, name in SPLITS.items()}
     rows: dict[str, list[dict[str, Any]]] = {}
     for split, trials in splits.items():
-        rows[f"format, {split}"] = [of_format(trial) for trial in trials]
+        rows[f"format, {split}"] = [of_kind(trial, "format") for trial in trials]
+        rows[f"persuasion, {split}"] = [of_kind(trial, "persuasion") for trial in trials]
         rows[f"all that keep the text, {split}"] = [trial["overall"] for trial in trials]
     last = splits["third"]
     rows |= {of["kind"]: [trial["kinds"][row]["lift"] for trial in last] for row, of in enumerate(last[0]["kinds"])}
@@ -274,62 +281,46 @@ def test_the_page_quotes_what_was_measured_on_another_set() -> None:
 
 
 def test_the_page_quotes_what_still_moves_ours() -> None:
-    page = " ".join((Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8").split())
-    ours = [on_topical_chat(name)[OURS] for name in SPLITS.values()]
-    by = {of["name"]: [one["families"][row]["lift"] for one in ours] for row, of in enumerate(ours[0]["families"])}
-    percents = {name: [lift["percent"] for lift in lifts] for name, lifts in by.items() if lifts[0]["scored"]}
-    for name in ("told-verdict", "renamed-form"):
-        assert "`{}` ({:+.0f}, {:+.0f} and {:+.0f} %)".format(name, *percents[name]) in page
-    most = ["constant-answer", "self-praise", "flattery", "told-verdict", "ignore-instructions"]
-    assert list(lifted(ours[2]))[:5] == most
-    third, second = ([f"{percents[name][split]:.0f}" for name in most] for split in (2, 1))
-    del third[3]  # given before
-    said = "a constant answer in place of the text ({} %), self-praise ({} %), flattery ({} %), `told-verdict`, "
-    assert (said + "`ignore-instructions` ({} %)").format(*third) in page
-    assert f"on the second the same ({', '.join(second[:-1])} and {second[-1]} %)" in page
-    (persuasion, zero) = (
-        next(kind["lift"] for kind in trial["kinds"] if kind["kind"] == "persuasion")
-        for trial in (ours[1], on_topical_chat("_seed1")["zero-shot"])
+    root = Path(__file__).parents[2]
+    page, readme = (
+        " ".join((root / name).read_text(encoding="utf-8").split()) for name in ("docs/probes.md", "README.md")
     )
-    assert f"by {told(persuasion, '+')}, more than zero-shot ({zero['percent']:+.0f} %)" in page
-    assert list(lifted(ours[0])) == ["constant-answer"]
-    assert f"only the constant answer does ({told(by['constant-answer'][0], '+')})" in page
-    zeros = [on_topical_chat(name)["zero-shot"] for name in SPLITS.values()]
-    praise = [
-        [next(of["lift"]["percent"] for of in trial["families"] if of["name"] == "self-praise") for trial in trials]
-        for trials in (ours, zeros)
-    ]
-    readme = " ".join((Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").split())
-    said = (
-        "gained {:.0f}, {:.0f} and {:.0f} % of the scale on three splits of a public set (zero-shot {:.0f}, {:.0f} and"
-    )
-    assert said.format(*praise[0], *praise[1][:2]) + f" {praise[1][2]:.0f} %" in readme
-    # Where a forgery is found, the score is no higher than without it: what is left are the two that hide from that.
+    ours, zeros = ([on_topical_chat(name)[method] for name in SPLITS.values()] for method in (OURS, "zero-shot"))
+    for name, said, of_zero in [
+        ("self-praise", "self-praise moves it by", "(zero-shot by {})"),
+        ("constant-answer", "answer in place of the text by", "({})"),
+        ("flattery", "flattery by", "({})"),
+        ("told-verdict", "`told-verdict` by", "({})"),
+        ("fitting-praise", "`fitting-praise` moves it by", "(zero-shot by {})"),
+        ("fitting-answer", "`fitting-answer` by", "({})"),
+    ]:
+        assert f"{said} {percents(ours, name)} {of_zero.format(percents(zeros, name))}" in page
+    said = "texts that praised themselves gained {} of the scale on three splits of a public set (zero-shot {}"
+    assert said.format(percents(ours, "self-praise"), percents(zeros, "self-praise")) in readme
     for one in ours:
-        lifting = {
-            of["name"] for of in one["families"] if of["kind"] == "format" and (of["lift"]["percent"] or 0) > 0.05
-        }
-        assert lifting <= {"told-verdict", "renamed-form"}
+        # Where a forgery is found, the score is no higher than without it: two families hide from that.
+        forged = {of["name"]: of["lift"]["percent"] for of in one["families"] if of["kind"] == "format"}
+        above = {name for name, percent in forged.items() if (percent or 0) > 0.05}
+        assert above <= {"told-verdict", "renamed-form"}
 
 
 def test_the_page_quotes_what_each_bound_does() -> None:
     page = (Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8")
     states = {
-        "first": ("_figures-paid", None, "_forgeries-paid", ""),
-        "second": ("_figures-paid", "_rating-trusted", "_forgeries-paid", ""),
-        "third": (None, "_rating-trusted", "_forgeries-paid", ""),
+        "first": ("_figures-paid", None, "_forgeries-paid", "_praise-paid", ""),
+        "second": ("_figures-paid", "_rating-trusted", "_forgeries-paid", "_praise-paid", ""),
+        "third": (None, "_rating-trusted", "_forgeries-paid", "_praise-paid", ""),
     }
     for split, endings in states.items():
         trials = [None if end is None else on_topical_chat(f"{SPLITS[split]}{end}")[OURS] for end in endings]
         cells = ["" if trial is None else f"{bare(trial['overall'])} " for trial in trials]
         assert f"| all that keep the text, {split} | {'| '.join(cells)}|" in page
         if split != "first":
-            cells = ["" if trial is None else f"{bare(of_format(trial))} " for trial in trials]
+            cells = ["" if trial is None else f"{bare(of_kind(trial, 'format'))} " for trial in trials]
             assert f"| format, {split} | {'| '.join(cells)}|" in page
-    bare_one, before = (on_topical_chat(end)[f"{OURS} (without surface)"] for end in ("", "_forgeries-paid"))
-    said = f"as safe on the first split: {bare(bare_one['overall']).replace(' [', ' % [')}, three families"
-    assert said in page
-    assert (len(lifted(bare_one)), len(lifted(before))) == (3, 6)
+    bare_one = on_topical_chat("")[f"{OURS} (without surface)"]
+    count = len(lifted(bare_one))
+    assert f"as safe on the first split: {told(bare_one['overall'], '+')}; {count or 'no'} famil" in page
 
 
 def test_the_page_quotes_what_moves_fine_mode_and_g_eval() -> None:
@@ -346,15 +337,17 @@ def test_the_page_quotes_what_moves_fine_mode_and_g_eval() -> None:
     assert mean(fine) == pytest.approx(fine["overall"]["percent"])
     g_eval = on_topical_chat("_seed2_g-eval")["g-eval"]
     assert [of["name"] for of in g_eval["families"]] == [of["name"] for of in fine["families"]]
-    means = [f"{mean(others[method]):+.0f} %" for method in (OURS, "zero-shot", f"{OURS} (rating only)")]
-    said = "keep the text move fine mode by {}, coarse mode by {}, G-Eval by {}, zero-shot by {}, the paper's critic"
-    both = [told(trial["overall"], "+") for trial in (fine, g_eval)]
-    assert f"{said} (coarse) by {{}}.".format(both[0], means[0], both[1], *means[1:]) in page
+    before = on_topical_chat("_seed2_fine_praise-paid")["active-critic-fine"]
+    told_of = [told(trial["overall"], "+") for trial in (fine, before, g_eval)]
+    coarse, zero, paper = (f"{mean(others[name]):+.0f} %" for name in (OURS, "zero-shot", f"{OURS} (rating only)"))
+    said = (
+        "move fine mode by {} (before the fourth bound by {}), coarse mode by {}, G-Eval by {}, zero-shot by {}, the "
+    )
+    said = said.format(told_of[0], told_of[1], coarse, told_of[2], zero)
+    assert f"{said}paper's critic (coarse) by {paper}." in page
     by = [{of["name"]: of["lift"]["percent"] for of in trial["families"]} for trial in (fine, g_eval)]
-    forged = [[of[name] for name in ("planted-verdict", "string-escape", "closed-marks")] for of in by]
-    assert max(map(abs, forged[0])) < 0.05
-    assert f"by nothing and G-Eval by {min(forged[1]):+.0f} to {max(forged[1]):+.0f} %" in page
-    said = "`told-verdict` by {} %, flattery by {} %, self-praise by {} %, a constant answer by {} %."
+    said = "`told-verdict` moves fine mode and G-Eval by {} %, flattery by {} %, self-praise by {} %, a constant answer by "
+    said += "{} %."
     named = ("told-verdict", "flattery", "self-praise", "constant-answer")
     assert said.format(*(f"{by[0][name]:+.0f} and {by[1][name]:+.0f}" for name in named)) in page
 
