@@ -346,8 +346,8 @@ def test_the_page_quotes_what_moves_fine_mode_and_g_eval() -> None:
     said = said.format(told_of[0], told_of[1], coarse, told_of[2], zero)
     assert f"{said}paper's critic (coarse) by {paper}." in page
     by = [{of["name"]: of["lift"]["percent"] for of in trial["families"]} for trial in (fine, g_eval)]
-    said = "`told-verdict` moves fine mode and G-Eval by {} %, flattery by {} %, self-praise by {} %, a constant answer "
-    said += "by {} %."
+    said = "`told-verdict` moves fine mode and G-Eval by {} %, flattery by {} %, self-praise by {} %, a constant "
+    said += "answer by {} %."
     named = ("told-verdict", "flattery", "self-praise", "constant-answer")
     assert said.format(*(f"{by[0][name]:+.0f} and {by[1][name]:+.0f}" for name in named)) in page
 
