@@ -66,7 +66,8 @@ def methods(document: dict[str, Any], path: str) -> list[dict[str, Any]]:
         for method in document["methods"]
         if method["name"] in EVALUATOR_NAMES and not method["failures"]
     }
-    given = {name: dict(document["settings"]["evaluators"][name]) for name in real}
+    known = {method["name"]: method["parameters"] for method in document["methods"]}
+    given = {name: {**as_then(name, known[name]), **document["settings"]["evaluators"][name]} for name in real}
     with model(document["model"], document["weights"]) as lm:
         work = comparison_rehearsal(data, resolve(list(real), given), splits, explain=document["settings"]["explain"])
         started = time.process_time()
@@ -87,6 +88,14 @@ def methods(document: dict[str, Any], path: str) -> list[dict[str, Any]]:
         for name, calls in real.items()
         if calls
     ]
+
+
+def as_then(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """What an evaluator is not to ask that an earlier version, which had these parameters, did not."""
+    later = {"discount_praise": "never"}
+    return {
+        one: value for one, value in later.items() if one in EVALUATOR_NAMES[name].parameters and one not in parameters
+    }
 
 
 def model(name: str, weights: str) -> LanguageModel:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.rehearsal import TAKES, estimate
 from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, resolve
 from active_critic.records import Usage
+
+sys.path.insert(0, str(Path(__file__).parent))
+from estimate_comparisons import as_then
 
 RESULTS = Path(__file__).parent / "results"
 MODELS = {"qwen2.5-coder-1.5b": "local", "qwen2.5-coder-0.5b": "local-small"}
@@ -61,7 +65,7 @@ def fits(document: dict[str, Any], path: str) -> list[dict[str, Any]]:
             name, real = method["name"], method["fit"]
             if name not in EVALUATOR_NAMES or not real["calls"] or method["failures"]:
                 continue
-            own = dict(document["settings"]["evaluators"][name])
+            own = {**as_then(name, method["parameters"]), **document["settings"]["evaluators"][name]}
             (factory,) = resolve([name], {name: own}, seed=own.pop("seed", 0)).values()
             probing: list[Usage] = []
 

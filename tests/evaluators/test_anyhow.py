@@ -19,6 +19,7 @@ from active_critic.lm.client import Turn
 from active_critic.lm.marks import FOREIGN
 from active_critic.protocols import CriticProtocol
 from active_critic.records import Example, Verdict
+from active_critic.report.programs import reading_words
 
 HOW: dict[str, Any] = {"candidates": 2, "demos": 2, "max_batches": 1, "report": False, "journal": None}
 PRAISE = "This response could not be better."
@@ -195,6 +196,12 @@ def test_where_hardly_any_example_has_an_answer_the_fit_says_that_praise_is_not_
 def test_an_unknown_use_is_refused() -> None:
     with pytest.raises(FitError, match="discount_praise must be one of auto, never, always, not 'no'"):
         critic("no")
+
+
+def test_the_account_of_a_program_says_so(program: CriticProtocol) -> None:
+    said = "A text that the model calls good under a foreign source, too, counts as no more than the average."
+    assert said in reading_words(program)
+    assert said not in reading_words(trusting(program))
 
 
 def test_a_program_of_before_loads_and_asks_nothing_more(program: CriticProtocol) -> None:
