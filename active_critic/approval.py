@@ -23,7 +23,7 @@ LIMIT = 10.0
 """Log-odds beyond this, either way, count as this: no model is surer than that of anything."""
 NEEDED = (
     "the endpoint gives no token probabilities, which this program's approval reading needs; fit again with this "
-    "model, or with --use-approval never"
+    "model, or with --use-approval never --discount-praise never"
 )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from simulated import simulated_lm
 
-from active_critic.errors import FitError, RequestRefused, UnreadableReply
+from active_critic.errors import FitError, ModelError, RequestRefused, UnreadableReply
 from active_critic.evaluators import ActiveCritic, from_protocol
 from active_critic.evaluators._anyhow import FEWEST, GOOD_ANYHOW, NARROWEST, most
 from active_critic.evaluators._readings import ANYHOW
@@ -90,11 +90,12 @@ def test_praise_lifts_no_text_above_the_average(program: CriticProtocol, explain
 
 
 def test_a_text_that_was_below_the_average_is_not_lifted_to_it(program: CriticProtocol) -> None:
-    (plain,) = judged(program, "word")
     (praised,) = judged(program, f"word {PRAISE}")
-    assert plain.parts is not None
+    assert program.calibration is not None
     assert praised.parts is not None
-    assert praised.parts.get("surface", 0.0) < 0  # it is short all the same
+    assert praised.score is not None
+    assert praised.parts["surface"] < 0  # it is short all the same
+    assert praised.score < program.calibration.intercept - 0.05
     assert GOOD_ANYHOW in praised.notes
 
 
@@ -191,6 +192,14 @@ def test_where_hardly_any_example_has_an_answer_the_fit_says_that_praise_is_not_
     assert program.calibration.foreign is None
     said = "praise is not discounted: of 24 examples only 0 have"
     assert any(note.startswith(said) for note in program.provenance.notes)
+
+
+def test_a_model_without_probabilities_is_told_what_to_fit_without() -> None:
+    program = critic(use_approval="never").fitted
+    without = Capabilities(json_schema=True, probabilities=False)
+    evaluator = from_protocol(program, easily_flattered(capabilities=without), journal=None)
+    with evaluator, pytest.raises(ModelError, match=r"no token probabilities.*--discount-praise never"):
+        list(evaluator.score_many([Example(text_of(100), SOURCE)], explain=False))
 
 
 def test_an_unknown_use_is_refused() -> None:

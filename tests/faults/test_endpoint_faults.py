@@ -124,7 +124,10 @@ def test_an_approval_without_probabilities_leaves_its_item_unscored_and_is_asked
     assert bench.attempts.count(THIRD) == APPROVAL.requests
     assert plain(done.records, THIRD) == plain(healthy.records, THIRD)
     unscored = done.records[THIRD - 1]["unscored"]
-    assert unscored == f"{APPROVAL.reason}; fit again with this model, or with --use-approval never"
+    assert (
+        unscored
+        == f"{APPROVAL.reason}; fit again with this model, or with --use-approval never --discount-praise never"
+    )
     assert done.summary["usage"]["calls"] == 12  # what the unscored item cost is told, too
 
 
