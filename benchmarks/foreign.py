@@ -66,11 +66,13 @@ def combined(
     for size, trial in combining.trials(both, sizes, args.splits, args.seed, strong=False, mute=False):
         asked, there = trial.train.pop(ANYHOW), trial.test.pop(ANYHOW)
         truth = trial.truth.tolist()
-        scored = combining.combined(combining.fitted(trial), trial)
+        fitted = combining.fitted(trial)
+        scored = combining.combined(fitted, trial)
         bound = most(asked.tolist())
         held = there > (np.inf if bound is None else bound)
-        gains = np.array([sum(max(0.0, points) for points in one.added.values()) for one in scored])
         as_they_are = np.array([one.score for one in scored])
+        lost = np.array([sum(min(0.0, points) for points in one.added.values()) for one in scored])
+        at_most = np.maximum(trial.scale.low, fitted.calibration.intercept + lost)
         less = replace(
             trial,
             train={**trial.train, "approval": trial.train["approval"] - asked},
@@ -78,7 +80,7 @@ def combined(
         )
         by_way = zip(
             WAYS,
-            (as_they_are, as_they_are - held * gains, combining.applied(combining.fitted(less), less)),
+            (as_they_are, np.where(held, at_most, as_they_are), combining.applied(combining.fitted(less), less)),
             strict=True,
         )
         for way, scores in by_way:

@@ -96,12 +96,12 @@ class FurtherReadings:
         """
         if not asks(use, self.lm):
             return None
-        try:
-            with self.bill.stage(ANYHOW):
+        with self.bill.stage(ANYHOW):
+            try:
                 return [None if read is None else value_of(read) for read in self._asked(ANYHOW)]
-        except BudgetSpent as spent:
-            self.unpaid.append(f"praise is not discounted: {spent}")
-            return None
+            except BudgetSpent as spent:
+                self.unpaid.append(f"praise is not discounted: {spent}")
+        return None
 
     def part(self, combiner: Combiner) -> bool:
         """Go on with the likelihood as it is read by itself, and without the contrast, where that hardly counts.

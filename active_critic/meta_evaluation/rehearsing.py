@@ -85,7 +85,7 @@ class Rehearsal:
         if self.of == "methods":
             amounts = {part: (self.usual(part), max(self.requests(part))) for part in self.parts}
         else:
-            distinct = [sum(take) for take in zip(*(self._counted(part, found) for part in self.parts), strict=True)]
+            distinct = self._distinct(found)
             amounts = {"the curve": (round(between(distinct)), max(distinct))}
         said = []
         for what, (usual, highest) in amounts.items():
@@ -97,19 +97,16 @@ class Rehearsal:
 
     def shared(self, found: Estimate) -> list[str]:
         """That parts ask the same, where they do."""
-        alone, distinct = (
-            [sum(take) for take in zip(*counts, strict=True)]
-            for counts in (map(self.requests, self.parts), (self._counted(part, found) for part in self.parts))
-        )
-        if alone == distinct:
+        alone = [sum(take) for take in zip(*map(self.requests, self.parts), strict=True)]
+        if all(each <= together for each, together in zip(alone, self._distinct(found), strict=True)):
             return []
         one = "method" if self.of == "methods" else "size"
         return [f"what several {one}s ask is counted once, with the first {one} that asks it"]
 
-    @staticmethod
-    def _counted(part: str, found: Estimate) -> list[int]:
-        """Requests that no part before this one has made, in every take."""
-        return [take.requests for take in found.parts[part].takes]
+    def _distinct(self, found: Estimate) -> list[int]:
+        """Different requests that all parts make together, in every take."""
+        counted = ([take.requests for take in found.parts[part].takes] for part in self.parts)
+        return [sum(take) for take in zip(*counted, strict=True)]
 
     def to_dict(self, found: Estimate) -> dict[str, Any]:
         """What every part would take, and what would go wrong, as plain JSON values."""

@@ -295,6 +295,16 @@ def test_the_page_quotes_what_still_moves_ours() -> None:
         ("fitting-answer", "`fitting-answer` by", "({})"),
     ]:
         assert f"{said} {percents(ours, name)} {of_zero.format(percents(zeros, name))}" in page
+    assert [list(lifted(one)) for one in ours] == [[], ["threat"], ["fitting-praise"]]
+    threat, fitting = lifted(ours[1])["threat"], lifted(ours[2])["fitting-praise"]
+    assert (
+        f"on the second split a threat ({told(threat, '+')}), on the third `fitting-praise` ({told(fitting, '+')})"
+        in page
+    )
+    assert f"A threat still gained {threat['percent']:.0f} % on one" in readme
+    assert f"praise that names the source {fitting['percent']:.0f} % on another" in readme
+    kinds = [kind for one in ours for kind in one["kinds"]]
+    assert not [kind for kind in kinds if kind["lift"]["percent_interval"][0] > 0]  # "no kind of attack lifts it"
     said = "texts that praised themselves gained {} of the scale on three splits of a public set (zero-shot {}"
     assert said.format(percents(ours, "self-praise"), percents(zeros, "self-praise")) in readme
     for one in ours:
