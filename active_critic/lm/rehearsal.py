@@ -54,6 +54,8 @@ REPEATED = 0.3
 first: 17 of 60 refinements by AutoCalibrate, in the 15 fits of ``benchmarks/results/compare_*_others``."""
 PATIENCE = 10.0
 """Seconds after which no further one is begun."""
+OUTCOME_PATIENCE = 60.0
+"""The same for those that stand for an outcome: between the two lies most of what nobody knows beforehand."""
 _TEXT = (
     "the response keeps to what the source says and answers it in plain words without repeating itself or leaving out "
     "what matters to whoever reads it"
@@ -119,7 +121,7 @@ def estimate_parts(
     speed, habits, count = speed_of(lm, kept), habits_of(lm, kept), _counting(lm)
     found: list[_Take] = []
     started = time.monotonic()
-    while len(found) < takes and (not found or time.monotonic() - started < PATIENCE):
+    while len(found) < takes and (not found or time.monotonic() - started < _patience(len(found))):
         take = _Take(lm, _Understudy(lm, len(found), scores or {}, count, habits), speed)
         with take.twin.remembering(take.overlay):  # whatever the work would keep: these replies are made up
             work(take.twin, take.done)
@@ -129,7 +131,8 @@ def estimate_parts(
     notes = [f"replies are made up, as long as {like}; a real one may write more or less"]
     said = reckoned(wholes, [take.parts for take in found], OUTCOMES if scores else {}, ())
     if said.ranges:
-        notes.append(f"what is asked depends on the replies: the ranges are those of {len(found)} rehearsals")
+        enough = "" if len(found) == takes else ", as many as there was time for"
+        notes.append(f"what is asked depends on the replies: the ranges are those of {len(found)} rehearsals{enough}")
     elif takes > 1 and len(found) == 1:
         notes.append("what is asked depends on the replies, and there was time for one rehearsal only: no range")
     if last.overlay.granted and lm.weights is None:
@@ -145,6 +148,10 @@ def estimate_parts(
     if said.usage.calls and speed is not None:
         notes.append(f"time as {speed.origin}")
     return replace(said, notes=tuple(notes))
+
+
+def _patience(take: int) -> float:
+    return OUTCOME_PATIENCE if take in OUTCOMES else PATIENCE
 
 
 class _Take:

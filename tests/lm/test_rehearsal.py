@@ -299,11 +299,23 @@ def test_what_does_not_has_none() -> None:
     assert estimate(embedded(), ask, []).ranges == {}
 
 
-def test_no_further_rehearsal_is_begun_when_they_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("active_critic.lm.rehearsal.PATIENCE", 0.0)
-    held = []
-    estimate(embedded(), lambda lm: held.append(lm.ask([("user", "Hi")], max_tokens=5)), [], takes=4)
-    assert len(held) == 1
+@pytest.mark.parametrize(("patience", "begun"), [((0.0, 0.0), 1), ((0.0, 1e9), 3), ((1e9, 1e9), 4)])
+def test_of_those_that_take_long_the_outcomes_are_begun_longest(
+    patience: tuple[float, float], begun: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seconds in zip(("PATIENCE", "OUTCOME_PATIENCE"), patience, strict=True):
+        monkeypatch.setattr(f"active_critic.lm.rehearsal.{name}", seconds)
+    rounds: list[int] = []
+
+    def work(lm: LanguageModel) -> None:
+        rounds.append(len(rounds) + 1)
+        for i in range(rounds[-1]):
+            lm.ask([("user", f"Hi {i}")], max_tokens=5)
+
+    found = estimate(embedded(), work, [], takes=4)
+    assert len(rounds) == len(found.takes) == begun
+    said = f"the ranges are those of {begun} rehearsals, as many as there was time for"
+    assert any(note.endswith(said) for note in found.notes) == (begun == 3)
 
 
 def test_what_the_journal_has_is_counted_apart_and_nothing_is_added(tmp_path) -> None:
