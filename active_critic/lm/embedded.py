@@ -9,6 +9,7 @@ from active_critic.lm.client import LanguageModel
 from active_critic.lm.environment import spare_loopback_the_proxy
 from active_critic.lm.likelihood import forcing, templated
 from active_critic.lm.sending import directly, import_dspy
+from active_critic.lm.stepping import stepping
 
 LOCAL_TIMEOUT = 900.0
 """Seconds to wait for a reply; an embedded model on two cores may need minutes for a long text."""
@@ -39,7 +40,7 @@ def open_embedded(name: str, context: int, strict: bool, timeout: float) -> Lang
 
     return LanguageModel(
         label,
-        send,
+        send if strict else stepping(send, post, label, timeout),
         identity={"name": label, "weights": sha256, "context": str(context)},
         context=min(context, server.context),  # it takes less where the model was trained for less
         workers=1,
