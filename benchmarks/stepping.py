@@ -17,7 +17,6 @@ import statistics
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,7 @@ def main() -> None:
             protocol = critic.fitted
         found: dict[str, Any] = {"model": lm.name, "texts": len(items)}
         for mode in ("coarse", "fine"):
-            verdicts, seconds = _rated(replace(protocol, mode=mode), items, lm)
+            verdicts, seconds = _rated(protocol.model_copy(update={"mode": mode}), items, lm)
             found[mode] = {
                 "seconds a text": {way: round(statistics.median(took), 2) for way, took in seconds.items()},
                 "tokens written a text": {
@@ -114,7 +113,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("items_file", metavar="ITEMS")
     parser.add_argument("--program", default="programs/quickstart.json")
     parser.add_argument("--lm", default="local")
-    parser.add_argument("--items", type=int, default=12, help="how many texts, from the first on")
+    parser.add_argument("--items", type=int, default=8, help="how many texts, from the first on")
     parser.add_argument("--out", default="benchmarks/results")
     return parser.parse_args()
 
