@@ -34,13 +34,17 @@ def open_embedded(name: str, context: int, strict: bool, timeout: float) -> Lang
 
     send, hang_up = directly(f"openai/{label}", server.api_key, server.api_base, timeout)
 
+    def at_once() -> bool:
+        can = lm.known_capabilities
+        return can is not None and not can.thinks
+
     def close() -> None:
         hang_up()
         server.close()
 
-    return LanguageModel(
+    lm = LanguageModel(
         label,
-        send if strict else stepping(send, post, label, timeout),
+        send if strict else stepping(send, post, label, timeout, at_once),
         identity={"name": label, "weights": sha256, "context": str(context)},
         context=min(context, server.context),  # it takes less where the model was trained for less
         workers=1,
@@ -51,3 +55,4 @@ def open_embedded(name: str, context: int, strict: bool, timeout: float) -> Lang
         render=lambda turns: templated(post, turns),
         weigh=forcing(post, label, context=server.context, cached=not strict),
     )
+    return lm

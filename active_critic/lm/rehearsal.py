@@ -316,7 +316,8 @@ class _Understudy:
             text = str(round(value))
         longest = request.config.max_tokens
         written = self.count(text) + 1
-        if self.caches and (parts := parts_of(request)):
+        can = self.lm.known_capabilities
+        if self.caches and not (can and can.thinks) and (parts := parts_of(request)):
             behind = self.count(text[: -len(parts[-1]) - 1])  # all but the last rating and what closes the form
             read, written = replace(read, prompt_tokens=read.prompt_tokens + behind), len(parts) // 2
         logprobs = () if request.config.logprobs is None else letters(text, value)

@@ -66,7 +66,7 @@ def _walk(schema: Any) -> Iterator[Part]:
 
 
 def stepping(
-    send: Callable[[Request], Response], post: Post, name: str, timeout: float
+    send: Callable[[Request], Response], post: Post, name: str, timeout: float, at_once: Callable[[], bool]
 ) -> Callable[[Request], Response]:
     """A function that has forms of ratings filled in step by step, and sends every other request as ``send`` does.
 
@@ -75,6 +75,7 @@ def stepping(
         post: Sends a request to a path of llama.cpp's server, which has a prefix cache, and returns its answer.
         name: The model's name.
         timeout: Seconds for the whole reply.
+        at_once: Whether the model is known to begin with the form, and not with a thought.
     """
 
     def tokens(text: str, *, special: bool) -> list[int]:
@@ -96,7 +97,7 @@ def stepping(
         return _filled(prompt, parts, texts, lambda body: post("/completion", body), name, request.config.logprobs)
 
     def stepped(request: Request) -> Response:
-        if not (parts := parts_of(request)):
+        if not (parts := parts_of(request)) or not at_once():
             return send(request)
         try:
             found = within(timeout, lambda: filled(request, parts))

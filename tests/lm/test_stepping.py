@@ -12,11 +12,13 @@ import pytest
 
 from active_critic import errors
 from active_critic.asking import level_schema, object_schema, string_schema
+from active_critic.evaluators import ZeroShot
 from active_critic.lm import LanguageModel, open_lm
+from active_critic.lm.rehearsal import estimate
 from active_critic.lm.reply import as_response
 from active_critic.lm.stepping import parts_of, stepping
 from active_critic.protocols import Reading
-from active_critic.records import Usage
+from active_critic.records import Example, Usage
 
 LEVEL = level_schema(Reading(low=1, high=5))
 FINE = object_schema({"scores": object_schema({"Accuracy": LEVEL, "Größe": LEVEL})})
@@ -82,8 +84,10 @@ class Played:
         self.sent.append(request)
         return as_response("tiny", Usage(), "as ever")
 
-    def fill(self, request: Any, post: Callable[[str, dict[str, Any]], Any] | None = None) -> Any:
-        return stepping(self.send, post or self.post, "tiny", 60.0)(request)
+    def fill(
+        self, request: Any, post: Callable[[str, dict[str, Any]], Any] | None = None, *, at_once: bool = True
+    ) -> Any:
+        return stepping(self.send, post or self.post, "tiny", 60.0, lambda: at_once)(request)
 
 
 def test_what_is_fixed_is_read_and_each_rating_is_one_token_behind_it() -> None:
@@ -110,6 +114,12 @@ def test_a_form_that_may_not_be_as_long_is_sent_as_ever() -> None:
         played = Played()
         played.fill(asked(COARSE, max_tokens=longest))
         assert len(played.sent) == sent
+
+
+def test_a_model_that_may_think_first_is_asked_as_ever() -> None:
+    played = Played()
+    assert played.fill(asked(COARSE), at_once=False).text == "as ever"
+    assert not played.bodies
 
 
 def _refusing(path: str) -> Callable[[Played, str, dict[str, Any]], Any]:
@@ -179,6 +189,22 @@ def test_the_model_sees_the_same_tokens_as_if_it_wrote_them(tiny: LanguageModel,
         levels = [{name: math.exp(value) for name, value in token.top if name in LEVELS} for token in (one, other)]
         assert levels[0].keys() == levels[1].keys() == LEVELS
         assert levels[0] == pytest.approx(levels[1], abs=0.02)
+
+
+@pytest.mark.model
+@NEEDS
+def test_a_rehearsal_counts_what_is_read_and_written_so(tiny: LanguageModel) -> None:
+    texts = [Example("The lake was " + "very " * i + "quiet.", "Describe the lake.", 1.0 + i) for i in range(5)]
+
+    def work(lm: LanguageModel) -> None:
+        list(ZeroShot(lm, journal=None).fit(texts, scale="1..5").score_many(texts, explain=False))
+
+    said = estimate(tiny, work, []).usage
+    before = tiny.usage
+    work(tiny)
+    took = tiny.usage - before
+    assert (said.calls, said.prompt_tokens, said.completion_tokens) == (5, took.prompt_tokens, 5)
+    assert took.completion_tokens == 5
 
 
 @pytest.mark.model
