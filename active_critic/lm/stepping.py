@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from active_critic.errors import ModelError
-from active_critic.lm.deadline import within
+from active_critic.lm.deadline import given_up, within
 from active_critic.lm.likelihood import templated
 from active_critic.lm.made_up import turns_of
 from active_critic.lm.reply import as_response
@@ -127,6 +127,8 @@ def _filled(
             behind = behind + next(fixed)
             said.append(TokenLogprob(part, 0.0))
             continue
+        if given_up():
+            return None
         answer = complete(
             {
                 "prompt": behind,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import math
+import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -114,6 +116,25 @@ def test_a_form_that_may_not_be_as_long_is_sent_as_ever() -> None:
         played = Played()
         played.fill(asked(COARSE, max_tokens=longest))
         assert len(played.sent) == sent
+
+
+def test_what_takes_too_long_is_given_up_before_the_next_rating() -> None:
+    played, over, ended = Played(), threading.Event(), threading.Event()
+
+    def post(path: str, body: dict[str, Any]) -> Any:
+        answer = played.post(path, body)
+        if path == "/completion":
+            over.wait(60)
+            ended.set()
+        return answer
+
+    with pytest.raises(TimeoutError):
+        stepping(played.send, post, "tiny", 0.2, lambda: True)(asked(FINE))
+    over.set()
+    assert ended.wait(60)
+    time.sleep(0.2)
+    assert len(played.bodies) == 1
+    assert not played.sent
 
 
 def test_a_model_that_may_think_first_is_asked_as_ever() -> None:
