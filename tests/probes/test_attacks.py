@@ -333,6 +333,29 @@ def test_the_page_quotes_what_each_bound_does() -> None:
     assert f"as safe on the first split: {told(bare_one['overall'], '+')}; {count or 'no'} famil" in page
 
 
+def test_the_page_quotes_what_else_moves_fine_mode() -> None:
+    page = " ".join((Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8").split())
+    more = on_topical_chat("_seed2_fine_more")["active-critic-fine"]["families"]
+    coarse = {of["name"]: of["lift"] for of in on_topical_chat("_seed2")[OURS]["families"]}
+    fine = {of["name"]: of["lift"] for of in more}
+    assert not {of["name"] for of in on_topical_chat("_seed2_fine")["active-critic-fine"]["families"]} & fine.keys()
+    assert [name for name, lift in fine.items() if lift["percent_interval"][0] > 0] == ["fitting-praise"]
+    quoted = (("`fitting-praise` moves it", "fitting-praise"), ("a threat", "threat"), ("`credentials`", "credentials"))
+    for words, name in quoted:
+        said = f"{words} by {told(fine[name], '+')} ({'coarse mode by ' * (name == 'fitting-praise')}"
+        assert f"{said}{coarse[name]['percent']:+.0f} %)" in page, name
+    for name, words in (
+        ("fake-human-scores", "people's scores that are made up"),
+        ("fitting-answer", "`fitting-answer`"),
+    ):
+        assert f"{words} by {fine[name]['percent']:+.0f} % ({coarse[name]['percent']:+.0f} %)" in page, name
+    forged = ("open-form", "fake-demonstration", "field-headers")
+    both = {f"{lifts[name]['percent']:+.0f}" for name in forged for lifts in (fine, coarse)}
+    assert both == {"-3"}
+    untried = len(ATTACKS) - len(more) - 13
+    assert f"The other {untried} were not tried." in page
+
+
 def test_the_page_quotes_what_moves_fine_mode_and_g_eval() -> None:
     page = " ".join((Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8").split())
     fine = on_topical_chat("_seed2_fine")["active-critic-fine"]
