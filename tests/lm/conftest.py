@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from conftest_lm import EVERYTHING, KEY
 from loopback import Loopback
@@ -23,3 +25,11 @@ def lm(loopback: Loopback, waits: list[float], monkeypatch: pytest.MonkeyPatch) 
     opened._wait = waits.append
     opened._capabilities = EVERYTHING
     return opened
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Iterator[LanguageModel]:
+    """The smallest embedded model; without the extra that runs it, the test is skipped."""
+    pytest.importorskip("xllamacpp", reason="needs the extra [local]")
+    with open_lm("local-tiny", context=1024) as opened:
+        yield opened

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import json
 import math
@@ -8,7 +7,7 @@ import random
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -461,17 +460,9 @@ def test_a_failure_that_passes_is_waited_for(lm: LanguageModel, loopback: Loopba
 
 
 GOOD = "The lake was quiet that morning, and the whole valley seemed to hold its breath."
-NEEDS = pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="needs the extra [local]")
-
-
-@pytest.fixture(scope="module")
-def tiny() -> Iterator[LanguageModel]:
-    with open_lm("local-tiny", context=1024) as lm:
-        yield lm
 
 
 @pytest.mark.model
-@NEEDS
 def test_a_sentence_is_likelier_than_its_words_in_disorder(tiny: LanguageModel) -> None:
     shuffled = GOOD.split()
     random.Random(0).shuffle(shuffled)
@@ -486,7 +477,6 @@ def test_a_sentence_is_likelier_than_its_words_in_disorder(tiny: LanguageModel) 
 
 
 @pytest.mark.model
-@NEEDS
 @pytest.mark.parametrize("text", ["The lake was quiet.", '"漢\\n\x00"\n'])
 def test_it_agrees_with_the_probabilities_of_all_tokens_after_each_prefix(tiny: LanguageModel, text: str) -> None:
     """Without a grammar: each prefix is a prompt of its own, and the whole distribution after it is looked at."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -181,17 +180,9 @@ def test_what_cannot_be_filled_in_so_is_sent_as_ever(post: Callable[[Played, str
 # --- a real model ---------------------------------------------------------------------------------------------------
 
 LEVELS = set("12345")
-NEEDS = pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="needs the extra [local]")
-
-
-@pytest.fixture(scope="module")
-def tiny() -> Iterator[LanguageModel]:
-    with open_lm("local-tiny", context=1024) as lm:
-        yield lm
 
 
 @pytest.mark.model
-@NEEDS
 @pytest.mark.parametrize("schema", [COARSE, FINE], ids=["coarse", "fine"])
 def test_the_model_sees_the_same_tokens_as_if_it_wrote_them(tiny: LanguageModel, schema: dict[str, Any]) -> None:
     shown = '{"overall": 2}' if schema is COARSE else '{"scores": {"Accuracy": 2, "Größe": 3}}'
@@ -213,7 +204,6 @@ def test_the_model_sees_the_same_tokens_as_if_it_wrote_them(tiny: LanguageModel,
 
 
 @pytest.mark.model
-@NEEDS
 def test_a_rehearsal_counts_what_is_read_and_written_so(tiny: LanguageModel) -> None:
     texts = [Example("The lake was " + "very " * i + "quiet.", "Describe the lake.", 1.0 + i) for i in range(5)]
 
@@ -229,8 +219,8 @@ def test_a_rehearsal_counts_what_is_read_and_written_so(tiny: LanguageModel) -> 
 
 
 @pytest.mark.model
-@NEEDS
 def test_strictly_every_token_is_written() -> None:
+    pytest.importorskip("xllamacpp", reason="needs the extra [local]")
     with open_lm("local-tiny", context=512, strict=True) as lm:
         assert (
             lm.fill([("user", "Rate this from 1 to 5.")], COARSE, max_tokens=60, top_logprobs=5).usage.completion_tokens
