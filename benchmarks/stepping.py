@@ -1,11 +1,12 @@
-"""What it saves to read what is fixed in a form of ratings, and to write nothing but the ratings.
+"""What it saves to read what is fixed in a form, and to write nothing but ratings and texts.
 
     python benchmarks/stepping.py datasets/quickstart.jsonl --lm local
+    python benchmarks/stepping.py datasets/quickstart.jsonl --lm local --explain
 
-Texts are rated, without explanations, with the task and the criteria of a program: the whole at once (coarse), and
-every criterion before it (fine). Each is done twice with the prefix cache, the form written and the form read, and
-strictly (all of it read anew, and written). Before each the cache holds the constant part of the prompt and nothing
-else, so that they compare. Needs no labels.
+Texts are rated, without explanations or with them, with the task and the criteria of a program: the whole at once
+(coarse), and every criterion before it (fine). Each is done twice with the prefix cache, the form written and the form
+read, and strictly (all of it read anew, and written). Before each the cache holds the constant part of the prompt and
+nothing else, so that they compare. Needs no labels.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from active_critic.records import Verdict
 from active_critic.scoring import Scorer, instructions
 
 CONTEXT = 4096
+PAIRS = (("read", "written"), ("written", "strict"), ("read", "strict"))
+"""Ways that are compared."""
 
 
 def main() -> None:
@@ -35,9 +38,9 @@ def main() -> None:
     with open_lm(args.lm, context=CONTEXT) as lm:
         with ac.load(args.program, lm) as critic:
             protocol = critic.fitted
-        found: dict[str, Any] = {"model": lm.name, "texts": len(items)}
+        found: dict[str, Any] = {"model": lm.name, "texts": len(items), "explained": args.explain}
         for mode in ("coarse", "fine"):
-            verdicts, seconds = _rated(protocol.model_copy(update={"mode": mode}), items, lm)
+            verdicts, seconds = _rated(protocol.model_copy(update={"mode": mode}), items, lm, explain=args.explain)
             found[mode] = {
                 "seconds a text": {way: round(statistics.median(took), 2) for way, took in seconds.items()},
                 "tokens written a text": {
@@ -45,17 +48,24 @@ def main() -> None:
                     for way, of_way in verdicts.items()
                 },
                 "scores, % of the scale": {
-                    f"{one} less {other}": _apart(verdicts[one], verdicts[other], protocol)
-                    for one, other in (("read", "written"), ("written", "strict"), ("read", "strict"))
+                    f"{one} less {other}": _apart(verdicts[one], verdicts[other], protocol) for one, other in PAIRS
                 },
             }
-    stem = Path(args.out) / f"stepping_{found['model']}"
+            if args.explain:
+                found[mode]["texts written"] = {
+                    "in all": len(_texts(verdicts["read"])),
+                    **{f"{one} as {other}": _alike(verdicts[one], verdicts[other]) for one, other in PAIRS},
+                    "characters": {
+                        way: round(statistics.mean(map(len, _texts(of_way))), 1) for way, of_way in verdicts.items()
+                    },
+                }
+    stem = Path(args.out) / f"stepping_{found['model']}{'_explained' * args.explain}"
     stem.with_name(f"{stem.name}.json").write_text(json.dumps(found, indent=1) + "\n")
     print(json.dumps(found, indent=1))
 
 
 def _rated(
-    protocol: CriticProtocol, items: list[ac.Example], lm: LanguageModel
+    protocol: CriticProtocol, items: list[ac.Example], lm: LanguageModel, *, explain: bool
 ) -> tuple[dict[str, list[Verdict]], dict[str, list[float]]]:
     """Verdicts on the texts, and the seconds that each took, by way."""
     verdicts: dict[str, list[Verdict]] = {}
@@ -66,7 +76,7 @@ def _rated(
                 lm.ask([("system", instructions(protocol)), ("user", ".")], max_tokens=1)
                 started = time.monotonic()
                 verdicts.setdefault(way, []).append(
-                    Scorer(protocol, lm).verdict(one.source, one.response, explain=False)
+                    Scorer(protocol, lm).verdict(one.source, one.response, explain=explain)
                 )
                 seconds.setdefault(way, []).append(time.monotonic() - started)
     return verdicts, seconds
@@ -108,12 +118,27 @@ def _scores(verdict: Verdict) -> list[float]:
     return [score for score in (verdict.score, *(one.score for one in verdict.criteria)) if score is not None]
 
 
+def _texts(verdicts: list[Verdict]) -> list[str]:
+    """What verdicts say beside their scores."""
+    return [
+        text or ""
+        for verdict in verdicts
+        for text in (*(one.explanation for one in verdict.criteria), verdict.explanation, verdict.advice)
+    ]
+
+
+def _alike(these: list[Verdict], others: list[Verdict]) -> int:
+    """How many of these texts are the same."""
+    return sum(one == other for one, other in zip(_texts(these), _texts(others), strict=True))
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("items_file", metavar="ITEMS")
     parser.add_argument("--program", default="programs/quickstart.json")
     parser.add_argument("--lm", default="local")
     parser.add_argument("--items", type=int, default=8, help="how many texts, from the first on")
+    parser.add_argument("--explain", action="store_true", help="with explanations")
     parser.add_argument("--out", default="benchmarks/results")
     return parser.parse_args()
 

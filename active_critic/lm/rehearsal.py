@@ -30,7 +30,7 @@ from active_critic.lm.marks import RESPONSE, YES_OR_NO
 from active_critic.lm.memory import Memory
 from active_critic.lm.reply import as_response, usage_of
 from active_critic.lm.speed import Speed, speed_of
-from active_critic.lm.stepping import parts_of
+from active_critic.lm.stepping import parts_of, steps_of
 from active_critic.records import Usage
 
 if TYPE_CHECKING:
@@ -318,8 +318,8 @@ class _Understudy:
         written = self.count(text) + 1
         can = self.lm.known_capabilities
         if self.caches and not (can and can.thinks) and (parts := parts_of(request)):
-            behind = self.count(text[: -len(parts[-1]) - 1])  # all but the last rating and what closes the form
-            read, written = replace(read, prompt_tokens=read.prompt_tokens + behind), len(parts) // 2
+            more, written = steps_of(parts, text, self.count)
+            read = replace(read, prompt_tokens=read.prompt_tokens + more)
         logprobs = () if request.config.logprobs is None else letters(text, value)
         usage = replace(read, completion_tokens=min(written, longest) if longest else written)
         return as_response(self.lm.name, usage, text, logprobs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import math
 import threading
 import time
@@ -17,13 +18,15 @@ from active_critic.evaluators import ZeroShot
 from active_critic.lm import LanguageModel, open_lm
 from active_critic.lm.rehearsal import estimate
 from active_critic.lm.reply import as_response
-from active_critic.lm.stepping import parts_of, stepping
+from active_critic.lm.stepping import Prose, parts_of, stepping
 from active_critic.protocols import Reading
 from active_critic.records import Example, Usage
 
 LEVEL = level_schema(Reading(low=1, high=5))
 FINE = object_schema({"scores": object_schema({"Accuracy": LEVEL, "Größe": LEVEL})})
 COARSE = object_schema({"overall": LEVEL})
+PROSE = string_schema(40)
+EXPLAINED = object_schema({"scores": object_schema({"a": LEVEL}), "why": object_schema({"a": PROSE}), "advice": PROSE})
 
 
 def asked(schema: dict[str, Any], **config: Any) -> Any:
@@ -41,10 +44,26 @@ def test_a_form_of_ratings_is_fixed_texts_and_ratings_by_turns() -> None:
     assert parts_of(asked(FINE)) == ['{"scores": {"Accuracy": ', levels, ', "Größe": ', levels, "}}"]
 
 
+def test_texts_behind_ratings_are_blanks_up_to_the_blank_after_what_closes_them() -> None:
+    assert parts_of(asked(EXPLAINED)) == [
+        '{"scores": {"a": ',
+        (1, 2, 3, 4, 5),
+        '}, "why": {"a": "',
+        Prose(40, '"},'),
+        ' "advice": "',
+        Prose(40, '"}'),
+        "",
+    ]
+
+
 @pytest.mark.parametrize(
     "schema",
     [
-        object_schema({"overall": LEVEL, "why": string_schema(40)}),
+        object_schema({"why": PROSE, "overall": LEVEL}),
+        object_schema({"a": LEVEL, "why": PROSE, "b": LEVEL}),
+        object_schema({"why": PROSE}),
+        object_schema({"overall": LEVEL, "why": {"type": "string"}}),
+        object_schema({"overall": LEVEL, "sure": {"type": "boolean"}}),
         object_schema({"overall": level_schema(Reading(low=0, high=100))}),
         object_schema({"overall": {"type": "integer", "enum": [9, 10]}}),
         {**COARSE, "required": []},
@@ -63,12 +82,16 @@ def test_nor_is_what_is_asked_without_probabilities_or_drawn(config: dict[str, A
 
 
 class Played:
-    """A server whose tokens are characters, which read three tokens of every prompt anew and rate 4, 3, 2, ..."""
+    """A server whose tokens are characters, which read three tokens of every prompt anew and rate 4, 3, 2, ...
 
-    def __init__(self) -> None:
+    Where it is to write a text it writes ``says``, and what closes it, as far as it may.
+    """
+
+    def __init__(self, says: str = "") -> None:
         self.bodies: list[dict[str, Any]] = []
         self.ratings = iter("4321")
         self.sent: list[Any] = []
+        self.says = says
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
         if path == "/apply-template":
@@ -76,6 +99,13 @@ class Played:
         if path == "/tokenize":
             return {"tokens": [ord(letter) for letter in body["content"]]}
         self.bodies.append(body)
+        if "letter" in body["grammar"]:
+            end = json.loads(body["grammar"].partition("\n")[0].partition("} ")[2])
+            whole, longest = [*map(ord, self.says + end), 0], body["n_predict"]
+            tokens = whole if longest == -1 else whole[:longest]
+            content = "".join(chr(token) for token in tokens if token)
+            stopped = "eos" if tokens[-1:] == [0] else "limit"
+            return {"tokens": tokens, "content": content, "stop_type": stopped, "timings": {"prompt_n": 3}}
         rating = next(self.ratings)
         top = [{"token": rating, "logprob": -0.1}, {"token": "5", "logprob": -2.5}]
         step = {"token": rating, "logprob": -0.1, "top_logprobs": top}
@@ -107,6 +137,34 @@ def test_what_is_fixed_is_read_and_each_rating_is_one_token_behind_it() -> None:
     read = len(played.bodies[1]["prompt"])
     assert (response.usage.input_tokens, response.usage.output_tokens) == (read, 2)
     assert response.usage.cache_read_tokens == len(begun) - 3
+    assert not played.sent
+
+
+def test_texts_are_written_behind_what_was_read() -> None:
+    played = Played(says='Very "good"'.replace('"', '\\"'))
+    response = played.fill(asked(EXPLAINED))
+    values = json.loads(response.text)
+    assert values == {"scores": {"a": 4}, "why": {"a": 'Very "good"'}, "advice": 'Very "good"'}
+    begun = 'Rate.|A text.>{"scores": {"a": 4}, "why": {"a": "'
+    written = played.says + '"},'
+    assert ["".join(map(chr, body["prompt"])) for body in played.bodies[1:]] == [
+        begun,
+        begun + written + ' "advice": "',
+    ]
+    assert [body.get("n_probs") for body in played.bodies] == [5, None, None]
+    assert "".join(token.token for token in response.logprobs) == response.text
+    texts = len(written) + len(played.says + '"}')
+    read = len(played.bodies[-1]["prompt"]) - len(written)
+    assert (response.usage.input_tokens, response.usage.output_tokens) == (read, 1 + texts)
+    assert response.finish_reason == "stop"
+
+
+@pytest.mark.parametrize("short", [0, 1, 9])
+def test_texts_that_have_no_room_are_cut_as_such_a_reply_is(short: int) -> None:
+    whole = len('{"scores": {"a": 4}, "why": {"a": "Good"}, "advice": "Good"}') + 1  # and its end
+    played = Played(says="Good")
+    response = played.fill(asked(EXPLAINED, max_tokens=whole - short))
+    assert response.finish_reason == ("length" if short else "stop")
     assert not played.sent
 
 
@@ -204,6 +262,19 @@ def test_the_model_sees_the_same_tokens_as_if_it_wrote_them(tiny: LanguageModel,
 
 
 @pytest.mark.model
+def test_the_model_writes_texts_to_their_end_or_until_there_is_no_room(tiny: LanguageModel) -> None:
+    turns = [("user", "The lake was quiet that morning. Rate this sentence, and say why.")]
+    whole = tiny.fill(turns, EXPLAINED, max_tokens=200, top_logprobs=100)
+    form = json.loads(whole.text)
+    assert (whole.finish_reason, list(form)) == ("stop", ["scores", "why", "advice"])
+    assert form["scores"]["a"] in range(1, 6)
+    assert 0 < len(form["advice"]) <= 40
+    cut = tiny.fill(turns, EXPLAINED, max_tokens=whole.usage.completion_tokens + 15, top_logprobs=100)
+    assert cut.finish_reason == "length"
+    assert len('{"scores": {"a": 4}') < len(cut.text) < len(whole.text)
+
+
+@pytest.mark.model
 def test_a_rehearsal_counts_what_is_read_and_written_so(tiny: LanguageModel) -> None:
     texts = [Example("The lake was " + "very " * i + "quiet.", "Describe the lake.", 1.0 + i) for i in range(5)]
 
@@ -216,6 +287,19 @@ def test_a_rehearsal_counts_what_is_read_and_written_so(tiny: LanguageModel) -> 
     took = tiny.usage - before
     assert (said.calls, said.prompt_tokens, said.completion_tokens) == (5, took.prompt_tokens, 5)
     assert took.completion_tokens == 5
+
+
+@pytest.mark.model
+def test_a_rehearsal_takes_texts_for_written_and_all_else_of_their_form_for_read(tiny: LanguageModel) -> None:
+    def work(lm: LanguageModel) -> None:
+        lm.fill([("user", "The lake was quiet. Rate this, and say why.")], EXPLAINED, max_tokens=200, top_logprobs=5)
+
+    said = estimate(tiny, work, []).usage
+    before = tiny.usage
+    work(tiny)
+    took = tiny.usage - before
+    assert (said.calls, said.prompt_tokens) == (1, took.prompt_tokens)
+    assert 3 <= said.completion_tokens <= 1 + 2 * 40
 
 
 @pytest.mark.model
