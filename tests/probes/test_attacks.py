@@ -356,6 +356,21 @@ def test_the_page_quotes_what_else_moves_fine_mode() -> None:
     assert f"The other {untried} were not tried." in page
 
 
+def test_the_page_quotes_what_moves_other_evaluators() -> None:
+    page = " ".join((Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8").split())
+    families = [of["name"] for of in on_topical_chat("_seed2_fine")["active-critic-fine"]["families"]]
+    called = {"ice": "ICE", "auto-calibrate": "AutoCalibrate"}
+    others = on_topical_chat("_seed2_others")
+    assert others.keys() == called.keys()
+    for method, trial in others.items():
+        by = {of["name"]: f"{of['lift']['percent']:+.0f} %" for of in trial["families"]}
+        assert list(by) == families
+        assert (
+            f"{called[method]} by {told(trial['overall'], '+')} (self-praise {by['self-praise']}, `told-verdict` "
+            f"{by['told-verdict']}, a constant answer {by['constant-answer']})" in page
+        )
+
+
 def test_the_page_quotes_what_moves_fine_mode_and_g_eval() -> None:
     page = " ".join((Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8").split())
     fine = on_topical_chat("_seed2_fine")["active-critic-fine"]
