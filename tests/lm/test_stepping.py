@@ -44,7 +44,7 @@ def test_a_form_of_ratings_is_fixed_texts_and_ratings_by_turns() -> None:
     assert parts_of(asked(FINE)) == ['{"scores": {"Accuracy": ', levels, ', "Größe": ', levels, "}}"]
 
 
-def test_texts_behind_ratings_are_blanks_up_to_the_blank_after_what_closes_them() -> None:
+def test_texts_behind_ratings_are_parts_of_their_own_with_what_closes_them() -> None:
     assert parts_of(asked(EXPLAINED)) == [
         '{"scores": {"a": ',
         (1, 2, 3, 4, 5),
@@ -141,7 +141,7 @@ def test_what_is_fixed_is_read_and_each_rating_is_one_token_behind_it() -> None:
 
 
 def test_texts_are_written_behind_what_was_read() -> None:
-    played = Played(says='Very "good"'.replace('"', '\\"'))
+    played = Played(says=r"Very \"good\"")
     response = played.fill(asked(EXPLAINED))
     values = json.loads(response.text)
     assert values == {"scores": {"a": 4}, "why": {"a": 'Very "good"'}, "advice": 'Very "good"'}
