@@ -117,6 +117,20 @@ REQUESTS = "At most N different requests of {}, those answered from the journal 
 Estimated = Annotated[
     bool, typer.Option("--estimate", help="Make no call; say what it would take: calls, tokens, time and money.")
 ]
+Resamples = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=0,
+        max=bounds.RESAMPLES,
+        help="Of the documents; default: 1,000 to 10,000, the more rows the fewer.",
+    ),
+]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Of splits, fits and resampling.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PARAMETER=VALUE", help="A parameter of the evaluator. May be repeated."),
+]
 JournalPath = Annotated[
     str | None,
     typer.Option("--journal", metavar="PATH|none", help="Where replies are kept. Default: the user's data folder."),

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from active_critic import bounds
 from active_critic.cli import _common as common
 from active_critic.cli import _options as opts
 from active_critic.cli import _outputs as outputs
@@ -83,16 +82,7 @@ def agreement(
             callback=opts.check_scale,
         ),
     ] = None,
-    resamples: Annotated[
-        int | None,
-        typer.Option(
-            "--resamples",
-            metavar="N",
-            min=0,
-            max=bounds.RESAMPLES,
-            help="Of the documents; default: 1,000 to 10,000, the more rows the fewer.",
-        ),
-    ] = None,
+    resamples: opts.Resamples = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of resampling.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     html: opts.Html = None,

@@ -67,16 +67,8 @@ def compare(
     explain: Annotated[
         bool, typer.Option("--explain", help="Have scores explained too; they are the same, and cost more.")
     ] = False,
-    resamples: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            max=bounds.RESAMPLES,
-            help="Of the documents; default: 1,000 to 10,000, the more rows the fewer.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of splits, fits and resampling.")] = 0,
+    resamples: opts.Resamples = None,
+    seed: opts.Seed = 0,
     out: Annotated[
         Path | None,
         typer.Option(

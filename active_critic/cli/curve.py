@@ -45,24 +45,13 @@ def curve(
             metavar="R", min=1, max=bounds.REPEATS, help="How often, each time with another split and other labels."
         ),
     ] = 3,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PARAMETER=VALUE", help="A parameter of the evaluator. May be repeated."),
-    ] = None,
+    settings: opts.Settings = None,
     requests: Annotated[
         int | None, typer.Option(metavar="N", min=1, help=opts.REQUESTS.format("the whole curve"))
     ] = None,
     budget: opts.Budgets = None,
-    resamples: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            max=bounds.RESAMPLES,
-            help="Of the documents; default: 1,000 to 10,000, the more rows the fewer.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of splits, fits and resampling.")] = 0,
+    resamples: opts.Resamples = None,
+    seed: opts.Seed = 0,
     out: Annotated[
         Path | None,
         typer.Option(

@@ -72,10 +72,7 @@ def fit(
             "or surface.",
         ),
     ] = OURS,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PARAMETER=VALUE", help="A parameter of the evaluator. May be repeated."),
-    ] = None,
+    settings: opts.Settings = None,
     mode: Annotated[
         Literal["fine", "coarse"], typer.Option(help="Rate every criterion, then the whole; or the whole at once.")
     ] = "fine",
