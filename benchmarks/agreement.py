@@ -4,10 +4,11 @@
 
 The mean of the three coefficients a method and data set, their average over the sets, and the difference of that
 average between one method and every other, with a 95 % bootstrap interval: documents are drawn anew within each set,
-the same for both methods, and the average taken again. Comparisons of one set with several seeds count as one: its
-figure is their mean, and a document that several of them tested on is drawn for all. Comparisons of one set with the
-same seed and splits are one comparison, of all their methods. A method is in the table if every comparison has it; one
-that left more than a tenth of the examples of one of them unscored is named instead. No model is asked.
+the same for both methods, and the average taken again; and the same set by set. Comparisons of one set with several
+seeds count as one: its figure is their mean, and a document that several of them tested on is drawn for all.
+Comparisons of one set with the same seed and splits are one comparison, of all their methods. A method is in the table
+if every comparison has it; one that left more than a tenth of the examples of one of them unscored is named instead. No
+model is asked.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ def main() -> None:
         "methods": {},
     }
     ours = methods.index(args.ours)
+    alone = [_widened(draws[:, [at]], [len(of_set)]) for at, of_set in enumerate(documents)]
     for index, name in enumerate(methods):
         ahead = averages[:, ours] - averages[:, index]
         by_seed = {set_: [_of(d, name)["agreement"]["mean"] for d in runs] for set_, runs in found.items()}
@@ -79,6 +81,10 @@ def main() -> None:
             "average_interval": np.nanquantile(averages[1:, index], [tail, 1 - tail]).tolist(),
             "ours_ahead": None if index == ours else ahead[0],
             "ours_ahead_interval": None if index == ours else np.nanquantile(ahead[1:], [tail, 1 - tail]).tolist(),
+            "ours_ahead_by_set": {
+                set_: None if index == ours else _ahead(of_set[:, ours] - of_set[:, index], own_tail)
+                for set_, (of_set, own_tail) in zip(found, alone, strict=True)
+            },
             "calls_a_verdict": _over(found, name, partial(_per_verdict, ["calls"])),
             "tokens_a_verdict": _over(found, name, partial(_per_verdict, ["prompt_tokens", "completion_tokens"])),
             "calls_of_the_fit": _over(found, name, lambda method: float(method["fit"]["calls"])),
@@ -87,6 +93,11 @@ def main() -> None:
     stem.with_suffix(".json").write_text(json.dumps(document, indent=1) + "\n")
     stem.with_suffix(".md").write_text(table(document))
     print(table(document))
+
+
+def _ahead(differences: Any, tail: float) -> dict[str, Any]:
+    """A difference, which comes before its resamples, with its interval."""
+    return {"by": differences[0], "interval": np.nanquantile(differences[1:], [tail, 1 - tail]).tolist()}
 
 
 def _join(one: dict[str, Any], other: dict[str, Any]) -> None:
@@ -119,6 +130,7 @@ def table(document: dict[str, Any]) -> str:
         "Mean of Pearson, Spearman and Kendall with people on held-out documents; in brackets 95 % bootstrap intervals"
     )
     lines += ["", f"{means} over documents ({document['resamples']:,} resamples, seed {document['seed']})."]
+    lines += ["", *_set_by_set(document, names), ""]
     for entry in document["sets"]:
         sizes = "; ".join(f"{train} fitted on, {test} tested" for splits in entry["splits"] for train, test in splits)
         seeds = f"seed{'s' * (len(entry['seeds']) > 1)} {', '.join(map(str, entry['seeds']))}"
@@ -126,6 +138,17 @@ def table(document: dict[str, Any]) -> str:
     if left_out := document["left_out"]:
         lines.append(f"- Left out, having scored less than {MIN_COVERAGE:.0%} of a comparison: {', '.join(left_out)}")
     return "\n".join(lines) + "\n"
+
+
+def _set_by_set(document: dict[str, Any], names: Sequence[str]) -> list[str]:
+    """How far ahead of the others ours is on each set."""
+    lines = [f"| {document['ours']} ahead of | {' | '.join(names)} |", "|" + " --- |" * (len(names) + 1)]
+    for name, entry in sorted(document["methods"].items(), key=lambda item: -item[1]["average"]):
+        if name != document["ours"]:
+            by_set = [entry["ours_ahead_by_set"][set_] for set_ in names]
+            cells = (f"{of['by']:+.2f} [{of['interval'][0]:.2f}, {of['interval'][1]:.2f}]" for of in by_set)
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
 
 
 def _documents(runs: list[dict[str, Any]]) -> list[Document]:

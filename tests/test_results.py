@@ -123,7 +123,7 @@ def test_the_tables_on_agreement_are_those_that_were_measured(table: str) -> Non
             low, high = figures["ours_ahead_interval"]
             cells.append(f"{short(figures['ours_ahead'], '+')} [{short(low)}, {short(high)}]")
         row = f"| {SHOWN.get(method, method)} | {' | '.join(cells)} |"
-        if table == "agreement_full":
+        if table == "agreement_seeds":
             assert f"| {' | '.join(cells)} |" in README
         if calls := [of_calls(figures[name]) for name in CALLS.get(table, ())]:
             row += f"{' |' if method == found['ours'] else ''} {' | '.join(calls)} |"
@@ -139,6 +139,23 @@ def test_the_table_by_split_is_what_was_measured(name: str) -> None:
     assert f"| {name} | {by_split} | {short(figures['means'][name])} |" in page
 
 
+def test_the_pages_say_how_surely_ours_is_ahead_on_each_set() -> None:
+    page = (RESULTS.parents[1] / "docs" / "agreement.md").read_text(encoding="utf-8")
+    methods = json.loads((RESULTS / "agreement_seeds.json").read_text(encoding="utf-8"))["methods"]
+    shown = {"surface": SHOWN["surface"], "gpt-score": "gpt-score", "zero-shot": "zero-shot"}
+    surely = {}
+    for method, said in shown.items():
+        by_set = [methods[method]["ours_ahead_by_set"][name] for name in OVER["agreement_seeds"].split()]
+        cells = (f"{short(of['by'], '+')} [{', '.join(map(short, of['interval']))}]" for of in by_set)
+        assert f"| {said} | {' | '.join(cells)} |" in page
+        assert all(of["interval"][1] > 0 for of in by_set)
+        surely[method] = f"{sum(of['interval'][0] > 0 for of in by_set)} of {len(by_set)}"
+    floor, likelihood, zero = surely.values()
+    assert f"on {floor}, of GPTScore on {likelihood}, of zero-shot on {zero}, and" in " ".join(page.split())
+    told = f"ahead of zero-shot, by more than chance on {zero}, and of the floor, on {floor} ("
+    assert told in " ".join(README.split())
+
+
 def test_the_readme_says_of_other_methods_what_was_measured() -> None:
     readme = " ".join(README.split())
 
@@ -147,9 +164,9 @@ def test_the_readme_says_of_other_methods_what_was_measured() -> None:
         low, high = map(short, figures["ours_ahead_interval"])
         return f"{short(figures['average'])} ({short(figures['ours_ahead'], '+')} [{low}, {high}])"
 
-    eight = {"the floor": "surface", "zero-shot": "zero-shot", "gpt-score": "gpt-score"}
+    more = {"the floor": "surface", "gpt-score": "gpt-score", "zero-shot": "zero-shot"}
     three = {"AutoCalibrate": "auto-calibrate", "G-Eval": "g-eval", "ICE": "ice"}
-    assert ", ".join(f"{name} {ahead('agreement_seeds', method)}" for name, method in eight.items()) in readme
+    assert ", ".join(f"{name} {ahead('agreement_full', method)}" for name, method in more.items()) in readme
     assert ", ".join(f"{name} {ahead('agreement_seeds_others', method)}" for name, method in three.items()) in readme
     assert f"DeepEval's G-Eval {ahead('agreement_peers', 'deepeval-g-eval')}" in readme
     assert f"beside {ahead('agreement_fine', 'active-critic-coarse')}, on six splits of four sets" in readme
