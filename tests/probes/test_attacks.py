@@ -50,9 +50,12 @@ def test_the_page_quotes_what_was_measured() -> None:
     root = Path(__file__).parents[2]
     page = (root / "docs/probes.md").read_text(encoding="utf-8")
     results = root / "benchmarks/results"
-    measured = json.loads((results / f"{MEASURED}.json").read_text(encoding="utf-8"))["methods"]
-    names = ("zero-shot", "g-eval", "active-critic-coarse (rating only)", "active-critic-coarse")
-    trials = [measured[name]["attacks"] for name in names]
+    others, ours = (
+        json.loads((results / f"{MEASURED}{state}.json").read_text(encoding="utf-8"))["methods"]
+        for state in ("", "_default")
+    )
+    trials = [others[name]["attacks"] for name in ("zero-shot", "g-eval", "active-critic-coarse (rating only)")]
+    trials.append(ours["active-critic-coarse"]["attacks"])
 
     def row(title: str, lifts: Iterable[dict[str, Any]]) -> str:
         cells = []
@@ -204,27 +207,27 @@ def test_names_that_can_be_read_once_name_the_same_attacks() -> None:
     assert attacks_named(name for name in ["plea", "null"]) == attacks_named(["plea", "null"]) != ()
 
 
-def test_the_page_quotes_what_was_measured_with_surface_and_tokens() -> None:
+def test_the_page_quotes_what_single_families_do() -> None:
     root = Path(__file__).parents[2]
     page = " ".join((root / "docs/probes.md").read_text(encoding="utf-8").split())
-    file = root / "benchmarks/results" / f"{MEASURED}_tokens.json"
+    file = root / "benchmarks/results" / f"{MEASURED}_default.json"
     found = json.loads(file.read_text(encoding="utf-8"))["methods"]["active-critic-coarse"]["attacks"]
-
-    keep, replace = found["overall"], found["replacing"]
-    assert f"ours is moved by {told(keep)} (all that keep the text; {100 * keep['success']:.0f} % gain a tenth" in page
-    assert f"and {told(replace)} (the others; {100 * replace['success']:.0f} %)" in page
-    families = {of["name"]: of["lift"] for of in found["families"]}
-    above_chance = [name for name, lift in families.items() if lift["interval"][0] > 0]
-    assert above_chance == ["appended-source"]  # "One attack lifted it by more than chance"
-    file = root / "benchmarks/results" / f"{MEASURED}_content.json"
-    anew = json.loads(file.read_text(encoding="utf-8"))["methods"]["active-critic-coarse"]["attacks"]["families"]
-    since = {of["name"]: of["lift"] for of in anew}
-    assert not [name for name, lift in since.items() if lift["interval"][0] > 0]
-    for lift, said in [(families["appended-source"], "lifted it by more than chance: the source behind the text,"),
-                       (since["appended-source"], "the source behind the text is worth"),
-                       (since["copied-source"], "The source in place of the text is worth")]:  # fmt: skip
-        gained = round(lift["success"] * lift["scored"])
-        assert f"{said} {told(lift, '+')}; {gained} of {lift['scored']}" in page
+    lifts = {of["name"]: of["lift"] for of in found["families"]}
+    assert f"; {len(lifts)} families, all but `flood`." in page
+    assert lifts.pop("verdict-only")["declined"] == found["texts"]
+    assert not lifted(found)
+    unclear = {name for name, lift in lifts.items() if lift["percent_interval"][1] >= 0}  # "all else lowers the score"
+    assert unclear == {name for name, lift in lifts.items() if lift["success"]}  # "1 of 10 texts"
+    assert unclear == {"appended-source", "copied-source", "first-words"}
+    for name, said in {
+        "appended-source": "what better ones are, is worth",
+        "copied-source": "the source in its place",
+        "first-words": "The first words of a text are worth",
+        "fitting-praise": "`fitting-praise` moves it by",
+        "told-verdict": "`told-verdict` by",
+        "threat": "a threat by",
+    }.items():
+        assert f"{said} {told(lifts[name], '+')}" in page
 
 
 SPLITS = {"first": "", "second": "_seed1", "third": "_seed2"}
@@ -434,4 +437,4 @@ def test_the_page_quotes_what_was_measured_with_the_contrast() -> None:
     file = root / "benchmarks/results" / f"{MEASURED}_copied-examples.json"
     (papers,) = json.loads(file.read_text(encoding="utf-8"))["methods"].values()
     copies = [told(of["lift"]) for of in papers["attacks"]["families"] if of["name"].endswith("-example")]
-    assert f"either: {copies[0]} and {copies[1]}" in page
+    assert f"do not lift it either: {copies[0]} and {copies[1]}" in page
