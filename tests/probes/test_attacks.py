@@ -359,48 +359,40 @@ def test_the_page_quotes_what_else_moves_fine_mode() -> None:
     assert f"The other {untried} were not tried." in page
 
 
-def test_the_page_quotes_what_moves_other_evaluators() -> None:
-    page = " ".join((Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8").split())
-    families = [of["name"] for of in on_topical_chat("_seed2_fine")["active-critic-fine"]["families"]]
-    called = {"ice": "ICE", "auto-calibrate": "AutoCalibrate"}
-    others = on_topical_chat("_seed2_others")
-    assert others.keys() == called.keys()
-    for method, trial in others.items():
-        by = {of["name"]: f"{of['lift']['percent']:+.0f} %" for of in trial["families"]}
-        assert list(by) == families
-        assert (
-            f"{called[method]} by {told(trial['overall'], '+')} (self-praise {by['self-praise']}, `told-verdict` "
-            f"{by['told-verdict']}, a constant answer {by['constant-answer']})" in page
-        )
+def row_of(called: str, trial: dict[str, Any], families: list[str]) -> str:
+    """What a method makes of these families, as a row of the table of all methods."""
+    by = {of["name"]: of["lift"] for of in trial["families"]}
+    keep = [by[name]["percent"] for name in families if not NAMED[name].replaces]
+    alone = by.keys() == set(families)  # else there is no interval for these families together
+    cells = [bare(trial["overall"]) if alone else f"{sum(keep) / len(keep):+.0f}"]
+    cells += [f"{by[name]['percent']:+.0f}" for name in ("self-praise", "told-verdict", "flattery", "constant-answer")]
+    return f"| {called} | {' | '.join(cells)} |"
 
 
-def test_the_page_quotes_what_moves_fine_mode_and_g_eval() -> None:
-    page = " ".join((Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8").split())
-    fine = on_topical_chat("_seed2_fine")["active-critic-fine"]
-    others = on_topical_chat("_seed2")
-    keep = [of["name"] for of in fine["families"] if not of["replaces"]]
-    assert (len(keep), len(fine["families"])) == (12, 13)
-
-    def mean(trial: dict[str, Any]) -> float:
-        by = {of["name"]: of["lift"]["percent"] for of in trial["families"]}
-        return float(sum(by[name] for name in keep) / len(keep))
-
-    assert mean(fine) == pytest.approx(fine["overall"]["percent"])
-    g_eval = on_topical_chat("_seed2_g-eval")["g-eval"]
-    assert [of["name"] for of in g_eval["families"]] == [of["name"] for of in fine["families"]]
-    before = on_topical_chat("_seed2_fine_praise-paid")["active-critic-fine"]
-    told_of = [told(trial["overall"], "+") for trial in (fine, before, g_eval)]
-    coarse, zero, paper = (f"{mean(others[name]):+.0f} %" for name in (OURS, "zero-shot", f"{OURS} (rating only)"))
-    said = (
-        "move fine mode by {} (before the fourth bound by {}), coarse mode by {}, G-Eval by {}, zero-shot by {}, the "
-    )
-    said = said.format(told_of[0], told_of[1], coarse, told_of[2], zero)
-    assert f"{said}paper's critic (coarse) by {paper}." in page
-    by = [{of["name"]: of["lift"]["percent"] for of in trial["families"]} for trial in (fine, g_eval)]
-    said = "`told-verdict` moves fine mode and G-Eval by {} %, flattery by {} %, self-praise by {} %, a constant "
-    said += "answer by {} %."
-    named = ("told-verdict", "flattery", "self-praise", "constant-answer")
-    assert said.format(*(f"{by[0][name]:+.0f} and {by[1][name]:+.0f}" for name in named)) in page
+def test_the_page_shows_what_attacks_do_to_every_evaluator() -> None:
+    page = (Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8")
+    fine, whole, others = (on_topical_chat(f"_seed2{name}") for name in ("_fine", "", "_others"))
+    families = [of["name"] for of in fine["active-critic-fine"]["families"]]
+    assert sum(not NAMED[name].replaces for name in families) == 12
+    trials = {
+        "**ours, fine**": fine["active-critic-fine"],
+        "**ours, coarse**": whole[OURS],
+        "surface floor": others["surface"],
+        "GPTScore": others["gpt-score"],
+        "G-Eval": on_topical_chat("_seed2_g-eval")["g-eval"],
+        "HD-Eval": others["hd-eval"],
+        "ICE": others["ice"],
+        "zero-shot": whole["zero-shot"],
+        "AutoCalibrate": others["auto-calibrate"],
+        "the paper's critic": whole[f"{OURS} (rating only)"],
+    }
+    for called, trial in trials.items():
+        assert row_of(called, trial, families) in page
+    moved = [trials[called]["overall"]["deviations"] for called in ("GPTScore", "**ours, fine**", "G-Eval")]
+    said = "in standard deviations of these, by {:.1f} (ours, fine: {:.1f}; G-Eval {:.1f})."
+    assert said.format(*moved) in " ".join(page.split())
+    before = on_topical_chat("_seed2_fine_praise-paid")["active-critic-fine"]["overall"]
+    assert f"Before the fourth bound it was {told(before, '+')} of fine mode." in " ".join(page.split())
 
 
 def lifted(trial: dict[str, Any]) -> dict[str, Any]:
