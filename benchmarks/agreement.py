@@ -81,9 +81,11 @@ def main() -> None:
             "average_interval": np.nanquantile(averages[1:, index], [tail, 1 - tail]).tolist(),
             "ours_ahead": None if index == ours else ahead[0],
             "ours_ahead_interval": None if index == ours else np.nanquantile(ahead[1:], [tail, 1 - tail]).tolist(),
-            "ours_ahead_by_set": {
-                set_: None if index == ours else _ahead(of_set[:, ours] - of_set[:, index], own_tail)
-                for set_, (of_set, own_tail) in zip(found, alone, strict=True)
+            "ours_ahead_by_set": None
+            if index == ours
+            else {
+                set_: _ahead(own[:, ours] - own[:, index], own_tail)
+                for set_, (own, own_tail) in zip(found, alone, strict=True)
             },
             "calls_a_verdict": _over(found, name, partial(_per_verdict, ["calls"])),
             "tokens_a_verdict": _over(found, name, partial(_per_verdict, ["prompt_tokens", "completion_tokens"])),
