@@ -48,7 +48,7 @@ def test_the_page_names_every_family_and_kind() -> None:
 
 def test_the_page_quotes_what_was_measured() -> None:
     root = Path(__file__).parents[2]
-    page = (root / "docs/probes.md").read_text(encoding="utf-8")
+    page = (root / "docs/robustness.md").read_text(encoding="utf-8")
     results = root / "benchmarks/results"
     others, ours = (
         json.loads((results / f"{MEASURED}{state}.json").read_text(encoding="utf-8"))["methods"]
@@ -209,7 +209,7 @@ def test_names_that_can_be_read_once_name_the_same_attacks() -> None:
 
 def test_the_page_quotes_what_single_families_do() -> None:
     root = Path(__file__).parents[2]
-    page = " ".join((root / "docs/probes.md").read_text(encoding="utf-8").split())
+    page = " ".join((root / "docs/robustness.md").read_text(encoding="utf-8").split())
     file = root / "benchmarks/results" / f"{MEASURED}_default.json"
     found = json.loads(file.read_text(encoding="utf-8"))["methods"]["active-critic-coarse"]["attacks"]
     lifts = {of["name"]: of["lift"] for of in found["families"]}
@@ -260,7 +260,7 @@ def bare(lift: dict[str, Any]) -> str:
 
 
 def test_the_page_quotes_what_was_measured_on_another_set() -> None:
-    page = (Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/robustness.md").read_text(encoding="utf-8")
     splits = {split: [on_topical_chat(name)[method] for method in COMPARED] for split, name in SPLITS.items()}
     rows: dict[str, list[dict[str, Any]]] = {}
     for split, trials in splits.items():
@@ -286,7 +286,7 @@ def test_the_page_quotes_what_was_measured_on_another_set() -> None:
 def test_the_page_quotes_what_still_moves_ours() -> None:
     root = Path(__file__).parents[2]
     page, readme = (
-        " ".join((root / name).read_text(encoding="utf-8").split()) for name in ("docs/probes.md", "README.md")
+        " ".join((root / name).read_text(encoding="utf-8").split()) for name in ("docs/robustness.md", "README.md")
     )
     ours, zeros = ([on_topical_chat(name)[method] for name in SPLITS.values()] for method in (OURS, "zero-shot"))
     for name, said, of_zero in [
@@ -318,7 +318,7 @@ def test_the_page_quotes_what_still_moves_ours() -> None:
 
 
 def test_the_page_quotes_what_each_bound_does() -> None:
-    page = (Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/robustness.md").read_text(encoding="utf-8")
     states = {
         "first": ("_figures-paid", None, "_forgeries-paid", "_praise-paid", ""),
         "second": ("_figures-paid", "_rating-trusted", "_forgeries-paid", "_praise-paid", ""),
@@ -337,7 +337,7 @@ def test_the_page_quotes_what_each_bound_does() -> None:
 
 
 def test_the_page_quotes_what_else_moves_fine_mode() -> None:
-    page = " ".join((Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8").split())
+    page = " ".join((Path(__file__).parents[2] / "docs/robustness.md").read_text(encoding="utf-8").split())
     more = on_topical_chat("_seed2_fine_more")["active-critic-fine"]["families"]
     coarse = {of["name"]: of["lift"] for of in on_topical_chat("_seed2")[OURS]["families"]}
     fine = {of["name"]: of["lift"] for of in more}
@@ -370,7 +370,7 @@ def row_of(called: str, trial: dict[str, Any], families: list[str]) -> str:
 
 
 def test_the_page_shows_what_attacks_do_to_every_evaluator() -> None:
-    page = (Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/robustness.md").read_text(encoding="utf-8")
     fine, whole, others = (on_topical_chat(f"_seed2{name}") for name in ("_fine", "", "_others"))
     families = [of["name"] for of in fine["active-critic-fine"]["families"]]
     assert sum(not NAMED[name].replaces for name in families) == 12
@@ -404,7 +404,7 @@ def lifted(trial: dict[str, Any]) -> dict[str, Any]:
 
 def test_the_page_quotes_what_was_measured_with_the_contrast() -> None:
     root = Path(__file__).parents[2]
-    page = " ".join((root / "docs/probes.md").read_text(encoding="utf-8").split())
+    page = " ".join((root / "docs/robustness.md").read_text(encoding="utf-8").split())
     now, other = (
         json.loads((root / "benchmarks/results" / f"{MEASURED}_{name}.json").read_text(encoding="utf-8"))["methods"][
             "active-critic-coarse (with contrast)"
