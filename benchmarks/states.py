@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from active_critic import weighing
 from active_critic.approval import approval_turns
@@ -63,9 +64,9 @@ def main() -> None:
     readings.study(args, work, page)
 
 
-def taken(examples: Examples, name: str) -> dict[str, Floats]:
+def taken(examples: Examples, name: str) -> dict[str, NDArray[np.float32]]:
     """The states of every example, one row each."""
-    found: dict[str, list[Floats]] = {kind: [] for kind in KINDS}
+    found: dict[str, list[NDArray[np.float32]]] = {kind: [] for kind in KINDS}
     with server(name) as address:
         for done, example in enumerate(examples):
             drawing.say("states", done, len(examples))

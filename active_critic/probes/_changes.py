@@ -141,7 +141,7 @@ class Measured:
         )
 
     def _interval(self, scores: Floats, code: Indices) -> Interval | None:
-        moved, documents = scores[:, 1] - scores[:, 0], int(code.max()) + 1
+        moved, documents = scores[:, 1] - scores[:, 0], int(np.max(code)) + 1
 
         def mean(weights: Floats) -> Floats:
             own = weights[:, code]

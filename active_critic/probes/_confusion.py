@@ -120,6 +120,6 @@ def _excess(x: Floats, group: Indices, resamples: int, seed: int, confidence: fl
         critic, people = (weighted_coefficients(x[i], x[i + 1], own)[:, 0] for i in (0, 2))
         return np.asarray(critic - people)
 
-    documents = int(code.max()) + 1
+    documents = int(np.max(code)) + 1
     drawn = bootstrap(measure, documents, resamples, np.random.default_rng(seed), x.shape[1])
     return percentile_interval(drawn, confidence, documents)

@@ -264,7 +264,7 @@ class _Step:
 
     def __init__(self, x: Indices, y: Indices, digit: int) -> None:
         block, one = y >> (digit + 1), (y >> digit & 1).astype(bool)
-        width = int(x.max()) + 1
+        width = int(np.max(x)) + 1
         key = block * width + x
         order = np.argsort(key, kind="stable")
         self._below, self._above = order[~one[order]], order[one[order]]
@@ -291,7 +291,7 @@ class _Step:
 
 
 def _steps(x: Indices, y: Indices) -> list[_Step]:
-    return [_Step(x, y, digit) for digit in range(int(y.max(initial=0)).bit_length())]
+    return [_Step(x, y, digit) for digit in range(int(np.max(y, initial=0)).bit_length())]
 
 
 def rowwise_coefficients(x: Floats, y: Floats, present: NDArray[np.bool_], *, close: float = 0.0) -> Floats:

@@ -51,7 +51,7 @@ class Measure:
         if level not in get_args(Level):
             raise ValueError(f"{level!r} is no level; they are {', '.join(get_args(Level))}")
         self._level, self._x, self._y, self._group, self._system = level, x, y, group, system
-        self._documents = documents or int(group.max(initial=-1)) + 1
+        self._documents = documents or int(np.max(group, initial=-1)) + 1
         if level == "document":
             self._within = _within(x, y, group, documents)
             self.defined = ~np.isnan(self._within[:, 3])
@@ -120,7 +120,7 @@ def _within(x: Floats, y: Floats, group: Indices, documents: int) -> Floats:
         ):
             count = (count + 1) // 2
         part, short = short[:count], short[count:]
-        place = np.arange(size[part].max())
+        place = np.arange(np.max(size[part]))
         present = place < size[part][:, None]
         index = order[np.minimum(start[part][:, None] + place, len(order) - 1)]
         found[part] = rowwise_coefficients(x[index], y[index], present)

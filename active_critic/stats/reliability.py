@@ -177,7 +177,7 @@ def human_ceiling(
     table, there = table[:, used], there[:, used]
     group = document_codes(level, groups, used, items)
     system = system_codes(level, systems, used, items)
-    n_groups = int(group.max(initial=-1)) + 1
+    n_groups = int(np.max(group, initial=-1)) + 1
     others = np.where(there, table, 0.0)
     measures = []
     for own, rated in zip(table, there, strict=True):

@@ -330,7 +330,8 @@ def test_a_run_in_which_nothing_can_be_read_stops_and_the_next_goes_on_behind_it
     lm, seen = babbling(25)
 
     def run() -> list[Verdict]:
-        return list(from_protocol(PROGRAM, lm, journal=tmp_path / "j.sqlite").score_many(items(40)))
+        with from_protocol(PROGRAM, lm, journal=tmp_path / "j.sqlite") as evaluator:
+            return list(evaluator.score_many(items(40)))
 
     with pytest.raises(UnreadableReply, match="none of the first 20 replies could be read; the last: no number") as e:
         run()

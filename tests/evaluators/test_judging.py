@@ -131,7 +131,8 @@ def test_a_run_in_which_fifty_items_in_a_row_cannot_be_read_stops_and_the_next_g
     lm, seen = reading({0, *range(120, 300)})
 
     def run() -> list[float | None]:
-        return scores(from_protocol(PROGRAM, lm, journal=tmp_path / "j.sqlite").score_many(items(300)))
+        with from_protocol(PROGRAM, lm, journal=tmp_path / "j.sqlite") as evaluator:
+            return scores(evaluator.score_many(items(300)))
 
     for asked in (1 + 2 * 50, 2 * 50):
         with pytest.raises(
@@ -179,10 +180,14 @@ def test_many_workers_stop_where_one_does() -> None:
 
 def test_what_was_paid_for_before_is_not_counted_and_disarms_nothing(tmp_path: Path) -> None:
     path = tmp_path / "j.sqlite"
-    list(from_protocol(PROGRAM, reading(range(100))[0], journal=path).score_many(items(100)))
+    with from_protocol(PROGRAM, reading(range(100))[0], journal=path) as evaluator:
+        list(evaluator.score_many(items(100)))
     lm, seen = reading(())
-    with pytest.raises(UnreadableReply, match="none of the last 50 replies"):
-        list(from_protocol(PROGRAM, lm, journal=path).score_many(items(600)))
+    with (
+        from_protocol(PROGRAM, lm, journal=path) as evaluator,
+        pytest.raises(UnreadableReply, match="none of the last 50 replies"),
+    ):
+        list(evaluator.score_many(items(600)))
     assert len(seen) == 100
 
 

@@ -61,13 +61,14 @@ def test_two_meters_on_one_memory_count_each_for_itself() -> None:
 
 
 def test_a_spent_budget_speaks_of_the_journal_only_where_there_is_one(tmp_path) -> None:
-    for opened, said in ((ForNow, "no journal was kept"), (lambda: Journal(tmp_path / "j.sqlite"), "what the journal")):
-        lm = model()
-        lm.budget = Budget(calls=1)
-        with lm.remembering(Meter(opened())):
-            ask(lm, "a", "a")
-            with pytest.raises(BudgetSpent, match=said):
-                ask(lm, "b")
+    with Journal(tmp_path / "j.sqlite") as journal:
+        for memory, said in ((ForNow(), "no journal was kept"), (journal, "what the journal")):
+            lm = model()
+            lm.budget = Budget(calls=1)
+            with lm.remembering(Meter(memory)):
+                ask(lm, "a", "a")
+                with pytest.raises(BudgetSpent, match=said):
+                    ask(lm, "b")
 
 
 @pytest.mark.parametrize("workers", [1, 8])

@@ -449,7 +449,7 @@ def test_systems_of_a_document_each_tie_whatever_the_rounding_of_their_sums() ->
     # Added up one after the other, 0.1 + 0.2 + 0.3 and 0.3 + 0.2 + 0.1 differ in the last bit.
     human = [0.1, 0.2, 0.3, 0.3, 0.2, 0.1, 0.5, 0.6, 0.7, 0.0, 0.1, 0.05]
     pred, systems = [1.0, 1, 1, 2, 2, 2, 4, 4, 4, 0, 0, 0], list("aaabbbcccddd")
-    assert sum(human[:3]) != sum(human[3:6])
+    assert human[0] + human[1] + human[2] != human[3] + human[4] + human[5]
     found = stats.agreement(pred, human, systems, level="system", systems=systems, resamples=0)
     assert found.kendall == pytest.approx(scipy_stats.kendalltau([1, 2, 4, 0], [2, 2, 6, 0.5]).statistic)
 
