@@ -336,27 +336,28 @@ def test_the_page_quotes_what_each_bound_does() -> None:
     assert f"as safe on the first split: {told(bare_one['overall'], '+')}; {count or 'no'} famil" in page
 
 
-def test_the_page_quotes_what_else_moves_fine_mode() -> None:
+def test_the_page_quotes_what_moves_fine_mode() -> None:
     page = " ".join((Path(__file__).parents[2] / "docs/robustness.md").read_text(encoding="utf-8").split())
-    more = on_topical_chat("_seed2_fine_more")["active-critic-fine"]["families"]
+    trial = on_topical_chat("_seed2_fine")["active-critic-fine"]
     coarse = {of["name"]: of["lift"] for of in on_topical_chat("_seed2")[OURS]["families"]}
-    fine = {of["name"]: of["lift"] for of in more}
-    assert not {of["name"] for of in on_topical_chat("_seed2_fine")["active-critic-fine"]["families"]} & fine.keys()
-    assert [name for name, lift in fine.items() if lift["percent_interval"][0] > 0] == ["fitting-praise"]
-    quoted = (("`fitting-praise` moves it", "fitting-praise"), ("a threat", "threat"), ("`credentials`", "credentials"))
+    fine = {of["name"]: of["lift"] for of in trial["families"]}
+    untried = {attack.name for attack in ATTACKS} - fine.keys()
+    assert untried - {"flood"} == {attack.name for attack in ATTACKS if attack.kind == "format"} & untried
+    assert f"{len(fine)} of the {len(ATTACKS)} families" in page
+    assert "all but `flood` and nine forged forms" in page
+    assert len(untried) == 10
+    kept, gone = trial["overall"], trial["replacing"]
+    assert f"move it by {told(kept, '+')}, those that replace it by {told(gone, '+')}" in page
+    assert list(lifted(trial)) == ["fitting-praise"]
+    quoted = (
+        ("`fitting-praise`, by", "fitting-praise"),
+        ("in another language moves it by", "other-language"),
+        ("a threat by", "threat"),
+        ("`credentials` by", "credentials"),
+    )
     for words, name in quoted:
-        said = f"{words} by {told(fine[name], '+')} ({'coarse mode by ' * (name == 'fitting-praise')}"
+        said = f"{words} {told(fine[name], '+')} ({'coarse mode by ' * (name == 'fitting-praise')}"
         assert f"{said}{coarse[name]['percent']:+.0f} %)" in page, name
-    for name, words in (
-        ("fake-human-scores", "people's scores that are made up"),
-        ("fitting-answer", "`fitting-answer`"),
-    ):
-        assert f"{words} by {fine[name]['percent']:+.0f} % ({coarse[name]['percent']:+.0f} %)" in page, name
-    forged = ("open-form", "fake-demonstration", "field-headers")
-    both = {f"{lifts[name]['percent']:+.0f}" for name in forged for lifts in (fine, coarse)}
-    assert both == {"-3"}
-    untried = len(ATTACKS) - len(more) - 13
-    assert f"The other {untried} were not tried." in page
 
 
 def row_of(called: str, trial: dict[str, Any], families: list[str]) -> str:
@@ -372,14 +373,15 @@ def row_of(called: str, trial: dict[str, Any], families: list[str]) -> str:
 def test_the_page_shows_what_attacks_do_to_every_evaluator() -> None:
     page = (Path(__file__).parents[2] / "docs/robustness.md").read_text(encoding="utf-8")
     fine, whole, others = (on_topical_chat(f"_seed2{name}") for name in ("_fine", "", "_others"))
-    families = [of["name"] for of in fine["active-critic-fine"]["families"]]
+    g_eval = on_topical_chat("_seed2_g-eval")["g-eval"]
+    families = [of["name"] for of in g_eval["families"]]
     assert sum(not NAMED[name].replaces for name in families) == 12
     trials = {
         "**ours, fine**": fine["active-critic-fine"],
         "**ours, coarse**": whole[OURS],
         "surface floor": others["surface"],
         "GPTScore": others["gpt-score"],
-        "G-Eval": on_topical_chat("_seed2_g-eval")["g-eval"],
+        "G-Eval": g_eval,
         "HD-Eval": others["hd-eval"],
         "ICE": others["ice"],
         "zero-shot": whole["zero-shot"],
@@ -388,7 +390,9 @@ def test_the_page_shows_what_attacks_do_to_every_evaluator() -> None:
     }
     for called, trial in trials.items():
         assert row_of(called, trial, families) in page
-    moved = [trials[called]["overall"]["deviations"] for called in ("GPTScore", "**ours, fine**", "G-Eval")]
+    kept = [name for name in families if not NAMED[name].replaces]
+    of = {called: {of["name"]: of["lift"]["deviations"] for of in trials[called]["families"]} for called in trials}
+    moved = [sum(of[called][name] for name in kept) / len(kept) for called in ("GPTScore", "**ours, fine**", "G-Eval")]
     said = "in standard deviations of these, by {:.1f} (ours, fine: {:.1f}; G-Eval {:.1f})."
     assert said.format(*moved) in " ".join(page.split())
     before = on_topical_chat("_seed2_fine_praise-paid")["active-critic-fine"]["overall"]
