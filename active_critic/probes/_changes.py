@@ -11,7 +11,7 @@ import numpy as np
 from active_critic.probes.aspects import ASPECTS, OVERALL, Expected, Matched
 from active_critic.probes.perturbations import PERTURBATIONS
 from active_critic.records import Scale, Verdict
-from active_critic.stats.correlation import Floats, Indices
+from active_critic.stats.correlation import Floats, Indices, count_of
 from active_critic.stats.resampling import ALIKE, Interval, bootstrap, of_one_value, percentile_interval
 
 TOLERANCE = 0.05
@@ -141,7 +141,7 @@ class Measured:
         )
 
     def _interval(self, scores: Floats, code: Indices) -> Interval | None:
-        moved, documents = scores[:, 1] - scores[:, 0], int(np.max(code)) + 1
+        moved, documents = scores[:, 1] - scores[:, 0], count_of(code)
 
         def mean(weights: Floats) -> Floats:
             own = weights[:, code]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from active_critic.probes.aspects import Matched, match_aspect
-from active_critic.stats.correlation import Floats, Indices, pearson, weighted_coefficients
+from active_critic.stats.correlation import Floats, Indices, count_of, pearson, weighted_coefficients
 from active_critic.stats.resampling import Interval, bootstrap, percentile_interval
 
 Columns = Mapping[str, Sequence[float | None]]
@@ -120,6 +120,6 @@ def _excess(x: Floats, group: Indices, resamples: int, seed: int, confidence: fl
         critic, people = (weighted_coefficients(x[i], x[i + 1], own)[:, 0] for i in (0, 2))
         return np.asarray(critic - people)
 
-    documents = int(np.max(code)) + 1
+    documents = count_of(code)
     drawn = bootstrap(measure, documents, resamples, np.random.default_rng(seed), x.shape[1])
     return percentile_interval(drawn, confidence, documents)

@@ -23,6 +23,7 @@ from active_critic.stats.correlation import (
     Resampled,
     Scores,
     aligned,
+    count_of,
     in_order,
     kendall,
     normed,
@@ -186,7 +187,7 @@ def agreement(
     x, y, kept = _pairs(pred, human)
     resamples = resamples_for(len(human), resamples)
     group = document_codes(level, groups, kept, len(human))
-    n_groups = int(np.max(group, initial=-1)) + 1
+    n_groups = count_of(group)
     system = system_codes(level, systems, kept, len(human))
     of_parts = _rows_of_parts(parts, len(human), kept)
     measures = [Measure(level, x[rows], y[rows], group[rows], system[rows], n_groups) for rows in of_parts]
@@ -239,7 +240,7 @@ def paired_difference(
     kept = np.flatnonzero(np.isfinite(all_a) & np.isfinite(all_b))
     a, b, y = all_a[kept], all_b[kept], all_y[kept]
     group = document_codes(level, groups, kept, len(human))
-    n_groups = int(np.max(group, initial=-1)) + 1
+    n_groups = count_of(group)
     system = system_codes(level, systems, kept, len(human))
     of_parts = _rows_of_parts(parts, len(human), kept)
     every = [_Pair(level, a[rows], b[rows], y[rows], group[rows], system[rows], n_groups) for rows in of_parts]
@@ -359,7 +360,7 @@ def chance_ahead(
     all_b, _ = aligned(pred_b, human)
     kept = np.flatnonzero(np.isfinite(all_a) & np.isfinite(all_b))
     group = numbered(groups, kept, len(human))
-    n = int(np.max(group, initial=-1)) + 1
+    n = count_of(group)
     if n < 2:
         return 0.5
     drawn = rng.multinomial(n, np.full(n, 1 / n), resamples).astype(np.float64)

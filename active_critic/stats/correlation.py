@@ -51,6 +51,11 @@ def numbered(names: Sequence[str | None], kept: Iterable[int] | None = None, tot
     return np.array([number[name] for name in there], dtype=np.intp)
 
 
+def count_of(codes: Indices) -> int:
+    """How many documents (or systems) are numbered so; see :func:`numbered`."""
+    return int(np.max(codes, initial=-1)) + 1
+
+
 def in_order(given: Any, what: str) -> list[Any]:
     """A list, an array or a Series as a list by place (a Series is asked by its labels).
 

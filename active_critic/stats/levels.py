@@ -16,6 +16,7 @@ from active_critic.stats.correlation import (
     Indices,
     Resampled,
     coefficients,
+    count_of,
     in_order,
     numbered,
     rowwise_coefficients,
@@ -51,7 +52,7 @@ class Measure:
         if level not in get_args(Level):
             raise ValueError(f"{level!r} is no level; they are {', '.join(get_args(Level))}")
         self._level, self._x, self._y, self._group, self._system = level, x, y, group, system
-        self._documents = documents or int(np.max(group, initial=-1)) + 1
+        self._documents = documents or count_of(group)
         if level == "document":
             self._within = _within(x, y, group, documents)
             self.defined = ~np.isnan(self._within[:, 3])

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from active_critic.data.cells import is_absent
-from active_critic.stats.correlation import Array, Floats, tied
+from active_critic.stats.correlation import Array, Floats, count_of, tied
 from active_critic.stats.intervals import Figures, figures_of
 from active_critic.stats.levels import Level, Measure, document_codes, system_codes
 from active_critic.stats.resampling import resamples_for
@@ -177,7 +177,7 @@ def human_ceiling(
     table, there = table[:, used], there[:, used]
     group = document_codes(level, groups, used, items)
     system = system_codes(level, systems, used, items)
-    n_groups = int(np.max(group, initial=-1)) + 1
+    n_groups = count_of(group)
     others = np.where(there, table, 0.0)
     measures = []
     for own, rated in zip(table, there, strict=True):
