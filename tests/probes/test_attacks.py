@@ -21,6 +21,7 @@ SCALE = Scale(low=0, high=100)
 ATTACKER = Attacker(5, ("Accuracy", "Tone"), examples=("Liked most by people.", "Not liked."))
 RESPONSE, SOURCE = "A first sentence. The parcel comes on Monday.", "When does the parcel come? On Monday?"
 NAMED = {attack.name: attack for attack in ATTACKS}
+ROOT = Path(__file__).parents[2]
 
 some_text = st.text(min_size=1, max_size=200).filter(str.strip)
 
@@ -34,22 +35,25 @@ def made(name: str, seed: int = 0, response: str = RESPONSE, source: str = SOURC
 MEASURED = "robustness_sfres_qwen2.5-coder-1.5b"
 
 
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
 def told(lift: dict[str, Any], sign: str = "") -> str:
     low, high = lift["percent_interval"]
     return f"{lift['percent']:{sign}.0f} % [{low:{sign}.0f}, {high:{sign}.0f}]"
 
 
 def test_the_page_names_every_family_and_kind() -> None:
-    page = (Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8")
+    page = text_of("docs/probes.md")
     rows = [f"| `{attack.name}` | {attack.kind} | {attack.about} |" for attack in ATTACKS]
     assert [line for line in page.splitlines() if line.startswith("| `")] == rows
     assert all(f"\n| {kind} | " in page for kind in KINDS)
 
 
 def test_the_page_quotes_what_was_measured() -> None:
-    root = Path(__file__).parents[2]
-    page = (root / "docs/robustness.md").read_text(encoding="utf-8")
-    results = root / "benchmarks/results"
+    page = text_of("docs/robustness.md")
+    results = ROOT / "benchmarks/results"
     others, ours = (
         json.loads((results / f"{MEASURED}{state}.json").read_text(encoding="utf-8"))["methods"]
         for state in ("", "_default")
@@ -208,9 +212,8 @@ def test_names_that_can_be_read_once_name_the_same_attacks() -> None:
 
 
 def test_the_page_quotes_what_single_families_do() -> None:
-    root = Path(__file__).parents[2]
-    page = " ".join((root / "docs/robustness.md").read_text(encoding="utf-8").split())
-    file = root / "benchmarks/results" / f"{MEASURED}_default.json"
+    page = " ".join(text_of("docs/robustness.md").split())
+    file = ROOT / "benchmarks/results" / f"{MEASURED}_default.json"
     found = json.loads(file.read_text(encoding="utf-8"))["methods"]["active-critic-coarse"]["attacks"]
     lifts = {of["name"]: of["lift"] for of in found["families"]}
     assert f"; {len(lifts)} families, all but `flood`." in page
@@ -238,7 +241,7 @@ COMPARED = ("zero-shot", f"{OURS} (rating only)", OURS)
 
 def on_topical_chat(name: str) -> dict[str, dict[str, Any]]:
     """The trial of every method, by its name."""
-    file = Path(__file__).parents[2] / "benchmarks/results" / f"{TOPICAL}{name}.json"
+    file = ROOT / "benchmarks/results" / f"{TOPICAL}{name}.json"
     return {
         method: found["attacks"] for method, found in json.loads(file.read_text(encoding="utf-8"))["methods"].items()
     }
@@ -260,7 +263,7 @@ def bare(lift: dict[str, Any]) -> str:
 
 
 def test_the_page_quotes_what_was_measured_on_another_set() -> None:
-    page = (Path(__file__).parents[2] / "docs/robustness.md").read_text(encoding="utf-8")
+    page = text_of("docs/robustness.md")
     splits = {split: [on_topical_chat(name)[method] for method in COMPARED] for split, name in SPLITS.items()}
     rows: dict[str, list[dict[str, Any]]] = {}
     for split, trials in splits.items():
@@ -284,10 +287,7 @@ def test_the_page_quotes_what_was_measured_on_another_set() -> None:
 
 
 def test_the_page_quotes_what_still_moves_ours() -> None:
-    root = Path(__file__).parents[2]
-    page, readme = (
-        " ".join((root / name).read_text(encoding="utf-8").split()) for name in ("docs/robustness.md", "README.md")
-    )
+    page, readme = (" ".join(text_of(name).split()) for name in ("docs/robustness.md", "README.md"))
     ours, zeros = ([on_topical_chat(name)[method] for name in SPLITS.values()] for method in (OURS, "zero-shot"))
     for name, said, of_zero in [
         ("self-praise", "self-praise moves it by", "(zero-shot by {})"),
@@ -318,7 +318,7 @@ def test_the_page_quotes_what_still_moves_ours() -> None:
 
 
 def test_the_page_quotes_what_each_bound_does() -> None:
-    page = (Path(__file__).parents[2] / "docs/robustness.md").read_text(encoding="utf-8")
+    page = text_of("docs/robustness.md")
     states = {
         "first": ("_figures-paid", None, "_forgeries-paid", "_praise-paid", ""),
         "second": ("_figures-paid", "_rating-trusted", "_forgeries-paid", "_praise-paid", ""),
@@ -337,7 +337,7 @@ def test_the_page_quotes_what_each_bound_does() -> None:
 
 
 def test_the_page_quotes_what_moves_fine_mode() -> None:
-    page = " ".join((Path(__file__).parents[2] / "docs/robustness.md").read_text(encoding="utf-8").split())
+    page = " ".join(text_of("docs/robustness.md").split())
     trial = on_topical_chat("_seed2_fine")["active-critic-fine"]
     coarse = {of["name"]: of["lift"] for of in on_topical_chat("_seed2")[OURS]["families"]}
     fine = {of["name"]: of["lift"] for of in trial["families"]}
@@ -371,7 +371,7 @@ def row_of(called: str, trial: dict[str, Any], families: list[str]) -> str:
 
 
 def test_the_page_shows_what_attacks_do_to_every_evaluator() -> None:
-    page = (Path(__file__).parents[2] / "docs/robustness.md").read_text(encoding="utf-8")
+    page = text_of("docs/robustness.md")
     fine, whole, others = (on_topical_chat(f"_seed2{name}") for name in ("_fine", "", "_others"))
     g_eval = on_topical_chat("_seed2_g-eval")["g-eval"]
     families = [of["name"] for of in g_eval["families"]]
@@ -396,7 +396,10 @@ def test_the_page_shows_what_attacks_do_to_every_evaluator() -> None:
     said = "in standard deviations of these, by {:.1f} (ours, fine: {:.1f}; G-Eval {:.1f})."
     assert said.format(*moved) in " ".join(page.split())
     before = on_topical_chat("_seed2_fine_praise-paid")["active-critic-fine"]["overall"]
-    assert f"Before the fourth bound it was {told(before, '+')} of fine mode." in " ".join(page.split())
+    assert (
+        f"Before praise was [bounded](#attacks-on-topical-chat), fine mode was moved by {told(before, '+')}."
+        in " ".join(page.split())
+    )
 
 
 def lifted(trial: dict[str, Any]) -> dict[str, Any]:
@@ -407,10 +410,9 @@ def lifted(trial: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_page_quotes_what_was_measured_with_the_contrast() -> None:
-    root = Path(__file__).parents[2]
-    page = " ".join((root / "docs/robustness.md").read_text(encoding="utf-8").split())
+    page = " ".join(text_of("docs/robustness.md").split())
     now, other = (
-        json.loads((root / "benchmarks/results" / f"{MEASURED}_{name}.json").read_text(encoding="utf-8"))["methods"][
+        json.loads((ROOT / "benchmarks/results" / f"{MEASURED}_{name}.json").read_text(encoding="utf-8"))["methods"][
             "active-critic-coarse (with contrast)"
         ]["attacks"]
         for name in ("contrast", "contrast-paid")
@@ -430,7 +432,7 @@ def test_the_page_quotes_what_was_measured_with_the_contrast() -> None:
     )
     assert f"of the prompt are worth {instead} in place of the text and {behind} behind it." in page
     assert f"(`*_contrast-paid`), they would be worth {paid} and {paid_behind}." in page
-    file = root / "benchmarks/results" / f"{MEASURED}_copied-examples.json"
+    file = ROOT / "benchmarks/results" / f"{MEASURED}_copied-examples.json"
     (papers,) = json.loads(file.read_text(encoding="utf-8"))["methods"].values()
     copies = [told(of["lift"]) for of in papers["attacks"]["families"] if of["name"].endswith("-example")]
     assert f"do not lift it either: {copies[0]} and {copies[1]}" in page
