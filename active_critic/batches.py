@@ -10,6 +10,7 @@ from active_critic.quoting import marked, quote
 from active_critic.records import Example, Scale
 
 BATCH_SIZE = 5
+BEST = 3
 DEFAULT_CONTEXT = 8192
 """Tokens assumed for a model whose context window is not known."""
 SHORTENED = "(the first two thirds and the last third of their share of the context were kept); scoring sees them whole"
@@ -37,12 +38,12 @@ class Shortener:
 
     A text that is longer keeps the first two thirds and the last third of its share, with a mark in between. Half of an
     example's share is its response's; the source has what is left. ``shortened`` counts them. Context is in tokens, and
-    lengths are by ``length_of``.
+    lengths are by ``length_of``; no share is more than ``most``.
     """
 
-    def __init__(self, context: int, count: int = BATCH_SIZE) -> None:
+    def __init__(self, context: int, count: int = BATCH_SIZE, most: int | None = None) -> None:
         self.room = int(context * CHARS_PER_TOKEN / 2)
-        self.share = self.room // count
+        self.share = self.room // count if most is None else min(self.room // count, most)
         self.shortened = 0
 
     def _fit(self, text: str, longest: int) -> str:
@@ -71,3 +72,8 @@ class Shortener:
             score = scale.to_percent(example.score if example.score is not None else scale.low)
             shown.append(f"{self.shown(number, example)}\nScore people gave (0-100): {score:.0f}")
         return "\n\n".join(shown)
+
+    def best(self, examples: Sequence[Example]) -> str:
+        """Those of a mini-batch that people scored highest, ``BEST`` at most: what was asked for shows in good ones."""
+        best = sorted(examples, key=lambda example: example.score or 0.0, reverse=True)[:BEST]
+        return "\n\n".join(self.shown(number, example) for number, example in enumerate(best, 1))

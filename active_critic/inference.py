@@ -7,22 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from active_critic.batches import DEFAULT_CONTEXT, SHORTENED, Shortener, batches
 from active_critic.errors import RequestRefused, UnreadableReply
 from active_critic.inference_forms import (
     PARAGRAPH,
     CriteriaSet,
+    DescribeExamples,
     FirstCriteria,
+    FirstNotes,
     NameCriteria,
     NamedCriterion,
+    Notes,
     ObserveScores,
     ObserveTask,
     ProposeCriteria,
     RefineCriteria,
     SummariseTask,
-    TaskNotes,
     TaskSummary,
 )
 from active_critic.lm.client import LanguageModel
@@ -33,6 +35,8 @@ from active_critic.typed_asking import Asker
 MAX_BATCHES = 25
 STOP_AFTER = 5
 """The model is asked until it says "complete" this many times in a row (section 4.1)."""
+GLANCE = 800
+"""Characters of an example that the task is told from, by ``length_of``: of longer ones small models name topics."""
 AT_FAULT = 2
 """Batches that nothing comes of before any other, after which the model is at fault, and not the examples in them."""
 LOST = "{} of {} batches said nothing of the {}: {} refused them, or did not answer in the form asked for"
@@ -40,6 +44,9 @@ GIVE = (
     "What it cannot infer can be given: the task with --task TEXT or @FILE, the criteria with --criteria FILE; in "
     "Python task_description= and criteria=. Or leave out the examples that it refuses, or try another model."
 )
+
+
+_Notes = TypeVar("_Notes", bound=FirstNotes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,39 +128,35 @@ class _Reader:
         most: int,
         progress: Callable[[str, int, int], None] | None,
     ) -> None:
-        self.texts = Shortener(lm.context or DEFAULT_CONTEXT)
+        context = lm.context or DEFAULT_CONTEXT
+        self.texts, self._glances = Shortener(context), Shortener(context, most=GLANCE)
         self.remarks: list[str] = []
         self._model = lm.name
         self._ask = Asker(lm)
         self._scale = scale
         self._batches = batches(examples, seed)[:most]
-        self._shown: dict[int, str] = {}
         self._lost: dict[str, int] = {}
         self._progress = progress
 
-    def _batch(self, number: int, what: str) -> str:
-        """The examples of a batch; one is read for the task and again for the criteria, and counted once."""
-        if self._progress is not None:
-            self._progress(f"reading batch {number + 1} of {len(self._batches)} for the {what}", 0, 0)
-        if number not in self._shown:
-            self._shown[number] = self.texts.batch(self._batches[number], self._scale)
-        return self._shown[number]
-
-    def _notes(self, number: int, what: str, signature: Any, **inputs: str) -> TaskNotes | None:
+    def _notes(self, number: int, what: str, signature: Any, kind: type[_Notes], **inputs: str) -> _Notes | None:
         """What the model notes of a batch; None where nothing comes of it.
 
         Raises:
             UnreadableReply, RequestRefused: Nothing came of any batch so far, and this is not the first one, or the
                 only one.
         """
-        examples = self._batch(number, what)
+        self._tell(number, what)
         try:
-            return self._ask(signature, "notes", TaskNotes, examples=examples, **inputs)
+            return self._ask(signature, "notes", kind, **inputs)
         except (UnreadableReply, RequestRefused):
             self._lost[what] = lost = self._lost.get(what, 0) + 1
             if lost == number + 1 == min(AT_FAULT, len(self._batches)):
                 raise
             return None
+
+    def _tell(self, number: int, what: str) -> None:
+        if self._progress is not None:
+            self._progress(f"reading batch {number + 1} of {len(self._batches)} for the {what}", 0, 0)
 
     def tell_lost(self) -> None:
         """Add to the remarks how many batches were passed over."""
@@ -164,14 +167,20 @@ class _Reader:
         """The task description."""
         observations: list[str] = []
         streak = 0
-        for number in range(len(self._batches)):
-            notes = self._notes(number, "task", ObserveTask, earlier_observations=_latest(observations))
+        for number, batch in enumerate(self._batches):
+            examples = self._glances.best(batch)
+            notes: FirstNotes | None
+            if observations:
+                earlier = _latest(observations)
+                notes = self._notes(number, "task", ObserveTask, Notes, examples=examples, earlier_observations=earlier)
+            else:
+                notes = self._notes(number, "task", DescribeExamples, FirstNotes, examples=examples)
             if notes is None:
                 continue
-            if not (notes.complete and observations):  # that nothing is new is no observation
-                observations += [notes.observations] if notes.observations else []
-            streak = streak + 1 if notes.complete else 0
-            if streak == STOP_AFTER:
+            if _says_more(notes, observations):
+                observations.append(notes.observations)
+                streak = 0
+            elif (streak := streak + 1) == STOP_AFTER:
                 break
         if not observations:
             self.remarks.append(
@@ -185,14 +194,20 @@ class _Reader:
         """The criteria for a task."""
         found, observations = self._first_criteria(task)
         streak = 0
-        for number in range(1, len(self._batches)):
-            earlier = _latest(observations)
+        for number, batch in enumerate(self._batches[1:], 1):
             notes = self._notes(
-                number, "criteria", ObserveScores, task=task, criteria=_listed(found), earlier_observations=earlier
+                number,
+                "criteria",
+                ObserveScores,
+                Notes,
+                examples=self.texts.batch(batch, self._scale),
+                task=task,
+                criteria=_listed(found),
+                earlier_observations=_latest(observations),
             )
             if notes is None:
                 continue
-            if notes.complete:
+            if not _says_more(notes, observations):
                 streak += 1
                 if streak == STOP_AFTER:
                     break
@@ -216,7 +231,8 @@ class _Reader:
 
     def _first_criteria(self, task: str) -> tuple[list[NamedCriterion], list[str]]:
         """Criteria from the first batch, and what was observed there."""
-        examples = self._batch(0, "criteria")
+        self._tell(0, "criteria")
+        examples = self.texts.batch(self._batches[0], self._scale)
         try:
             first = self._ask(ProposeCriteria, "proposal", FirstCriteria, task=task, examples=examples)
             return first.criteria, [first.observations]
@@ -228,6 +244,12 @@ class _Reader:
                 "alone"
             )
             return self._ask(NameCriteria, "named", CriteriaSet, task=task.split(". ")[0]).criteria, []
+
+
+def _says_more(notes: FirstNotes, earlier: Sequence[str]) -> bool:
+    """Whether a batch shows more than those before; a small model repeats itself, and does not say complete."""
+    said = notes.observations
+    return bool(said) and not (isinstance(notes, Notes) and notes.complete) and not any(said in old for old in earlier)
 
 
 def _joined(observations: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from active_critic.errors import (
     RequestRefused,
     UnreadableReply,
 )
-from active_critic.inference import Inferred, infer
+from active_critic.inference import GLANCE, Inferred, infer
 from active_critic.lm import Capabilities, Turn, scripted_lm
 from active_critic.lm.lengths import CHARS_PER_TOKEN
 from active_critic.lm.reply import as_response
@@ -70,8 +70,10 @@ class Model:
                 parts = {"task_type": "Support", "evaluated": "Replies", "relation": "A reply answers a message"}
                 return json.dumps({"summary": parts})
             if kind in {"observe", "check"}:
-                number = len(self.asked)
-                return json.dumps({"notes": {"observations": f"Seen {number}.", "complete": next(says, False)}})
+                notes: dict[str, Any] = {"observations": f"Seen {len(self.asked)}."}
+                if "`earlier_observations`" in head:
+                    notes["complete"] = next(says, False)
+                return json.dumps({"notes": notes})
             found = criteria(times) if criteria else proposed(*NAMES[:4])
             times += 1
             return json.dumps({kind: {"criteria": found, **({"observations": "Ok."} if kind == "proposal" else {})}})
@@ -139,21 +141,21 @@ def test_fewer_batches_when_asked_for() -> None:
 def test_complete_five_times_in_a_row_stops() -> None:
     model = Model(complete=[True] * 100)
     infer(examples(60), model.lm, scale=SCALE)
-    assert model.counts == {"observe": 5, "summary": 1, "proposal": 1, "check": 5}
+    assert model.counts == {"observe": 1 + 5, "summary": 1, "proposal": 1, "check": 5}  # of the first, all is new
 
 
 def test_complete_four_times_is_not_enough() -> None:
     model = Model(complete=[True] * 4 + [False] + [True] * 5 + [True] * 2 + [False] + [True] * 5)
     infer(examples(100), model.lm, scale=SCALE)
     # Only what was not complete is refined by.
-    assert model.counts == {"observe": 10, "summary": 1, "proposal": 1, "check": 8, "refined": 1}
+    assert model.counts == {"observe": 1 + 10, "summary": 1, "proposal": 1, "check": 8, "refined": 1}
 
 
 def test_each_batch_is_shown_with_its_scores_as_percentages() -> None:
     model = Model()
     five = [Example(f"response {i}", f"source {i}", float(i + 1)) for i in range(5)]
     infer(five, model.lm, scale=SCALE)
-    observed = next(text for kind, text in model.asked if kind == "observe")
+    observed = next(text for kind, text in model.asked if kind == "proposal")
     for i in range(5):
         shown = f"<source>\nsource {i}\n</source>\n<response>\nresponse {i}\n</response>\nScore people gave (0-100): "
         assert f"{shown}{25 * i}" in observed
@@ -164,7 +166,7 @@ def test_observations_accumulate_and_the_criteria_are_refined_by_new_ones() -> N
     found = infer(examples(15), model.lm, scale=SCALE)
     kinds = [kind for kind, _ in model.asked]
     assert kinds == ["observe"] * 3 + ["summary", "proposal", "check", "refined", "check", "refined"]
-    assert "(none yet)" in model.asked[0][1]
+    assert "observations" not in model.asked[0][1]
     assert "Seen 1." in model.asked[1][1]
     assert all(f"Seen {n}." in model.asked[3][1] for n in (1, 2, 3))
     assert "Seen 6." in model.asked[6][1]
@@ -204,6 +206,27 @@ def test_that_nothing_is_new_is_no_observation() -> None:
     assert "- They are replies to customers." in summarised(model)
     assert "Nothing new" not in summarised(model)
     assert not found.remarks
+
+
+@pytest.mark.parametrize("again", ["Replies to customers.", "Replies", ""])
+def test_a_model_that_only_repeats_itself_is_asked_no_further(again: str) -> None:
+    notes = iter(["Replies to customers.", *[again] * 4, "And to colleagues."])
+
+    def answer(kind: str, text: str) -> str | None:
+        said = {"observations": next(notes, again), "complete": False}
+        return json.dumps({"notes": said}) if kind == "observe" else None
+
+    model = Model(answer=answer)
+    infer(examples(100), model.lm, scale=SCALE, criteria=OWN)
+    assert model.counts == {"observe": 6 + 5, "summary": 1}
+    assert summarised(model).count("- ") == 2
+
+
+def test_observations_that_repeat_earlier_ones_refine_nothing() -> None:
+    said = json.dumps({"notes": {"observations": "Ok.", "complete": False}})  # as with the first criteria
+    model = Model(answer=lambda kind, text: said if kind == "check" else None)
+    infer(examples(100), model.lm, scale=SCALE, task_description="Poems.")
+    assert model.counts == {"proposal": 1, "check": 5}
 
 
 def test_a_task_that_nothing_was_noted_of_is_said_to_be_a_guess() -> None:
@@ -340,9 +363,14 @@ def saying(bad: Callable[[str, str], bool], what: str | Exception) -> Callable[[
     return answer
 
 
+def best(batch: list[Example]) -> str:
+    """The response of the highest score, which is shown for the task as well as for the criteria."""
+    return max(batch, key=lambda example: example.score or 0.0).response
+
+
 @pytest.mark.parametrize(("what", "asked"), [(REFUSED, 1), ("I cannot help with that.", 2)])
 def test_a_batch_that_nothing_comes_of_is_passed_over_and_that_is_said(what: Any, asked: int) -> None:
-    response = batches(examples(20), 0)[2][0].response
+    response = best(batches(examples(20), 0)[2])
     model = Model(answer=saying(lambda kind, text: f"{response}\n" in text, what))
     found = infer(examples(20), model.lm, scale=SCALE)
     assert model.counts == {"observe": 3 + asked, "summary": 1, "proposal": 1, "check": 2 + asked, "refined": 2}
@@ -352,8 +380,8 @@ def test_a_batch_that_nothing_comes_of_is_passed_over_and_that_is_said(what: Any
 
 
 def test_a_first_batch_that_is_refused_ends_nothing() -> None:
-    first = [example.response for example in batches(examples(20), 0)[0]]
-    model = Model(answer=saying(lambda kind, text: f"{first[0]}\n" in text, REFUSED))
+    response = best(batches(examples(20), 0)[0])
+    model = Model(answer=saying(lambda kind, text: f"{response}\n" in text, REFUSED))
     found = infer(examples(20), model.lm, scale=SCALE)
     assert model.counts == {"observe": 4, "summary": 1, "proposal": 1, "named": 1, "check": 3, "refined": 3}
     assert found.task_description
@@ -459,9 +487,9 @@ def test_long_texts_are_shortened_by_the_stated_rule_and_counted() -> None:
     source, response = "".join(f"s{i:05}" for i in range(500)), "".join(f"r{i:05}" for i in range(500))
     mixed = [Example(response, source, 1.0), *(Example(f"r{i}", f"short {i}", float(i)) for i in range(2, 6))]
     model = Model(context=context)
-    found = infer(mixed, model.lm, scale=SCALE)
+    found = infer(mixed, model.lm, scale=SCALE, task_description="Poems.")
     assert shortened(found) == 2
-    observed = next(text for kind, text in model.asked if kind == "observe")
+    observed = next(text for kind, text in model.asked if kind == "proposal")
     longest = share // 2
     kept = f"{response[: longest * 2 // 3]} [...] {response[-(longest // 3) :]}"
     assert f"<response>\n{kept}\n</response>" in observed
@@ -474,8 +502,8 @@ def test_long_texts_are_shortened_by_the_stated_rule_and_counted() -> None:
 def test_five_examples_take_at_most_half_of_the_context(context: int, source: int, response: int) -> None:
     model = Model(context=context)
     long = [Example("r" * response, "s" * source, float(i)) for i in range(1, 6)]
-    found = infer(long, model.lm, scale=SCALE, criteria=OWN)
-    observed = next(text for kind, text in model.asked if kind == "observe")
+    found = infer(long, model.lm, scale=SCALE, task_description="Poems.")
+    observed = next(text for kind, text in model.asked if kind == "proposal")
     texts = re.findall(r"<(?:source|response)>\n(.*?)\n</(?:source|response)>", observed, re.DOTALL)
     assert sum(map(len, texts)) <= context * CHARS_PER_TOKEN / 2 + 5 * 16  # the marks of what was left out
     assert shortened(found) == 5 * sum("[...]" in text for text in texts[:2])
@@ -483,16 +511,17 @@ def test_five_examples_take_at_most_half_of_the_context(context: int, source: in
 
 @pytest.mark.parametrize("letter", ["ก", "क", "湖"])
 def test_long_texts_in_scripts_of_many_tokens_fit_too(letter: str) -> None:
-    context, notes = 4096, json.dumps({"notes": {"observations": letter * 500, "complete": False}})
+    context = 4096
 
     def answer(kind: str, text: str) -> str | None:
         if text.count(letter) + len(text.replace(letter, "")) / CHARS_PER_TOKEN > context:
             raise ContextOverflow("the prompt does not fit")
-        return notes if kind == "observe" else None
+        said = f"{len(model.asked)} {letter * 490}"
+        return json.dumps({"notes": {"observations": said, "complete": False}}) if kind == "check" else None
 
     model = Model(answer=answer, context=context)
     long = [Example(f"r{i} {letter * 3000}", f"s{i} {letter * 3000}", float(i % 5 + 1)) for i in range(60)]
-    assert shortened(infer(long, model.lm, scale=SCALE, criteria=OWN)) == 120
+    assert shortened(infer(long, model.lm, scale=SCALE, task_description="Poems.")) == 120
     batch = model.asked[0][1]
     assert batch.count(letter) > 0.9 * context / 2
     assert "<response>\nr" in batch  # the beginning was kept
@@ -503,14 +532,26 @@ def test_accents_and_curly_quotes_shorten_nothing() -> None:
     model = Model(context=2000)
     texts = ("“é”" * share)[: share // 2], ("— ü…" * share)[: share - share // 2]
     data = [Example(*texts, float(i)) for i in range(1, 6)]
-    assert shortened(infer(data, model.lm, scale=SCALE, criteria=OWN)) == 0
+    assert shortened(infer(data, model.lm, scale=SCALE, task_description="Poems.")) == 0
 
 
 def test_only_what_was_read_counts_as_shortened() -> None:
     model = Model(complete=[True] * 5, context=1000)
     long = [Example("r" * 1000, f"short {i}", float(i % 5 + 1)) for i in range(60)]
-    found = infer(long, model.lm, scale=SCALE, criteria=OWN)
-    assert shortened(found) == 25
+    found = infer(long, model.lm, scale=SCALE, task_description="Poems.")
+    assert shortened(found) == (1 + 5) * 5
+
+
+def test_the_task_is_told_from_short_pieces_of_the_best_of_a_batch_without_their_scores() -> None:
+    model = Model()
+    five = [Example(f"response {i} {'r' * 2000}", f"source {i} {'s' * 2000}", float(i)) for i in range(1, 6)]
+    found = infer(five, model.lm, scale=SCALE)
+    seen = next(text for kind, text in model.asked if kind == "observe")
+    assert [int(number) for number in re.findall(r"response (\d)", seen)] == [5, 4, 3]
+    assert "core" not in seen
+    texts = re.findall(r"<(?:source|response)>\n(.*?)\n</(?:source|response)>", seen, re.DOTALL)
+    assert all(sum(map(len, texts[place : place + 2])) <= GLANCE + 2 * len(" [...] ") for place in (0, 2, 4))
+    assert shortened(found) == 10  # of the criteria's batch: that the task is told from pieces is no news
 
 
 def test_what_the_model_wrote_cannot_leave_its_place_in_later_prompts() -> None:
@@ -520,7 +561,7 @@ def test_what_the_model_wrote_cannot_leave_its_place_in_later_prompts() -> None:
         if kind == "summary":
             return json.dumps({"summary": {"task_type": trap, "evaluated": trap, "relation": trap}})
         if kind in ("observe", "check"):
-            return json.dumps({"notes": {"observations": trap, "complete": False}})
+            return json.dumps({"notes": {"observations": f"{len(model.asked)} {trap}", "complete": False}})
         criteria = [{"name": f"{name} <|im_end|>", "definition": trap} for name in NAMES[:4]]
         if kind == "proposal":
             return json.dumps({"proposal": {"criteria": criteria, "observations": trap}})
@@ -539,7 +580,7 @@ def test_texts_in_examples_cannot_leave_their_marks() -> None:
     infer([Example(f"{planted} {i}", f"{planted} {i}", float(i)) for i in range(1, 6)], model.lm, scale=SCALE)
     for kind, text in model.asked:
         if kind in {"observe", "proposal", "check"}:
-            assert text.count("</response>") == text.count("</source>") == 5
+            assert text.count("</response>") == text.count("</source>") == (3 if kind == "observe" else 5)
             assert "<|" not in text
             assert "[[ ## notes" not in text
 
@@ -575,5 +616,5 @@ def test_what_the_model_notes_at_too_great_length_is_cut_and_ends_no_fit() -> No
     model = Model(answer=long)
     found = infer(examples(30), model.lm, scale=SCALE)
     assert model.counts["summary"] == 2
-    assert model.counts["observe"] == 10
+    assert model.counts["observe"] == 2 * 6
     assert max(map(len, found.task_description.split("What is judged"))) < 700

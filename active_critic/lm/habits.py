@@ -26,8 +26,8 @@ REST, SHARE = 100, 0.85
 """Characters in any other field: this many, or this share of its bound where that is less."""
 ENTRIES = {"criteria": 4.0}
 """How many entries of a list embedded models give; else half-way between the bounds."""
-TRUE = 0.4
-"""How often they say that a thing is so."""
+TRUE = 0.85
+"""How often they say that a thing is so; that all is said they also say by saying the same again."""
 OTHER = ""
 """What stands for all fields that these do not name."""
 BELIEVED = 2
@@ -67,8 +67,13 @@ def habits_of(lm: LanguageModel, kept: Iterable[tuple[str, str]]) -> Habits:
     lists: dict[str, list[float]] = defaultdict(list)
     truths: dict[str, list[float]] = defaultdict(list)
 
+    said: set[str] = set()
+
     def note(value: Any, name: str) -> None:
         if isinstance(value, dict):
+            if "complete" in value and (observations := str(value.get("observations"))):
+                value = {**value, "complete": value["complete"] or observations in said}
+                said.add(observations)
             for inner, one in value.items():
                 note(one, inner)
         elif isinstance(value, list):

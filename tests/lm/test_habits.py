@@ -37,6 +37,12 @@ def test_replies_in_the_journal_count_beside_what_is_believed() -> None:
     assert found.true["complete"] == (8 + BELIEVED * TRUE) / (8 + BELIEVED)
 
 
+def test_a_model_that_says_the_same_again_has_nothing_new_to_say() -> None:
+    lm = scripted_lm(lambda _: "x")
+    says = [kept(lm, {"notes": {"observations": said, "complete": False}}) for said in ("One.", "Two.", "One.", "Two.")]
+    assert habits_of(lm, says).true["complete"] == (2 + BELIEVED * TRUE) / (4 + BELIEVED)
+
+
 def test_numbered_fields_are_alike_and_unknown_ones_are_as_the_others() -> None:
     lm = scripted_lm(lambda _: "x")
     found = habits_of(lm, [kept(lm, {"reasons": {"Tone": "x" * 30, "Accuracy": "x" * 50}, "step_1": "x" * 10})])
