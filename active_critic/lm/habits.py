@@ -71,9 +71,9 @@ def habits_of(lm: LanguageModel, kept: Iterable[tuple[str, str]]) -> Habits:
 
     def note(value: Any, name: str) -> None:
         if isinstance(value, dict):
-            if "complete" in value and (observations := str(value.get("observations"))):
-                value = {**value, "complete": value["complete"] or observations in said}
-                said.add(observations)
+            if value.get("complete") is False and str(value.get("observations")) in said:
+                value = {**value, "complete": True}
+            said.add(str(value.get("observations", "")))
             for inner, one in value.items():
                 note(one, inner)
         elif isinstance(value, list):
