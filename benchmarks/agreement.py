@@ -6,9 +6,9 @@ The mean of the three coefficients a method and data set, their average over the
 average between one method and every other, with a 95 % bootstrap interval: documents are drawn anew within each set,
 the same for both methods, and the average taken again; and the same set by set. Comparisons of one set with several
 seeds count as one: its figure is their mean, and a document that several of them tested on is drawn for all.
-Comparisons of one set with the same seed and splits are one comparison, of all their methods. A method is in the table
-if every comparison has it; one that left more than a tenth of the examples of one of them unscored is named instead. No
-model is asked.
+Comparisons of one set with the same seed and splits are one comparison, of all their methods; with ``--before``, of
+those of earlier code, too. A method is in the table if every comparison has it; one that left more than a tenth of the
+examples of one of them unscored is named instead. No model is asked.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ Document = tuple[Any, ...]
 def main() -> None:
     args = _arguments()
     found: Runs = {}
-    for name in args.results:
-        result = json.loads(Path(name).read_text())
+    results = [json.loads(Path(name).read_text()) for name in args.results]
+    for result in [*results, *(_renamed(json.loads(Path(name).read_text())) for name in args.before)]:
         runs = found.setdefault(result["name"], [])
         same = [other for other in runs if other["splits"] == result["splits"]]
         if same:
@@ -63,6 +63,7 @@ def main() -> None:
             for name, runs in found.items()
         ],
         "comparisons": [Path(name).name for name in args.results],
+        "before": [Path(name).name for name in args.before],
         "ours": args.ours,
         "seed": args.seed,
         "resamples": args.resamples,
@@ -110,6 +111,15 @@ def _join(one: dict[str, Any], other: dict[str, Any]) -> None:
     rows = {_place(row): row for row in other["predictions"]}
     for row in one["predictions"]:
         row |= {method["name"]: rows[_place(row)][method["name"]] for method in added}
+
+
+def _renamed(comparison: dict[str, Any]) -> dict[str, Any]:
+    """A comparison whose methods say that they are those of before."""
+    for method in comparison["methods"]:
+        old, method["name"] = method["name"], f"{method['name']} (before)"
+        for row in comparison["predictions"]:
+            row[method["name"]] = row.pop(old)
+    return comparison
 
 
 def _place(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -242,6 +252,13 @@ def _brackets(entry: dict[str, Any], what: str) -> str:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", nargs="+", metavar="RESULT.json")
+    parser.add_argument(
+        "--before",
+        nargs="*",
+        default=[],
+        metavar="RESULT.json",
+        help="comparisons on the same splits by earlier code, whose methods are beside the others as 'NAME (before)'",
+    )
     parser.add_argument("--ours", default="active-critic-coarse", help="the method that the others are compared with")
     parser.add_argument("--resamples", type=int, default=RESAMPLES)
     parser.add_argument("--seed", type=int, default=0)
