@@ -5,6 +5,7 @@ Active-Critic, section 4.1, Algorithm 1 (Eq. 6-8), Tables 14-15 and Appendix D.2
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -13,6 +14,8 @@ from active_critic.batches import DEFAULT_CONTEXT, SHORTENED, Shortener, batches
 from active_critic.errors import RequestRefused, UnreadableReply
 from active_critic.inference_forms import (
     PARAGRAPH,
+    QUALITIES,
+    USUAL,
     CriteriaSet,
     DescribeExamples,
     FirstCriteria,
@@ -40,6 +43,10 @@ GLANCE = 800
 AT_FAULT = 2
 """Batches that nothing comes of before any other, after which the model is at fault, and not the examples in them."""
 LOST = "{} of {} batches said nothing of the {}: {} refused them, or did not answer in the form asked for"
+NO_QUALITIES = (
+    "the criteria may be topics of the texts, or several times the same, also when asked for again: look at them, and "
+    "give your own with --criteria"
+)
 GIVE = (
     "What it cannot infer can be given: the task with --task TEXT or @FILE, the criteria with --criteria FILE; in "
     "Python task_description= and criteria=. Or leave out the examples that it refuses, or try another model."
@@ -232,9 +239,11 @@ class _Reader:
     def _first_criteria(self, task: str) -> tuple[list[NamedCriterion], list[str]]:
         """Criteria from the first batch, and what was observed there."""
         self._tell(0, "criteria")
-        examples = self.texts.batch(self._batches[0], self._scale)
+        shown = {"task": task, "examples": self.texts.batch(self._batches[0], self._scale)}
         try:
-            first = self._ask(ProposeCriteria, "proposal", FirstCriteria, task=task, examples=examples)
+            first = self._ask(ProposeCriteria, "proposal", FirstCriteria, **shown)
+            if not _are_qualities(first.criteria, self._batches[0]):
+                first = self._told_of_qualities(first, shown)
             return first.criteria, [first.observations]
         except (UnreadableReply, RequestRefused):
             # A very small model is led astray by what the examples are about, even in its own description of the task;
@@ -244,6 +253,40 @@ class _Reader:
                 "alone"
             )
             return self._ask(NameCriteria, "named", CriteriaSet, task=task.split(". ")[0]).criteria, []
+
+    def _told_of_qualities(self, first: FirstCriteria, shown: dict[str, str]) -> FirstCriteria:
+        """What the model proposes when it is told what criteria are; ``first`` where that is no better."""
+        asked = ProposeCriteria.with_instructions(ProposeCriteria.instructions + QUALITIES)
+        try:
+            second = self._ask(asked, "proposal", FirstCriteria, **shown)
+        except (UnreadableReply, RequestRefused):
+            second = first
+        if _are_qualities(second.criteria, self._batches[0]):
+            return second
+        self.remarks.append(NO_QUALITIES)
+        return first
+
+
+def _are_qualities(criteria: Sequence[NamedCriterion], examples: Sequence[Example]) -> bool:
+    """Whether more than half of the criteria may be qualities of responses, each another one.
+
+    A small model also names topics ("Price range") and defines several criteria alike. A criterion counts as a topic
+    where all words of its name are words of these examples and none is a usual quality.
+    """
+    of_texts = set(_words(" ".join(f"{example.source} {example.response}" for example in examples)))
+    usual, definitions = {word for name in USUAL for word in _words(name)}, set[str]()
+    qualities = 0
+    for criterion in criteria:
+        name, definition = _words(criterion.name), " ".join(_words(criterion.definition))
+        topic = of_texts.issuperset(name) or "".join(name) in of_texts
+        qualities += definition not in definitions and not (topic and usual.isdisjoint(name))
+        definitions.add(definition)
+    return 2 * qualities > len(criteria)
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text, case and plural aside."""
+    return [word.removesuffix("s") for word in re.findall(r"[^\W\d_]+", text.casefold())]
 
 
 def _says_more(notes: FirstNotes, earlier: Sequence[str]) -> bool:

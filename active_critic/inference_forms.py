@@ -14,10 +14,11 @@ from active_critic.records import Criterion, same_name
 
 NAME_CHARS, DEFINITION_CHARS = 40, 200
 """Longest name and definition of a criterion that a model writes, in characters; people may write longer ones."""
+USUAL = ("accuracy", "relevance", "clarity", "fluency", "completeness", "naturalness", "engagement")
+"""Qualities that a model is told of as examples of criteria."""
 QUALITIES = (
-    " Criteria are qualities that every response of this task has more or less of, such as accuracy, relevance, "
-    "clarity, fluency, completeness, naturalness or engagement; they are never topics that the texts are about. No two "
-    "criteria have the same name."
+    f" Criteria are qualities that every response of this task has more or less of, such as {', '.join(USUAL[:-1])} or "
+    f"{USUAL[-1]}; they are never topics that the texts are about. No two criteria have the same name."
 )
 """Said when criteria have to be asked for again: small models take topics for criteria, and repeat themselves."""
 

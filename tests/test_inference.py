@@ -306,6 +306,40 @@ def test_criteria_that_will_not_do_are_asked_for_once_more(bad: Any, why: str, c
     assert caught.value.reply[:400] in str(caught.value)
 
 
+TOPICS = [Example(f"Ask ticket seller {i} about prices.", "type=shop, priceRange=low, near=us", i) for i in range(1, 6)]
+NO_QUALITIES = {
+    "topics": proposed("Price Range", "Near", "Tickets", "Tone"),
+    "half of them": proposed("Near", "Seller", "Tone", "Wit"),
+    "one definition": [{"name": name, "definition": "The response is good."} for name in NAMES[:4]],
+}
+
+
+@pytest.mark.parametrize("bad", NO_QUALITIES.values(), ids=NO_QUALITIES)
+def test_criteria_that_are_no_qualities_are_asked_for_once_more_and_kept_if_that_does_not_help(bad: Any) -> None:
+    mended = Model(criteria=lambda time: bad if time == 0 else proposed(*NAMES[:4]))
+    found = infer(TOPICS, mended.lm, scale=SCALE, task_description="Adverts.")
+    assert mended.counts == {"proposal": 2}
+    assert [c.name for c in found.criteria] == list(NAMES[:4])
+    assert found.remarks == ()
+    assert "never topics" not in mended.heads[0]
+    assert "never topics" in mended.heads[1]
+    for again in (bad, proposed("Near")):
+        answers = [bad, again, again]
+        stubborn = Model(criteria=answers.__getitem__)
+        kept = infer(TOPICS, stubborn.lm, scale=SCALE, task_description="Adverts.")
+        assert [c.name for c in kept.criteria] == [criterion["name"] for criterion in bad]
+        assert "give your own with --criteria" in "".join(kept.remarks)
+
+
+def test_criteria_that_are_qualities_are_asked_for_once_even_where_a_prompt_names_them() -> None:
+    prompt = "Write a reply of accuracy, fluency, clarity and relevance about prices."
+    told = [Example(example.response, prompt, example.score) for example in TOPICS]
+    model = Model(criteria=lambda _: proposed("Accuracy", "Fluency", "Clarity", "Prices", "Ticket sellers' tone"))
+    found = infer(told, model.lm, scale=SCALE, task_description="Adverts.")
+    assert model.counts == {"proposal": 1}
+    assert found.remarks == ()
+
+
 def test_a_model_that_cannot_infer_criteria_from_examples_starts_from_the_task_and_that_is_said() -> None:
     model = Model(criteria=lambda time: proposed(*NAMES[:2]) if time < 2 else proposed(*NAMES[:4]))
     found = infer(examples(5), model.lm, scale=SCALE, task_description="Poems. Short ones.")
@@ -586,7 +620,7 @@ def test_texts_in_examples_cannot_leave_their_marks() -> None:
 
 
 def test_two_characters_of_chinese_say_enough_and_two_letters_do_not() -> None:
-    names = [{"name": name, "definition": "内容准确无误"} for name in ("准确", "简洁", "流畅", "完整")]
+    names = [{"name": name, "definition": f"内容{name}无误"} for name in ("准确", "简洁", "流畅", "完整")]
 
     def chinese(kind: str, _: str) -> str | None:
         if kind == "summary":

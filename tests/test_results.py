@@ -10,6 +10,8 @@ from active_critic.stats import q
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 TABLES = sorted(RESULTS.glob("agreement*.json"))
+KINDS = {"comparisons": "", "before": " (before)"}
+"""What a table's comparisons are called in it, and what stands behind the names of their methods."""
 README = (RESULTS.parents[1] / "README.md").read_text(encoding="utf-8")
 
 
@@ -17,11 +19,11 @@ README = (RESULTS.parents[1] / "README.md").read_text(encoding="utf-8")
 def test_a_table_over_several_sets_is_that_of_the_comparisons_it_names(path: Path) -> None:
     table = json.loads(path.read_text())
     found: dict[tuple[str, str, int], float] = {}
-    for name in table["comparisons"]:
+    for name, said in ((name, said) for kind, said in KINDS.items() for name in table.get(kind, ())):
         comparison: dict[str, Any] = json.loads((RESULTS / name).read_text())
         for method in comparison["methods"]:
             if method["agreement"]:
-                place = (method["name"], comparison["name"], comparison["settings"]["seed"])
+                place = (method["name"] + said, comparison["name"], comparison["settings"]["seed"])
                 found.setdefault(place, method["agreement"]["mean"])
     seeds = {one["name"]: one["seeds"] for one in table["sets"]}
     for method, figures in table["methods"].items():
