@@ -5,6 +5,7 @@ Active-Critic, section 4.1, Algorithm 1 (Eq. 6-8), Tables 14-15 and Appendix D.2
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from active_critic.batches import DEFAULT_CONTEXT, SHORTENED, Shortener, batches
 from active_critic.errors import RequestRefused, UnreadableReply
 from active_critic.inference_forms import (
     PARAGRAPH,
-    QUALITIES,
     USUAL,
     CriteriaSet,
     DescribeExamples,
@@ -44,8 +44,8 @@ AT_FAULT = 2
 """Batches that nothing comes of before any other, after which the model is at fault, and not the examples in them."""
 LOST = "{} of {} batches said nothing of the {}: {} refused them, or did not answer in the form asked for"
 NO_QUALITIES = (
-    "the criteria may be topics of the texts, or several times the same, also when asked for again: look at them, and "
-    "give your own with --criteria"
+    "half of the criteria or more are named after what the examples are about, or defined as another one is: look at "
+    "them, and give your own with --criteria if they are not what people scored by"
 )
 GIVE = (
     "What it cannot infer can be given: the task with --task TEXT or @FILE, the criteria with --criteria FILE; in "
@@ -234,16 +234,16 @@ class _Reader:
                 self.remarks.append(
                     f"{self._model} could not refine the criteria after batch {number + 1}; they were kept"
                 )
+        if not _are_qualities(found, self._batches[0]):
+            self.remarks.append(NO_QUALITIES)
         return [criterion.record() for criterion in found]
 
     def _first_criteria(self, task: str) -> tuple[list[NamedCriterion], list[str]]:
         """Criteria from the first batch, and what was observed there."""
         self._tell(0, "criteria")
-        shown = {"task": task, "examples": self.texts.batch(self._batches[0], self._scale)}
+        examples = self.texts.batch(self._batches[0], self._scale)
         try:
-            first = self._ask(ProposeCriteria, "proposal", FirstCriteria, **shown)
-            if not _are_qualities(first.criteria, self._batches[0]):
-                first = self._told_of_qualities(first, shown)
+            first = self._ask(ProposeCriteria, "proposal", FirstCriteria, task=task, examples=examples)
             return first.criteria, [first.observations]
         except (UnreadableReply, RequestRefused):
             # A very small model is led astray by what the examples are about, even in its own description of the task;
@@ -254,39 +254,33 @@ class _Reader:
             )
             return self._ask(NameCriteria, "named", CriteriaSet, task=task.split(". ")[0]).criteria, []
 
-    def _told_of_qualities(self, first: FirstCriteria, shown: dict[str, str]) -> FirstCriteria:
-        """What the model proposes when it is told what criteria are; ``first`` where that is no better."""
-        asked = ProposeCriteria.with_instructions(ProposeCriteria.instructions + QUALITIES)
-        try:
-            second = self._ask(asked, "proposal", FirstCriteria, **shown)
-        except (UnreadableReply, RequestRefused):
-            second = first
-        if _are_qualities(second.criteria, self._batches[0]):
-            return second
-        self.remarks.append(NO_QUALITIES)
-        return first
-
 
 def _are_qualities(criteria: Sequence[NamedCriterion], examples: Sequence[Example]) -> bool:
-    """Whether more than half of the criteria may be qualities of responses, each another one.
+    """Whether more than half of the criteria seem to be qualities of responses, each another one.
 
     A small model also names topics ("Price range") and defines several criteria alike. A criterion counts as a topic
-    where all words of its name are words of these examples and none is a usual quality.
+    where all words of its name are words of these examples, endings aside, and none is a usual quality. That may be
+    meant, where a response is to give the price range: so the user is told, and the model is not asked again.
     """
     of_texts = set(_words(" ".join(f"{example.source} {example.response}" for example in examples)))
-    usual, definitions = {word for name in USUAL for word in _words(name)}, set[str]()
+
+    def in_texts(word: str) -> bool:
+        stem = word[: max(4, math.ceil(0.7 * len(word)))]
+        return any(one.startswith(stem) for one in of_texts)
+
+    definitions: set[str] = set()
     qualities = 0
     for criterion in criteria:
         name, definition = _words(criterion.name), " ".join(_words(criterion.definition))
-        topic = of_texts.issuperset(name) or "".join(name) in of_texts
-        qualities += definition not in definitions and not (topic and usual.isdisjoint(name))
+        topic = all(map(in_texts, name)) or in_texts("".join(name))
+        qualities += definition not in definitions and not (topic and set(USUAL).isdisjoint(name))
         definitions.add(definition)
     return 2 * qualities > len(criteria)
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text, case and plural aside."""
-    return [word.removesuffix("s") for word in re.findall(r"[^\W\d_]+", text.casefold())]
+    """The words of a text, case aside."""
+    return re.findall(r"[^\W\d_]+", text.casefold())
 
 
 def _says_more(notes: FirstNotes, earlier: Sequence[str]) -> bool:

@@ -306,32 +306,40 @@ def test_criteria_that_will_not_do_are_asked_for_once_more(bad: Any, why: str, c
     assert caught.value.reply[:400] in str(caught.value)
 
 
-TOPICS = [Example(f"Ask ticket seller {i} about prices.", "type=shop, priceRange=low, near=us", i) for i in range(1, 6)]
-NO_QUALITIES = {
-    "topics": proposed("Price Range", "Near", "Tickets", "Tone"),
-    "half of them": proposed("Near", "Seller", "Tone", "Wit"),
-    "one definition": [{"name": name, "definition": "The response is good."} for name in NAMES[:4]],
-}
+def alike(*names: str) -> list[dict[str, str]]:
+    return [{"name": name, "definition": f"The response is{' ' * i} Good."} for i, name in enumerate(names, 1)]
 
 
-@pytest.mark.parametrize("bad", NO_QUALITIES.values(), ids=NO_QUALITIES)
-def test_criteria_that_are_no_qualities_are_asked_for_once_more_and_kept_if_that_does_not_help(bad: Any) -> None:
+def test_criteria_that_are_mostly_defined_alike_are_asked_for_once_more_and_then_taken_as_they_are() -> None:
+    bad = [*proposed("Tone"), *alike("Wit", "Care", "Grace")]
     mended = Model(criteria=lambda time: bad if time == 0 else proposed(*NAMES[:4]))
-    found = infer(TOPICS, mended.lm, scale=SCALE, task_description="Adverts.")
+    found = infer(examples(5), mended.lm, scale=SCALE, task_description="Poems.")
     assert mended.counts == {"proposal": 2}
     assert [c.name for c in found.criteria] == list(NAMES[:4])
     assert found.remarks == ()
-    assert "never topics" not in mended.heads[0]
-    assert "never topics" in mended.heads[1]
-    for again in (bad, proposed("Near")):
-        answers = [bad, again, again]
-        stubborn = Model(criteria=answers.__getitem__)
-        kept = infer(TOPICS, stubborn.lm, scale=SCALE, task_description="Adverts.")
-        assert [c.name for c in kept.criteria] == [criterion["name"] for criterion in bad]
-        assert "give your own with --criteria" in "".join(kept.remarks)
+    stubborn = Model(criteria=lambda _: bad)
+    kept = infer(examples(5), stubborn.lm, scale=SCALE, task_description="Poems.")
+    assert stubborn.counts == {"proposal": 2}
+    assert [c.name for c in kept.criteria] == ["Tone", "Wit", "Care", "Grace"]
+    assert "defined as another one is" in "".join(kept.remarks)
+    one_twice = Model(criteria=lambda _: [*proposed("Tone", "Depth"), *alike("Wit", "Care")])
+    assert infer(examples(5), one_twice.lm, scale=SCALE, task_description="Poems.").remarks == ()
+    assert one_twice.counts == {"proposal": 1}
 
 
-def test_criteria_that_are_qualities_are_asked_for_once_even_where_a_prompt_names_them() -> None:
+TOPICS = [Example(f"Ask ticket seller {i} about prices.", "type=shop, priceRange=low, near=us", i) for i in range(1, 6)]
+
+
+@pytest.mark.parametrize("names", [("Price Range", "Near", "Pricing", "Tone"), ("Near", "Seller", "Tone", "Wit")])
+def test_criteria_that_are_mostly_named_after_the_texts_are_kept_and_that_is_said(names: tuple[str, ...]) -> None:
+    model = Model(criteria=lambda _: proposed(*names))
+    found = infer(TOPICS, model.lm, scale=SCALE, task_description="Adverts.")
+    assert model.counts == {"proposal": 1}
+    assert [c.name for c in found.criteria] == list(names)
+    assert "named after what the examples are about" in "".join(found.remarks)
+
+
+def test_nothing_is_said_of_criteria_that_are_usual_qualities_even_where_the_texts_name_them() -> None:
     prompt = "Write a reply of accuracy, fluency, clarity and relevance about prices."
     told = [Example(example.response, prompt, example.score) for example in TOPICS]
     model = Model(criteria=lambda _: proposed("Accuracy", "Fluency", "Clarity", "Prices", "Ticket sellers' tone"))
