@@ -32,7 +32,7 @@ from active_critic.inference_forms import (
 )
 from active_critic.lm.client import LanguageModel
 from active_critic.lm.lengths import length_of
-from active_critic.records import Criterion, Example, Scale
+from active_critic.records import Criterion, Example, Scale, same_name
 from active_critic.typed_asking import Asker
 
 MAX_BATCHES = 25
@@ -271,7 +271,7 @@ def _are_qualities(criteria: Sequence[NamedCriterion], examples: Sequence[Exampl
     definitions: set[str] = set()
     qualities = 0
     for criterion in criteria:
-        name, definition = _words(criterion.name), " ".join(_words(criterion.definition))
+        name, definition = _words(criterion.name), same_name(criterion.definition)
         topic = all(map(in_texts, name)) or in_texts("".join(name))
         qualities += definition not in definitions and not (topic and set(USUAL).isdisjoint(name))
         definitions.add(definition)

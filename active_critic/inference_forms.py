@@ -106,7 +106,7 @@ class Named(BaseModel):
         if len(seen) < 4:
             raise ValueError(f"there must be at least 4 criteria with different names, not {len(seen)}")
         self.criteria = list(seen.values())
-        defined = {" ".join(criterion.definition.casefold().split()) for criterion in self.criteria}
+        defined = {same_name(criterion.definition) for criterion in self.criteria}
         if 2 * len(defined) <= len(self.criteria) and not AGAIN.get():  # once: better alike than none
             raise ValueError(f"{len(self.criteria)} criteria must not have only {len(defined)} different definitions")
         return self
