@@ -2,9 +2,10 @@
 
     python benchmarks/estimate_comparisons.py sfres=path/to/sfres.jsonl hanna=path/to/hanna.jsonl.gz
 
-Takes every ``results/compare_*.json`` of the sets that are named, rehearses its methods on the same documents with the
-same settings and an empty journal, and sets the requests that each made by itself beside what was said. Neither asks a
-model nor opens one, so it counts calls only: tokens take the model's own tokeniser (``estimate_fits.py``).
+Takes every ``results/compare_*.json`` and ``told_*.json`` of the sets that are named, rehearses its methods on the
+same documents with the same settings and an empty journal, and sets the requests that each made by itself beside what
+was said. Neither asks a model nor opens one, so it counts calls only: tokens take the model's own tokeniser
+(``estimate_fits.py``).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def main() -> None:
     paths = dict(named.split("=", 1) for named in args.data)
     rehearsal.PATIENCE = float("inf")  # as many rehearsals on every machine
     found: list[dict[str, Any]] = []
-    for comparison in sorted(RESULTS.glob("compare_*.json")):
+    for comparison in comparisons():
         document = json.loads(comparison.read_text())
         if document["name"] in paths:
             found += methods(document, paths[document["name"]])
@@ -49,6 +50,11 @@ def main() -> None:
     stem.with_suffix(".json").write_text(json.dumps({"takes": rehearsal.TAKES, "methods": found}, indent=1) + "\n")
     stem.with_suffix(".md").write_text(page(found))
     print(page(found))
+
+
+def comparisons() -> list[Path]:
+    """The results of all comparisons whose fits are estimated."""
+    return [path for kind in ("compare", "told") for path in sorted(RESULTS.glob(f"{kind}_*.json"))]
 
 
 def methods(document: dict[str, Any], path: str) -> list[dict[str, Any]]:
@@ -112,8 +118,8 @@ def model(name: str, weights: str) -> LanguageModel:
 def page(found: list[dict[str, Any]]) -> str:
     """The Markdown of all methods, and how near they were by evaluator."""
     lines = [
-        "Different requests that `compare --estimate` says each method of `compare_*` makes, fit and scoring together,",
-        f"with an empty journal ({rehearsal.TAKES} rehearsals, the range of which stands in brackets), / what it made.",
+        "Different requests that `compare --estimate` says each method of `compare_*` and `told_*` makes, fit and",
+        f"scoring together, with an empty journal ({rehearsal.TAKES} rehearsals; their range in brackets) / it made.",
         "",
         "| set | seed | model | evaluator | tests | calls |",
         "| --- | --- | --- | --- | --- | --- |",

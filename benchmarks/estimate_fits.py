@@ -2,8 +2,9 @@
 
     python benchmarks/estimate_fits.py sfres=path/to/sfres.jsonl hanna=path/to/hanna.jsonl.gz
 
-Takes every ``results/compare_*.json`` of the sets that are named, estimates each fit on the same examples with the same
-settings and an empty journal, as a user would before it, and sets what the fit took beside it. Asks no model.
+Takes every ``results/compare_*.json`` and ``told_*.json`` of the sets that are named, estimates each fit on the same
+examples with the same settings and an empty journal, as a user would before it, and sets what the fit took beside it.
+Asks no model.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from active_critic.meta_evaluation.methods import EVALUATOR_NAMES, resolve
 from active_critic.records import Usage
 
 sys.path.insert(0, str(Path(__file__).parent))
-from estimate_comparisons import as_then
+from estimate_comparisons import as_then, comparisons
 
 RESULTS = Path(__file__).parent / "results"
 MODELS = {"qwen2.5-coder-1.5b": "local", "qwen2.5-coder-0.5b": "local-small"}
@@ -41,7 +42,7 @@ def main() -> None:
     args = parser.parse_args()
     paths = dict(named.split("=", 1) for named in args.data)
     found: list[dict[str, Any]] = []
-    for comparison in sorted(RESULTS.glob("compare_*.json")):
+    for comparison in comparisons():
         document = json.loads(comparison.read_text())
         if document["name"] in paths:
             for fit in fits(document, paths[document["name"]]):
@@ -96,7 +97,7 @@ def page(found: list[dict[str, Any]]) -> str:
     names = [figure.replace("prompt_tokens", "tokens read").replace("completion_", "") for figure in FIGURES]
     names[-1] += " written"
     lines = [
-        "What `--estimate` says of fits of `compare_*`, with an empty journal, / what they took = ratio.",
+        "What `--estimate` says of fits of `compare_*` and `told_*`, with an empty journal, / what they took = ratio.",
         "",
         f"| set | seed | model | evaluator | examples | {' | '.join(names)} |",
         "|" + " --- |" * (5 + len(names)),

@@ -87,6 +87,8 @@ class FitReport:
             )
         figure = figure_words(self.critic.mean, self.critic.mean_interval)
         said = [f"On held-out folds the mean of the three correlations with people is {figure}."]
+        if self.critic.mean_interval and self.critic.mean_interval[0] <= 0 <= self.critic.mean_interval[1]:
+            said.append("That may be no agreement at all: the interval holds 0.")
         rivals = {
             "zero-shot on the same model": self.over_zero_shot,
             "the surface floor (length, overlap, repetition)": self.over_surface,

@@ -337,6 +337,14 @@ def test_the_figures_in_words_favourable_or_not(gap: Difference | None, said: st
     assert words(agreement(), beaten, gap) == (head, f"It beats {zero} {figures}.", said.format(surface), *last)
 
 
+@pytest.mark.parametrize(
+    ("interval", "said"), [((-0.1, 0.6), True), ((0.0, 0.6), True), ((0.01, 0.6), False), ((-0.6, -0.01), False)]
+)
+def test_an_interval_that_holds_zero_is_told_in_words(interval: tuple[float, float], said: bool) -> None:
+    told = words(replace(agreement(), mean_interval=interval), None, None)
+    assert ("That may be no agreement at all: the interval holds 0." in told) == said
+
+
 def test_what_could_not_be_scored_is_said() -> None:
     assert words(agreement(n=37), None, None)[-1] == "3 of 40 examples could not be scored."
 
