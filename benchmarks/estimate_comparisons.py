@@ -119,7 +119,8 @@ def page(found: list[dict[str, Any]]) -> str:
     """The Markdown of all methods, and how near they were by evaluator."""
     lines = [
         "Different requests that `compare --estimate` says each method of `compare_*` and `told_*` makes, fit and",
-        f"scoring together, with an empty journal ({rehearsal.TAKES} rehearsals; their range in brackets) / it made.",
+        f"scoring together, with an empty journal ({rehearsal.TAKES} rehearsals; their range in brackets), over what",
+        "it made.",
         "",
         "| set | seed | model | evaluator | tests | calls |",
         "| --- | --- | --- | --- | --- | --- |",
