@@ -78,7 +78,7 @@ def of_a_program(table: Table, human: str | None) -> list[str]:
 def of_unscored(rows: Sequence[int], columns: Sequence[str], what: str = "human score") -> list[str]:
     """A note where rows have been left out that nobody has scored in these columns."""
     from active_critic.data.examples import describe_rows
-    from active_critic.data.fields import listed
+    from active_critic.data.notes import listed
 
     if not rows:
         return []

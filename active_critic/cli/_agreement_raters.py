@@ -169,7 +169,7 @@ class PeoplesScores:
 
     def note(self, raters: Sequence[str]) -> str:
         """That it is a mean, and of what."""
-        from active_critic.data.fields import listed
+        from active_critic.data.notes import listed
 
         mean = f"people's scores are the mean of {len(raters)} raters ({listed(raters)})"
         some = f", or of those that a row has: {self.lacking:,} of {len(self.scores):,} rows lack some"

@@ -23,6 +23,8 @@ MISSING = frozenset({"", "nan", "na", "n/a", "n.a.", "n. a.", "#n/a", "null", "n
 _YES_OR_NO = frozenset({"true", "false", "yes", "no", "y", "n", "pass", "passed", "fail", "failed"})
 _PLACE = re.compile(r"0|-?[1-9][0-9]{0,8}", re.ASCII)
 """A place in a list: the first is 0, the last -1."""
+_SPAN = re.compile(r"(0|-?[1-9][0-9]{0,8})?:(0|-?[1-9][0-9]{0,8})?", re.ASCII)
+"""Places in a list, from the first named to before the second: ``:-1`` are all but the last."""
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:[.,][0-9]{3})+")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _LARGE = 100
@@ -283,12 +285,17 @@ def decoded(cell: Any) -> Any:
 
 
 class _Places(Mapping[str, Any]):
-    """What is in a list, by place; ``-1`` is the last one's, too, but stands for nothing more."""
+    """What is in a list, by place; ``-1`` and ``:-1`` are names for the last one and those before it, and no more."""
 
     def __init__(self, cells: Sequence[Any]) -> None:
         self._cells = cells
 
     def __getitem__(self, place: str) -> Any:
+        if span := _SPAN.fullmatch(place):
+            found = self._cells[slice(*(int(end) if end else None for end in span.groups()))]
+            if not found:
+                raise KeyError(place)
+            return list(found)
         if not _PLACE.fullmatch(place) or not -len(self) <= int(place) < len(self):
             raise KeyError(place)
         return self._cells[int(place)]

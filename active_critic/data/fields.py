@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -12,7 +11,6 @@ from typing import Any
 from active_critic.data.cells import (
     cell_at,
     conversation,
-    decoded,
     inside,
     keys_to,
     name_in,
@@ -22,7 +20,8 @@ from active_critic.data.cells import (
     text_in,
     ways,
 )
-from active_critic.data.notes import Guess, TextGuess
+from active_critic.data.chats import before_last, chat_log, conversation_notes, last_turn, speaker_note
+from active_critic.data.notes import Guess, TextGuess, listed
 from active_critic.data.writing import name_before
 from active_critic.errors import DataError
 from active_critic.figures_in_words import how_many
@@ -59,8 +58,6 @@ _TEXTS = ("response", "source", "reference")
 """Fields whose values are texts."""
 _NAMES = ("group", "id", "system", "rater")
 """Fields whose values are names."""
-_NO_ASSISTANTS = {"user", "system", "developer", "tool", "function"}
-"""Roles in conversations whose messages no model wrote."""
 NOWHERE = ""
 """In the place of a column: the field is not read from any, however one may be called."""
 
@@ -68,12 +65,6 @@ NOWHERE = ""
 def folded(column: str) -> str:
     """A column's name as usual names are compared: case, blanks and hyphens do not matter."""
     return column.strip().casefold().replace(" ", "_").replace("-", "_")
-
-
-def listed(names: Iterable[str]) -> str:
-    """Names for a message, forty at most."""
-    shown = [repr(str(name)[:40]) for name in itertools.islice(names, 41)]
-    return ", ".join(shown[:40]) + (" and more" if len(shown) > 40 else "")
 
 
 def checked(fields: Any) -> dict[str, str]:
@@ -198,8 +189,15 @@ def resolve(
     for name in COLUMNS:
         if name in asked or name in nowhere:
             continue
-        taken = set(chosen.values())
+        taken = {*chosen.values(), *read}
         found = [column for candidate in COLUMNS[name] for column in free.get(candidate, ()) if column not in taken]
+        if name == "response" and not found and (log := chat_log(records, sorted({*columns} - read))):
+            found = [last_turn(log)]
+            read.add(log)
+            said = f"the response is the last turn of the conversations in {log!r}"
+            notes.append(TextGuess(f"{said}; --fields response={log} judges all of each"))
+        if name == "source" and (before := before_last(chosen.get("response", ""))) and "response" not in asked:
+            found = [before, *found]
         if name == "score" and "score" in found and judged:
             # Scored by a program before: that is no human's word, and what was there has another name.
             # That of a verdict stands beside the reason that it lacks: one more is what was there before.
@@ -230,6 +228,8 @@ def resolve(
     if judged:
         own = Verdict(unscored="").to_dict()
         unread = [column for column in unread if name_before(column) not in own]
+    if "source" not in chosen and (before := before_last(chosen["response"])):
+        unread = [before, *unread] if _holds_text(rows, before) else unread
     if "source" not in chosen and "source" not in nowhere and unread:
         others = " or ".join(repr(other) for other in unread)
         notes.append(TextGuess(f"no column is recognised as the source; --fields source=NAME for {others}"))
@@ -240,8 +240,8 @@ def resolve(
         sourced = "source" in chosen and not _says_nothing(rows, chosen["source"], text_in)
         which = "rows with the same source" if sourced else "only rows with the same response"
         notes.append(f"no column names the document: {which} are one; --fields group=COLUMN for another")
-    notes.extend(_conversation_note(chosen["response"], rows))
-    notes.extend(_speaker_note(chosen["response"], rows, whole=whole))
+    notes.extend(conversation_notes(chosen["response"], chosen.get("source", NOWHERE), rows))
+    notes.extend(speaker_note(chosen["response"], rows, whole=whole))
     used = ", ".join(f"{name}={chosen[name]}" for name in COLUMNS if name in chosen)
     if nowhere:
         used += f"; none, as asked, for {' or '.join(name for name in COLUMNS if name in nowhere)}"
@@ -317,37 +317,3 @@ def _mean_note(column: str, records: Sequence[dict[str, Any]], *, whole: bool) -
     mean = f"the score is the mean of {how_many(len(names), 'column')} ({listed(names)})"
     some = f", or of those that a row has: {lacking} of {of} lack some"
     return [mean + some if lacking or not whole else mean] if names else []
-
-
-def _conversation_note(column: str, rows: Sequence[tuple[int, Given]]) -> list[str]:
-    """A note where what is judged are conversations, and not replies alone."""
-    for row, record in rows:
-        cell = None if isinstance(record, Example) else decoded(cell_at(record, column))
-        if not isinstance(cell, list) or conversation(cell) is None:
-            continue
-        *before, last = (str(message.get("role") or "").strip().casefold() for message in cell)
-        if last == "assistant" and "user" in before:
-            said = (
-                f"the response is read from {column!r}, which holds whole conversations (row {row}), and all is judged"
-            )
-            turn = f"{column}.-1.content"
-            remedy = f"--fields response={turn} takes the last turn alone"
-            return [TextGuess(f"{said}, the user's turns included; {remedy}")]
-    return []
-
-
-def _speaker_note(column: str, rows: Sequence[tuple[int, Given]], *, whole: bool) -> list[str]:
-    """A note where the response is one message, and in some rows that is not the assistant's."""
-    way = column.removesuffix(".content")
-    roles = dict[int, str]()
-    for row, record in rows:
-        message = None if isinstance(record, Example) else decoded(cell_at(record, way))
-        role = str(message.get("role") or "") if isinstance(message, Mapping) else ""
-        roles |= {row: role} if role.strip().casefold() in _NO_ASSISTANTS else {}
-    if not roles:
-        return []
-    of = f"{'' if whole else 'the first '}{len(rows)} rows (the first: row {min(roles)})"
-    said = f"the response is read from {column!r}, whose role is {listed(dict.fromkeys(roles.values()))} in"
-    talk, _, place = way.rpartition(".")
-    remedy = f"; {talk}.-1.content is the last turn" if place.isdecimal() else ""
-    return [TextGuess(f"{said} {len(roles)} of {of}{remedy}")]

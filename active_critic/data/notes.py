@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 
@@ -66,3 +67,9 @@ class Sourceless(str):
     """Names rows that have no source where other rows have one."""
 
     __slots__ = ()
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names for a note or an error, forty at most."""
+    shown = [repr(str(name)[:40]) for name in itertools.islice(names, 41)]
+    return ", ".join(shown[:40]) + (" and more" if len(shown) > 40 else "")

@@ -12,9 +12,10 @@ from typing import Any
 from active_critic.data.cells import plain_value, there
 from active_critic.data.delimited import DELIMITERS
 from active_critic.data.examples import Examples
-from active_critic.data.fields import Given, listed
+from active_critic.data.fields import Given
 from active_critic.data.files import Records, iter_records
 from active_critic.data.labels import Labels, labels_note, labels_of, name_codes
+from active_critic.data.notes import listed
 from active_critic.data.rows import BadRow, check_columns
 from active_critic.errors import DataError
 from active_critic.paths import at_home

@@ -7,8 +7,8 @@ from collections.abc import Collection
 
 from active_critic.data.cells import is_missing, number_in, rated, there
 from active_critic.data.examples import MIN_EXAMPLES, describe_rows
-from active_critic.data.fields import COLUMNS, Given, folded, listed
-from active_critic.data.notes import Unscored
+from active_critic.data.fields import COLUMNS, Given, folded
+from active_critic.data.notes import Unscored, listed
 from active_critic.errors import DataError
 from active_critic.figures_in_words import how_many
 from active_critic.records import Example

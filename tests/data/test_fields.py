@@ -252,7 +252,7 @@ def test_whole_conversations_in_the_place_of_the_response_are_noted_with_the_way
     whole = read_examples(rows, fields={"response": "messages"})
     (note,) = [note for note in whole.notes if "conversations" in note]
     assert "'messages', which holds whole conversations (row 1), and all is judged" in note
-    assert "--fields response=messages.-1.content" in note
+    assert "--fields response=messages.-1 --fields source=messages.:-1 for the last turn" in note
     reply = read_examples(rows, fields={"response": "messages.1.content", "source": "messages.0.content"})
     assert (reply[0].source, reply[0].response) == ("so says the user", "so says the assistant")
     assert not any("conversations" in note for note in reply.notes)
@@ -279,7 +279,75 @@ def test_a_place_from_the_end_is_no_further_rating() -> None:
     assert read_examples([{"response": "r", "ratings": [1, 2, 6]}], fields={"score": "ratings.-1"})[0].score == 6
 
 
-@pytest.mark.parametrize("place", ["-0", "01", "+1", "3", "-4", "1.0", "9" * 5000, "²"])
+def chat_rows() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = [
+        {"id": f"c{i}", "messages": turns("system", *["user", "assistant"] * i), "score": i} for i in range(1, 6)
+    ]
+    for row in rows:
+        row["messages"][-1]["content"] = f"answer {row['score']}"
+    return rows
+
+
+def test_of_a_chat_log_the_last_turn_is_judged_and_what_stands_before_it_is_the_source(tmp_path: Path) -> None:
+    with RecordWriter(tmp_path / "x.csv") as writer:
+        for row in chat_rows():
+            writer.write(row)
+    for given in (chat_rows(), tmp_path / "x.csv"):
+        examples = read_examples(given)
+        assert [example.response for example in examples] == [f"answer {i}" for i in range(1, 6)]
+        assert examples[0].source == "system: so says the system\n\nuser: so says the user"
+        assert all("answer" not in str(example.source) for example in examples)
+        assert examples.fields == {"response": "messages.-1", "source": "messages.:-1", "score": "score", "id": "id"}
+        (note,) = [note for note in examples.notes if "conversations" in note]
+        assert note.startswith("the response is the last turn of the conversations in 'messages'")
+        assert note.endswith("--fields response=messages judges all of each")
+        assert not any("recognised as the source" in note for note in examples.notes)
+        streamed = [one for one in iter_examples(given) if isinstance(one, Example)]
+        assert [(one.response, one.source) for one in streamed] == [(one.response, one.source) for one in examples]
+
+
+def test_a_chat_log_gives_way_to_columns_that_are_named_or_recognised() -> None:
+    asked = read_examples(chat_rows(), fields={"source": ""})
+    assert (asked[0].response, asked[0].source) == ("answer 1", "")
+    replies = read_examples([row | {"response": "a reply"} for row in chat_rows()])
+    assert replies.fields["response"] == "response"
+    both = read_examples([row | {"prompt": "what is asked"} for row in chat_rows()])
+    assert both.fields["source"] == "messages.:-1"
+    assert "the source is read from 'messages.:-1'; --fields source=NAME for 'prompt'" in both.notes
+    named = read_examples([{"dialogue": row["messages"], "score": row["score"]} for row in chat_rows()])
+    assert (named.fields["response"], named.fields["source"]) == ("dialogue.-1", "dialogue.:-1")
+
+
+def test_what_may_be_no_chat_log_is_not_guessed() -> None:
+    last_by_user = chat_rows()
+    last_by_user[3]["messages"] += turns("user")
+    two_logs = [row | {"other": row["messages"]} for row in chat_rows()]
+    for rows in (last_by_user, two_logs):
+        with pytest.raises(DataError, match=r"no column is recognised as the response; .*'messages'"):
+            read_examples(rows)
+
+
+def test_a_source_that_has_the_response_in_it_is_said_and_so_is_one_that_is_left_out() -> None:
+    (note,) = [
+        note
+        for note in read_examples(chat_rows(), fields={"response": "messages.-1.content", "source": "messages"}).notes
+        if "conversations" in note
+    ]
+    assert "the source is read from 'messages', which holds whole conversations (row 1), the response with them" in note
+    assert note.endswith("--fields source=messages.:-1 for what stands before it")
+    left_out = read_examples(chat_rows(), fields={"response": "messages.-1"})
+    assert "no column is recognised as the source; --fields source=NAME for 'messages.:-1'" in left_out.notes
+    clean = read_examples(chat_rows(), fields={"response": "messages.-1", "source": "messages.:-1"})
+    assert not any("conversations" in note or "recognised as the source" in note for note in clean.notes)
+
+
+def test_conversations_of_one_turn_have_nothing_before_it() -> None:
+    rows = [*chat_rows(), {"id": "c6", "messages": [{"role": "assistant", "content": "hello"}], "score": 3}]
+    examples = read_examples(rows, fields={"response": "messages.-1", "source": "messages.:-1"})
+    assert (examples[5].response, examples[5].source) == ("hello", "")
+
+
+@pytest.mark.parametrize("place", ["-0", "01", "+1", "3", "-4", "1.0", "9" * 5000, "²", "3:", "2:1", ":-0", "1:2:1"])
 def test_what_is_no_place_of_a_list_leads_nowhere(place: str) -> None:
     with pytest.raises(DataError, match="there is no column"):
         read_examples([{"response": "r", "ratings": [1, 2, 6]}], fields={"score": f"ratings.{place}"})
