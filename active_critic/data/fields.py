@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -123,6 +125,30 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {folded[found[0]]!r}?" if found else ""
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """The rows that columns are told from."""
+
+    given: Sequence[tuple[int, Given]]
+    scored: bool
+    path: str | None
+
+    @cached_property
+    def records(self) -> list[dict[str, Any]]:
+        """Those that have columns."""
+        return [record for _, record in self.given if isinstance(record, dict)]
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """All columns, in the order in which they come."""
+        return list(dict.fromkeys(name for record in self.records for name in record))
+
+    @cached_property
+    def judged(self) -> bool:
+        """Whether a program has scored them before."""
+        return set(self.columns) >= VERDICT_COLUMNS
+
+
 def resolve(
     rows: Sequence[tuple[int, Given]],
     asked: Mapping[str, str],
@@ -141,101 +167,28 @@ def resolve(
     ``whole``: these are all rows that there are; else a column that is asked for may come later, or, where columns are
     ``fixed``, what it leads to in one of them.
     """
-    records = [record for _, record in rows if isinstance(record, dict)]
-    columns = list(dict.fromkeys(name for record in records for name in record))
-    # A blank around a name gets lost on the way here.
-    bare = {name: [column for column in columns if column.strip() == name] for name in asked.values()}
-    asked = {
-        name: bare[column][0] if column not in columns and len(bare[column]) == 1 else column
-        for name, column in asked.items()
-    }
-    judged = set(columns) >= VERDICT_COLUMNS
+    given = _Rows(rows, scored, path)
     nowhere = {name for name in COLUMNS if asked.get(name, as_before.get(name)) == NOWHERE}
-    if not records and (left_out := nowhere & asked.keys()):
+    if not given.records and (left_out := nowhere & asked.keys()):
         raise DataError(f"examples have no columns; make them without the {min(left_out)} instead", path=path)
-    asked = {name: column for name, column in asked.items() if name not in nowhere}
-    as_before = {name: column for name, column in as_before.items() if name not in nowhere}
-    lacking, again = not_there(as_before, records), set[str]()
-    for name, column in as_before.items():
-        fits = not (judged and column == "score") and (name not in _NAMES or _names_things(rows, column))
-        fits = fits and (scored or name != "rater")
-        if fits and name in COLUMNS and name not in {*asked, *lacking} and column not in asked.values():
-            asked[name] = column
-            again.add(name)
+    asked = {name: _bare(column, given.columns) for name, column in asked.items() if name not in nowhere}
+    again = _again(given, asked, {name: column for name, column in as_before.items() if name not in nowhere})
+    asked |= again
     read: set[str] = set()  # columns that are asked for, or with what is asked for in them
     for name, column in asked.items():
-        if column in columns:
-            read.add(column)
-            continue
-        _check_several(name, column, columns, path)
-        for part in (several(column) if name == "score" else ()) or (column,):
-            tops = {part} if part in columns else _leading_to(part, records)
-            if (
-                not tops
-                and name not in again
-                and (whole or (fixed and not any(part.startswith(f"{top}.") for top in columns)))
-            ):
-                there = f"no column {part!r} to take the {name} from; {_there(part, columns, records)}"
-                raise DataError(f"there is {there}{_meant(name, part, columns)}", path=path)
-            read |= tops
-    chosen: dict[str, str] = dict(asked)
+        read |= _found(given, name, column, needed=name not in again, whole=whole, fixed=fixed)
     if all(isinstance(record, Example) for _, record in rows):
-        return chosen, []
-    notes = list[str]()
-    free: dict[str, list[str]] = {}
-    # An exact name comes before one that only looks alike.
-    for column in sorted(set(columns) - read, key=lambda column: (column != folded(column), column)):
-        free.setdefault(folded(column), []).append(column)
-    for name in COLUMNS:
-        if name in asked or name in nowhere:
-            continue
-        taken = {*chosen.values(), *read}
-        found = [column for candidate in COLUMNS[name] for column in free.get(candidate, ()) if column not in taken]
-        if name == "response" and not found and (log := chat_log(records, sorted({*columns} - read))):
-            found = [last_turn(log)]
-            read.add(log)
-            said = f"the response is the last turn of the conversations in {log!r}"
-            notes.append(TextGuess(f"{said}; --fields response={log} judges all of each"))
-        if name == "source" and (before := before_last(chosen.get("response", ""))) and "response" not in asked:
-            found = [before, *found]
-        if name == "score" and "score" in found and judged:
-            # Scored by a program before: that is no human's word, and what was there has another name.
-            # That of a verdict stands beside the reason that it lacks: one more is what was there before.
-            named = Counter(map(name_before, columns))
-            human = "input_score" in columns and named["score"] > named["unscored"]
-            found = [column for column in (*["input_score"] * human, *found) if column != "score"]
-            said = "the column 'score' stands beside those of a program's verdicts and is not taken for people's"
-            notes.append(Guess(f"{said}; --fields score=score if it is"))
-        odd = [column for column in found if name in _NAMES and not _names_things(rows, column)]
-        if odd:
-            notes.append(f"the {name} is not read from {odd[0]!r}, which holds lists or objects")
-            found = [column for column in found if column not in odd]
-        empty = [column for column in found if scored and name == "group" and _says_nothing(rows, column, name_in)]
-        if empty:
-            notes.append(f"the {name} is not read from {empty[0]!r}, which is empty")
-            found = [column for column in found if column not in empty]
-        chosen.update({name: found[0]} if found else {})
-        if len(found) > 1 and (scored or name != "score"):
-            others = " or ".join(repr(other) for other in found[1:])
-            kind = TextGuess if name in _TEXTS else Guess if name != "id" else str
-            notes.append(kind(f"the {name} is read from {found[0]!r}; --fields {name}=NAME for {others}"))
+        return asked, []
+    chosen, notes = _recognised(given, asked, nowhere, read)
     for name in ("response", "score") if scored else ("response",):
         if name not in chosen:
             needed = f"no column is recognised as the {name}; say which it is with --fields {name}=NAME"
-            raise DataError(f"{needed}. The columns are {listed(columns)}", path=path)
-    within = [f"{column}.{part}" for column in sorted(read - {*chosen.values()}) for part in _parts(column, records)]
-    unread = [c for c in (*columns, *within) if c not in read and c not in chosen.values() and _holds_text(rows, c)]
-    if judged:
-        own = Verdict(unscored="").to_dict()
-        unread = [column for column in unread if name_before(column) not in own]
-    if "source" not in chosen and (before := before_last(chosen["response"])):
-        unread = [before, *unread] if _holds_text(rows, before) else unread
-    if "source" not in chosen and "source" not in nowhere and unread:
-        others = " or ".join(repr(other) for other in unread)
-        notes.append(TextGuess(f"no column is recognised as the source; --fields source=NAME for {others}"))
+            raise DataError(f"{needed}. The columns are {listed(given.columns)}", path=path)
+    if "source" not in chosen and "source" not in nowhere:
+        notes.extend(_source_note(given, chosen, read))
     of_several = chosen.get("score", "")
-    if several(of_several) and of_several not in columns:
-        notes.extend(_mean_note(of_several, records, whole=whole))
+    if several(of_several) and of_several not in given.columns:
+        notes.extend(_mean_note(of_several, given.records, whole=whole))
     if scored and "group" not in chosen:
         sourced = "source" in chosen and not _says_nothing(rows, chosen["source"], text_in)
         which = "rows with the same source" if sourced else "only rows with the same response"
@@ -247,6 +200,110 @@ def resolve(
         used += f"; none, as asked, for {' or '.join(name for name in COLUMNS if name in nowhere)}"
     chosen = {name: chosen.get(name, NOWHERE) for name in COLUMNS if name in chosen or name in nowhere}
     return chosen, [f"columns used: {used}", *sorted(notes)]
+
+
+def _bare(column: str, columns: Sequence[str]) -> str:
+    """The one column that differs from a name by blanks around it, which get lost on the way here; else the name."""
+    alike = [other for other in columns if other.strip() == column]
+    return alike[0] if column not in columns and len(alike) == 1 else column
+
+
+def _again(rows: _Rows, asked: Mapping[str, str], as_before: Mapping[str, str]) -> dict[str, str]:
+    """Those columns of an earlier reading that are there, hold what they held, and are not asked for otherwise."""
+    lacking = not_there(as_before, rows.records)
+    again = dict[str, str]()
+    for name, column in as_before.items():
+        fits = not (rows.judged and column == "score") and (name not in _NAMES or _names_things(rows.given, column))
+        fits = fits and (rows.scored or name != "rater")
+        taken = {*asked.values(), *again.values()}
+        if fits and name in COLUMNS and name not in {*asked, *lacking} and column not in taken:
+            again[name] = column
+    return again
+
+
+def _found(rows: _Rows, name: str, column: str, *, needed: bool, whole: bool, fixed: bool) -> set[str]:
+    """The columns that hold what is asked for; see ``resolve``.
+
+    Raises:
+        DataError: It is nowhere, can come no more, and is needed; or it names several columns, for another field than
+            the score.
+    """
+    if column in rows.columns:
+        return {column}
+    _check_several(name, column, rows.columns, rows.path)
+    read = set[str]()
+    for part in (several(column) if name == "score" else ()) or (column,):
+        tops = {part} if part in rows.columns else _leading_to(part, rows.records)
+        may_come = not whole and not (fixed and not any(part.startswith(f"{top}.") for top in rows.columns))
+        if needed and not tops and not may_come:
+            there = f"no column {part!r} to take the {name} from; {_there(part, rows.columns, rows.records)}"
+            raise DataError(f"there is {there}{_meant(name, part, rows.columns)}", path=rows.path)
+        read |= tops
+    return read
+
+
+def _recognised(
+    rows: _Rows, asked: Mapping[str, str], nowhere: set[str], read: set[str]
+) -> tuple[dict[str, str], list[str]]:
+    """The columns that are asked for and those whose usual names are recognised; and notes on what else they could be.
+
+    To ``read``, columns of which something is read, that of a chat log is added.
+    """
+    chosen, notes = dict(asked), list[str]()
+    free: dict[str, list[str]] = {}
+    # An exact name comes before one that only looks alike.
+    for column in sorted(set(rows.columns) - read, key=lambda column: (column != folded(column), column)):
+        free.setdefault(folded(column), []).append(column)
+    for name in COLUMNS:
+        if name in asked or name in nowhere:
+            continue
+        taken = {*chosen.values(), *read}
+        found = [column for candidate in COLUMNS[name] for column in free.get(candidate, ()) if column not in taken]
+        if name == "response" and not found and (log := chat_log(rows.records, sorted({*rows.columns} - read))):
+            found = [last_turn(log)]
+            read.add(log)
+            said = f"the response is the last turn of the conversations in {log!r}"
+            notes.append(TextGuess(f"{said}; --fields response={log} judges all of each"))
+        if name == "source" and "response" not in asked and (before := before_last(chosen.get("response", ""))):
+            found = [before, *found]
+        if name == "score" and "score" in found and rows.judged:
+            # Scored by a program before: that is no human's word, and what was there has another name.
+            # That of a verdict stands beside the reason that it lacks: one more is what was there before.
+            named = Counter(map(name_before, rows.columns))
+            human = "input_score" in rows.columns and named["score"] > named["unscored"]
+            found = [column for column in (*["input_score"] * human, *found) if column != "score"]
+            said = "the column 'score' stands beside those of a program's verdicts and is not taken for people's"
+            notes.append(Guess(f"{said}; --fields score=score if it is"))
+        odd = [column for column in found if name in _NAMES and not _names_things(rows.given, column)]
+        if odd:
+            notes.append(f"the {name} is not read from {odd[0]!r}, which holds lists or objects")
+            found = [column for column in found if column not in odd]
+        by_name = found if rows.scored and name == "group" else []
+        empty = [column for column in by_name if _says_nothing(rows.given, column, name_in)]
+        if empty:
+            notes.append(f"the {name} is not read from {empty[0]!r}, which is empty")
+            found = [column for column in found if column not in empty]
+        chosen.update({name: found[0]} if found else {})
+        if len(found) > 1 and (rows.scored or name != "score"):
+            others = " or ".join(repr(other) for other in found[1:])
+            kind = TextGuess if name in _TEXTS else Guess if name != "id" else str
+            notes.append(kind(f"the {name} is read from {found[0]!r}; --fields {name}=NAME for {others}"))
+    return chosen, notes
+
+
+def _source_note(rows: _Rows, chosen: Mapping[str, str], read: set[str]) -> list[str]:
+    """A note where no column is the source, on those that could be."""
+    within = [
+        f"{column}.{part}" for column in sorted(read - {*chosen.values()}) for part in _parts(column, rows.records)
+    ]
+    unread = [column for column in (*rows.columns, *within) if column not in {*read, *chosen.values()}]
+    if rows.judged:
+        own = Verdict(unscored="").to_dict()
+        unread = [column for column in unread if name_before(column) not in own]
+    before = before_last(chosen["response"])
+    held = [column for column in (*([before] if before else []), *unread) if _holds_text(rows.given, column)]
+    others = " or ".join(repr(other) for other in held)
+    return [TextGuess(f"no column is recognised as the source; --fields source=NAME for {others}")] if held else []
 
 
 def _check_several(name: str, column: str, columns: Sequence[str], path: str | None) -> None:
