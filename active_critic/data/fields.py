@@ -14,8 +14,10 @@ from active_critic.data.cells import (
     cell_at,
     conversation,
     inside,
+    is_missing,
     keys_to,
     name_in,
+    plain_value,
     rated,
     several,
     starred,
@@ -24,6 +26,7 @@ from active_critic.data.cells import (
 )
 from active_critic.data.chats import before_last, chat_log, conversation_notes, last_turn, speaker_note
 from active_critic.data.notes import Guess, TextGuess, listed
+from active_critic.data.rows import NUMBER
 from active_critic.data.writing import name_before
 from active_critic.errors import DataError
 from active_critic.figures_in_words import how_many
@@ -36,11 +39,11 @@ COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "response": (
             *("response", "output", "generated", "prediction", "hypothesis", "candidate"),
-            *("summary", "completion", "system_output", "model_output", "answer", "text"),
+            *("summary", "completion", "system_output", "model_output", "actual_output", "answer", "text"),
         ),
         "source": (
             *("source", "input", "prompt", "article", "document", "context", "question", "src"),
-            *("instruction", "query", "conversation", "dialogue", "text"),
+            *("instruction", "query", "user_input", "conversation", "dialogue", "text"),
         ),
         "score": ("score", "overall", "rating", "human_score", "human", "label", "quality", "gold"),
         "group": (
@@ -49,7 +52,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "id": ("id", "example_id", "uid"),
         "system": ("system", "model", "system_id"),
-        "reference": ("reference", "ref", "target", "gold_reference"),
+        "reference": (*("reference", "ref", "target", "gold_reference", "expected_output", "ground_truth", "ideal"),),
         "rater": (),
     }
 )
@@ -107,6 +110,13 @@ def holds_no_name(name: str, cell: Any) -> bool:
 def _names_things(rows: Sequence[tuple[int, Given]], column: str) -> bool:
     """Whether a column may hold names: no lists and no objects."""
     return not any(isinstance(record.get(column), list | Mapping) for _, record in rows if isinstance(record, dict))
+
+
+def _holds_figures(rows: Sequence[tuple[int, Given]], column: str) -> bool:
+    """Whether a column holds numbers alone, or yes and no: scores and labels, which are no texts to compare with."""
+    cells = (plain_value(record.get(column), missing=True) for _, record in rows if isinstance(record, dict))
+    there = [cell for cell in cells if not is_missing(cell)]
+    return bool(there) and all(isinstance(cell, int | float) or NUMBER.fullmatch(str(cell)) for cell in there)
 
 
 def _says_nothing(rows: Sequence[tuple[int, Given]], column: str, read: Callable[[Any], str | None]) -> bool:
@@ -278,6 +288,11 @@ def _recognised(
         if odd:
             notes.append(f"the {name} is not read from {odd[0]!r}, which holds lists or objects")
             found = [column for column in found if column not in odd]
+        figures = [column for column in found if name == "reference" and _holds_figures(rows.given, column)]
+        if figures:
+            said = f"the reference is not read from {figures[0]!r}, which holds no texts but numbers"
+            notes.append(TextGuess(f"{said}; --fields reference={figures[0]} if texts are to be judged by them"))
+            found = [column for column in found if column not in figures]
         by_name = found if rows.scored and name == "group" else []
         empty = [column for column in by_name if _says_nothing(rows.given, column, name_in)]
         if empty:

@@ -237,10 +237,28 @@ def test_a_single_message_is_read_as_a_list_of_one_is() -> None:
 def test_what_is_no_text_is_refused_with_a_remedy_that_helps(cell: Any, said: str) -> None:
     rows = [{"response": f"text {n}", "score": n, "reference": cell} for n in range(1, 6)]
     with pytest.raises(DataError, match=re.escape(said)):
-        read_examples(rows, scale="1..5")
+        read_examples(rows, scale="1..5", fields={"reference": "reference"})
     fields = {list: "reference.0", dict: "reference.best"}
     if (named := fields.get(type(cell))) is not None:
         assert read_examples(rows, scale="1..5", fields={"reference": named})[0].reference == "one"
+
+
+@pytest.mark.parametrize("values", [[1, 2, 3, 4, 5], ["1", "2.5", "", "4", "5"], [True, False, True, None, True]])
+def test_labels_are_no_reference_unless_they_are_named_as_one(values: list[Any]) -> None:
+    rows = [{"response": f"text {n}", "score": n, "target": value} for n, value in enumerate(values, start=1)]
+    examples = read_examples(rows)
+    assert {example.reference for example in examples} == {None}
+    (note,) = [note for note in examples.notes if "reference" in note]
+    assert note.startswith("the reference is not read from 'target', which holds no texts but numbers")
+    assert "reference" not in examples.fields
+
+
+def test_numbers_beside_texts_are_a_reference_and_so_are_numbers_that_are_named() -> None:
+    rows = [{"response": f"text {n}", "score": n, "ground_truth": str(n) if n > 1 else "one"} for n in range(1, 6)]
+    assert [example.reference for example in read_examples(rows)] == ["one", "2", "3", "4", "5"]
+    numbers = [row | {"ground_truth": row["score"]} for row in rows]
+    named = read_examples(numbers, fields={"reference": "ground_truth"})
+    assert [example.reference for example in named] == ["1", "2", "3", "4", "5"]
 
 
 def turns(*roles: str) -> list[dict[str, str]]:
