@@ -374,20 +374,47 @@ def starred(record: Mapping[str, Any], pattern: str) -> Iterator[tuple[str, Any]
 
 
 def several(column: str) -> tuple[str, ...]:
-    """The names that one for several columns is made of: ``anna+bert``, each of which may have a star; else none."""
+    """The names that one for several columns is made of: ``anna+bert``, each of which may have a star; else none.
+
+    A score is their mean, a source their texts one after the other.
+    """
     names = tuple(dict.fromkeys(name.strip() for name in column.split("+")))
     return names if all(names) and (len(names) > 1 or "*" in column) else ()
 
 
+def cells_at(record: Mapping[str, Any], column: str) -> dict[str, Any]:
+    """The cells of a column by name: one, or those of several that the name is made of."""
+    names = () if column in record else several(column)
+    found: dict[str, Any] = {}
+    for name in names or (column,):
+        by_star = names and "*" in name and name not in record
+        found |= starred(record, name) if by_star else {name: cell_at(record, name)}
+    return found
+
+
 def rated(record: Mapping[str, Any], column: str) -> dict[str, Any]:
     """What a score is made of, by name: the cell of a column, or those of several that hold anything."""
-    names = () if column in record else several(column)
-    if not names:
-        return {column: cell_at(record, column)}
-    found: dict[str, Any] = {}
-    for name in names:
-        found |= starred(record, name) if "*" in name and name not in record else {name: cell_at(record, name)}
-    return {name: cell for name, cell in found.items() if not is_missing(cell)}
+    found = cells_at(record, column)
+    return found if column in found else {name: cell for name, cell in found.items() if not is_missing(cell)}
+
+
+def joined(texts: Mapping[str, str]) -> str | None:
+    """Texts one after the other, each behind the name of its column; None without any."""
+    return "\n\n".join(f"{column}: {text}" for column, text in texts.items()) or None
+
+
+def source_in(cell: Any) -> str | None:
+    """A cell as a source, None when blank: a text, or a list of texts, such as retrieved passages, as paragraphs.
+
+    Raises:
+        ValueError: As for ``text_in``.
+    """
+    return text_in("\n\n".join(text for text in cell if text.strip()) if holds_texts(cell) else cell)
+
+
+def holds_texts(cell: Any) -> bool:
+    """Whether this is a list of texts."""
+    return isinstance(cell, list | tuple) and bool(cell) and all(isinstance(text, str) for text in cell)
 
 
 def scores_out_of(records: Iterable[Mapping[str, Any]], column: str) -> float | None:

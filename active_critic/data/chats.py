@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from active_critic.data.cells import cell_at, conversation, decoded
+from active_critic.data.cells import cell_at, conversation, decoded, several
 from active_critic.data.notes import TextGuess, listed
 from active_critic.records import Example
 
@@ -61,9 +61,10 @@ def conversation_notes(response: str, source: str, rows: Sequence[tuple[int, dic
         return [
             TextGuess(f"the response is read from {response!r}, {held} (row {row}), {judged}; {turn} for the last turn")
         ]
-    if before_last(response) == source + _BEFORE_LAST and (row := _first_reply(source, records)) is not None:
-        remedy = f"--fields source={source}{_BEFORE_LAST} for what stands before it"
-        return [TextGuess(f"the source is read from {source!r}, {held} (row {row}), the response with them; {remedy}")]
+    for part in several(source) or (source,):
+        if before_last(response) == part + _BEFORE_LAST and (row := _first_reply(part, records)) is not None:
+            said = f"the source is read from {part!r}, {held} (row {row}), the response with them"
+            return [TextGuess(f"{said}; {part}{_BEFORE_LAST} is what stands before it")]
     return []
 
 

@@ -12,7 +12,9 @@ from typing import Any
 
 from active_critic.data.cells import (
     cell_at,
+    cells_at,
     conversation,
+    holds_texts,
     inside,
     is_missing,
     keys_to,
@@ -20,8 +22,8 @@ from active_critic.data.cells import (
     plain_value,
     rated,
     several,
+    source_in,
     starred,
-    text_in,
     ways,
 )
 from active_critic.data.chats import before_last, chat_log, conversation_notes, last_turn, speaker_note
@@ -44,6 +46,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "source": (
             *("source", "input", "prompt", "article", "document", "context", "question", "src"),
             *("instruction", "query", "user_input", "conversation", "dialogue", "text"),
+            *("contexts", "retrieved_contexts", "retrieval_context", "passages"),
         ),
         "score": ("score", "overall", "rating", "human_score", "human", "label", "quality", "gold"),
         "group": (
@@ -61,6 +64,8 @@ never recognised, only named."""
 
 _TEXTS = ("response", "source", "reference")
 """Fields whose values are texts."""
+_OF_SEVERAL = ("score", "source")
+"""Fields that may be read from several columns: the mean of scores, the texts of a source one after the other."""
 _NAMES = ("group", "id", "system", "rater")
 """Fields whose values are names."""
 NOWHERE = ""
@@ -86,7 +91,7 @@ def checked(fields: Any) -> dict[str, str]:
             near = f"; did you mean {column}={name}?" if column in COLUMNS else did_you_mean(str(name), COLUMNS)
             raise DataError(f"{name!r} is not a field; fields are {listed(COLUMNS)}{near}")
         if not isinstance(column, str):
-            as_text = column if isinstance(column, list | tuple) and name == "score" else [column]
+            as_text = column if isinstance(column, list | tuple) and name in _OF_SEVERAL else [column]
             written = "+".join(map(str, as_text))
             raise DataError(
                 f"the column of the field {name!r} is named by a text, not by {column!r}; write {written!r}"
@@ -95,10 +100,11 @@ def checked(fields: Any) -> dict[str, str]:
 
 
 def _holds_text(rows: Sequence[tuple[int, Given]], column: str) -> bool:
-    """Whether a column holds what a response may have been made from: more than a word, or a conversation."""
+    """Whether a column holds what a response may have been made from: more than a word, passages, a conversation."""
     values = (cell_at(record, column) for _, record in rows[:20] if isinstance(record, dict))
     return any(
-        len(value.split()) > 2 if isinstance(value, str) else conversation(value) is not None for value in values
+        len(value.split()) > 2 if isinstance(value, str) else holds_texts(value) or conversation(value) is not None
+        for value in values
     )
 
 
@@ -121,7 +127,8 @@ def _holds_figures(rows: Sequence[tuple[int, Given]], column: str) -> bool:
 
 def _says_nothing(rows: Sequence[tuple[int, Given]], column: str, read: Callable[[Any], str | None]) -> bool:
     """Whether no row holds anything in a column, as it is read."""
-    cells = (cell_at(record, column) for _, record in rows if isinstance(record, dict))
+    records = (record for _, record in rows if isinstance(record, dict))
+    cells = (cell for record in records for cell in cells_at(record, column).values())
     try:
         return all(read(cell) is None for cell in cells)
     except ValueError:  # there is something that cannot be read, which is an error of its own
@@ -194,13 +201,19 @@ def resolve(
         if name not in chosen:
             needed = f"no column is recognised as the {name}; say which it is with --fields {name}=NAME"
             raise DataError(f"{needed}. The columns are {listed(given.columns)}", path=path)
+    _check_parts(chosen, path)
     if "source" not in chosen and "source" not in nowhere:
         notes.extend(_source_note(given, chosen, read))
+    if "source" not in asked and (lost := lost_parts(as_before, given.records)):
+        said = (
+            f"the source was read from {as_before['source']!r} before, and there is no {' or '.join(map(repr, lost))}"
+        )
+        notes.append(TextGuess(said))
     of_several = chosen.get("score", "")
     if several(of_several) and of_several not in given.columns:
         notes.extend(_mean_note(of_several, given.records, whole=whole))
     if scored and "group" not in chosen:
-        sourced = "source" in chosen and not _says_nothing(rows, chosen["source"], text_in)
+        sourced = "source" in chosen and not _says_nothing(rows, chosen["source"], source_in)
         which = "rows with the same source" if sourced else "only rows with the same response"
         notes.append(f"no column names the document: {which} are one; --fields group=COLUMN for another")
     notes.extend(conversation_notes(chosen["response"], chosen.get("source", NOWHERE), rows))
@@ -220,7 +233,7 @@ def _bare(column: str, columns: Sequence[str]) -> str:
 
 def _again(rows: _Rows, asked: Mapping[str, str], as_before: Mapping[str, str]) -> dict[str, str]:
     """Those columns of an earlier reading that are there, hold what they held, and are not asked for otherwise."""
-    lacking = not_there(as_before, rows.records)
+    lacking = {*not_there(as_before, rows.records), *(["source"] if lost_parts(as_before, rows.records) else [])}
     again = dict[str, str]()
     for name, column in as_before.items():
         fits = not (rows.judged and column == "score") and (name not in _NAMES or _names_things(rows.given, column))
@@ -242,7 +255,7 @@ def _found(rows: _Rows, name: str, column: str, *, needed: bool, whole: bool, fi
         return {column}
     _check_several(name, column, rows.columns, rows.path)
     read = set[str]()
-    for part in (several(column) if name == "score" else ()) or (column,):
+    for part in (several(column) if name in _OF_SEVERAL else ()) or (column,):
         tops = {part} if part in rows.columns else _leading_to(part, rows.records)
         may_come = not whole and not (fixed and not any(part.startswith(f"{top}.") for top in rows.columns))
         if needed and not tops and not may_come:
@@ -302,7 +315,10 @@ def _recognised(
         if len(found) > 1 and (rows.scored or name != "score"):
             others = " or ".join(repr(other) for other in found[1:])
             kind = TextGuess if name in _TEXTS else Guess if name != "id" else str
-            notes.append(kind(f"the {name} is read from {found[0]!r}; --fields {name}=NAME for {others}"))
+            together = "+".join(found)
+            joined = f", or {name}={together} for {'both' if len(found) == 2 else 'all'}" if name == "source" else ""
+            joined = joined if several(together) == (*found,) and "*" not in together else ""
+            notes.append(kind(f"the {name} is read from {found[0]!r}; --fields {name}=NAME for {others}{joined}"))
     return chosen, notes
 
 
@@ -324,13 +340,22 @@ def _source_note(rows: _Rows, chosen: Mapping[str, str], read: set[str]) -> list
 def _check_several(name: str, column: str, columns: Sequence[str], path: str | None) -> None:
     """Refuse a star or several names where only one column can be read, and more than one star in a name."""
     parts = several(column)
-    if name != "score" and ("*" in column or any(part in columns for part in parts)):
-        what = "has a star" if "*" in column else "names several columns"
-        reason = f"{column!r} {what}, which only the score may have, as their mean; name one for the {name}"
-        raise DataError(reason, path=path)
+    if name != "score" and "*" in column:
+        raise DataError(f"{column!r} has a star, which only the score may have; name one for the {name}", path=path)
+    if name not in _OF_SEVERAL and any(part in columns for part in parts):
+        reason = f"{column!r} names several columns, which only the score and the source may have"
+        raise DataError(f"{reason}; name one for the {name}", path=path)
     for part in parts:
         if part.count("*") > 1:
             raise DataError(f"{part!r} has more than one star; use one", path=path)
+
+
+def _check_parts(chosen: Mapping[str, str], path: str | None) -> None:
+    """Refuse a source that is made of several columns, where one is what is judged, or people's score."""
+    for name in ("response", "score"):
+        if chosen.get(name) in several(source := chosen.get("source", NOWHERE)):
+            reason = f"the source {source!r} has {chosen[name]!r} in it, which is the {name}; leave it out"
+            raise DataError(reason, path=path)
 
 
 def _meant(name: str, column: str, columns: Sequence[str]) -> str:
@@ -339,6 +364,8 @@ def _meant(name: str, column: str, columns: Sequence[str]) -> str:
     if name == "score" and len(parts) > 1 and set(parts) <= set(columns):
         return f"; write score={'+'.join(parts)} for the mean of these"
     unknown = [field.strip() for field, equals, _ in (part.partition("=") for part in parts[1:]) if equals]
+    if name == "source" and len(parts) > 1 and set(parts) <= set(columns):
+        return f"; write source={'+'.join(parts)} for their texts one after the other"
     behind = f"; {listed(unknown)} behind the comma is no field: fields are {listed(COLUMNS)}"
     return behind if any(unknown) else ""
 
@@ -350,6 +377,14 @@ def not_there(asked: Mapping[str, str], records: Sequence[dict[str, Any]]) -> di
         for name, column in asked.items()
         if not any(column in record for record in records) and not _leading_to(column, records)
     }
+
+
+def lost_parts(as_before: Mapping[str, str], records: Sequence[dict[str, Any]]) -> list[str]:
+    """Which columns of those that the source was made of before are lacking, where others are there."""
+    column = as_before.get("source", NOWHERE)
+    parts = () if any(column in record for record in records) else several(column)
+    lost = [part for part in parts if not _leading_to(part, records)]
+    return lost if len(lost) < len(parts) else []
 
 
 def _leading_to(column: str, records: Sequence[dict[str, Any]]) -> set[str]:

@@ -51,9 +51,10 @@ def read_examples(
         fields: Column by field (``{"score": "overall"}``); other fields are found by ``COLUMNS``. A dotted name leads
             into objects and lists (``chat.completion``, ``messages.-1.content``); an empty one says that the field is
             not read from any column, however one may be called; several names (``anna+bert``), or one
-            with a star (``rater_*``), make the score the mean of the columns that they stand for. A ``rater`` is the
-            column that says who scored a row: where the scores are what matters, rows with the same texts are one
-            example then, with the mean of their scores.
+            with a star (``rater_*``), make the score the mean of the columns that they stand for, and several names
+            (``question+contexts``) the source their texts one after the other. A ``rater`` is the column that says who
+            scored a row: where the scores are what matters, rows with the same texts are one example then, with the
+            mean of their scores.
         scale: The scale of the scores (``"1..5"``, or its two ends). Without it, a column ``scale`` counts where all
             rows that name one name the same, else the narrowest of ``USUAL_SCALES`` that contains every score; the
             notes say which.

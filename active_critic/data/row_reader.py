@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from active_critic.data.cells import (
     aspects_in,
     cell_at,
+    cells_at,
     given_aspects,
+    joined,
     name_in,
     number_in,
     rated,
     several,
+    source_in,
     text_in,
     there,
 )
@@ -30,7 +33,7 @@ from active_critic.records import VERDICT_COLUMNS, Example
 EMPTY = "the text to be judged is empty; fill it in or drop the row"
 """Why a row without a response holds no example."""
 _TEXTS = tuple(name for name in COLUMNS if name not in {"score", "rater"})
-_READERS = {"group": name_in, "system": name_in}
+_READERS = {"group": name_in, "system": name_in, "source": source_in}
 
 
 @dataclass(slots=True)
@@ -100,16 +103,16 @@ class RowReader:
         kept = given.record if isinstance(given, Example) else given
         values: dict[str, Any] = {}
         for name in _TEXTS:
-            column = self.fields.get(name) or None
-            cell = there(getattr(made, name)) if made else None if column is None else cell_at(kept, column)
-            if self.delimited and made is None and column in kept and isinstance(cell, str):
-                self.seen.apostrophes += cell != unguarded(cell)
-                cell = unguarded(cell)
-            try:
-                values[name] = _READERS.get(name, text_in)(cell)
-            except ValueError as problem:
-                unread = "" if made or name == "response" else f"; or read no {name}: --fields {name}="
-                return BadRow(row, f"{problem}{unread}", kept, column or name)
+            texts = dict[str, str]()
+            cells = {name: there(getattr(made, name))} if made else self._cells(name, kept)
+            for part, cell in cells.items():
+                try:
+                    text = _READERS.get(name, text_in)(cell)
+                except ValueError as problem:
+                    unread = "" if made or name == "response" else f"; or read no {name}: --fields {name}="
+                    return BadRow(row, f"{problem}{unread}", kept, part)
+                texts |= {} if text is None else {part: text}
+            values[name] = joined(texts) if len(cells) > 1 else next(iter(texts.values()), None)
         column = self.fields.get("score") or None
         if column == "score" and not self.own_score and kept.keys() >= VERDICT_COLUMNS:
             column = None  # a program gave it, as only the rows behind the first tell
@@ -139,6 +142,18 @@ class RowReader:
                 return BadRow(row, str(problem), kept, "aspects")
             aspects = {}  # scoring has no use for them
         return Example(**values, aspects=aspects, record=kept, row=row)
+
+    def _cells(self, name: str, kept: Mapping[str, Any]) -> dict[str, Any]:
+        """The cells that a text or a name is read from, by column: several for a source that is made of several."""
+        column = self.fields.get(name)
+        if not column:
+            return {}
+        cells = cells_at(kept, column) if name == "source" else {column: cell_at(kept, column)}
+        for part, cell in cells.items():
+            if self.delimited and part in kept and isinstance(cell, str):
+                self.seen.apostrophes += cell != unguarded(cell)
+                cells[part] = unguarded(cell)
+        return cells
 
     def _number(self, cell: Any) -> float | None:
         return number_in(cell, decimal_comma=self.decimal_comma, out_of=self.out_of)

@@ -77,7 +77,7 @@ def test_a_column_that_is_named_like_several_comes_first() -> None:
         ({"score": "rater_a, rater_b"}, r"; write score=rater_a\+rater_b for the mean of these"),
         ({"score": ["rater_a", "rater_b"]}, r"named by a text, not by .*; write 'rater_a\+rater_b'"),
         ({"score": "rater_a+r*_*"}, r"'r\*_\*' has more than one star"),
-        ({"response": "rater_a+x"}, "names several columns, which only the score may have, as their mean; name one"),
+        ({"response": "rater_a+x"}, "names several columns, which only the score and the source may have; name one"),
     ],
 )
 def test_several_columns_that_cannot_be_read_are_named(fields: Any, said: str) -> None:
@@ -261,6 +261,85 @@ def test_numbers_beside_texts_are_a_reference_and_so_are_numbers_that_are_named(
     assert [example.reference for example in named] == ["1", "2", "3", "4", "5"]
 
 
+# --- a source of several columns --------------------------------------------------------------------------------------
+
+
+def retrieved(count: int = 6) -> list[dict[str, Any]]:
+    return [
+        {"question": f"Why {i}?", "contexts": [f"Since {i}.", f"It is {i}."], "answer": f"For {i}.", "score": i % 5 + 1}
+        for i in range(1, count + 1)
+    ]
+
+
+JOINED = {"source": "question+contexts"}
+
+
+def test_a_source_may_be_made_of_several_columns_and_of_lists_of_passages(tmp_path: Path) -> None:
+    examples = read_examples(retrieved(), fields=JOINED)
+    assert examples[0].source == "question: Why 1?\n\ncontexts: Since 1.\n\nIt is 1."
+    assert examples.fields["source"] == "question+contexts"
+    assert read_examples(retrieved(), fields={"source": "contexts"})[0].source == "Since 1.\n\nIt is 1."
+    with RecordWriter(tmp_path / "x.csv") as writer:
+        for row in retrieved():
+            writer.write(row | {"contexts": "=Since\n\nIt is."})
+    of_csv = read_examples(tmp_path / "x.csv", fields=JOINED)
+    assert of_csv[0].source == "question: Why 1?\n\ncontexts: =Since\n\nIt is."
+    assert any("6 texts are read without the apostrophe" in note for note in of_csv.notes)
+
+
+def test_a_part_of_the_source_that_is_empty_is_left_out_and_a_source_without_any_is_none() -> None:
+    rows = retrieved()
+    rows[0]["contexts"], rows[1]["question"] = [], " "
+    rows[2] |= {"contexts": None, "question": ""}
+    rows[0]["contexts"] = ""
+    examples = read_examples(rows, fields=JOINED)
+    assert [examples[i].source for i in range(3)] == ["question: Why 1?", "contexts: Since 2.\n\nIt is 2.", ""]
+    assert any("no source in row 3" in note for note in examples.notes)
+
+
+def test_a_column_whose_name_has_the_sign_comes_before_the_source_of_several() -> None:
+    rows = [row | {"question+contexts": "all of it"} for row in retrieved()]
+    assert read_examples(rows, fields=JOINED)[0].source == "all of it"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"source": "question+context"}, "there is no column 'context' to take the source from; .*did you mean 'cont"),
+        ({"source": "question,contexts"}, r"; write source=question\+contexts for their texts one after the other"),
+        ({"source": ["question", "contexts"]}, r"named by a text, not by .*; write 'question\+contexts'"),
+        (
+            {"source": "question+answer", "response": "answer"},
+            "has 'answer' in it, which is the response; leave it out",
+        ),
+        ({"source": "question+score", "score": "score"}, "has 'score' in it, which is the score; leave it out"),
+        ({"source": "quest*"}, "has a star, which only the score may have"),
+        ({"reference": "question+contexts"}, "which only the score and the source may have"),
+    ],
+)
+def test_a_source_of_several_columns_that_cannot_be_is_refused(fields: Any, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        read_examples(retrieved(), fields=fields)
+
+
+def test_a_part_of_the_source_that_is_no_text_is_named() -> None:
+    rows = retrieved()
+    rows[3]["contexts"] = {"best": "this"}
+    with pytest.raises(DataError, match=r"row 4, column 'contexts': expected a text, not dict"):
+        read_examples(rows, fields=JOINED)
+
+
+def test_a_program_reads_its_source_of_several_columns_again_and_says_which_is_gone() -> None:
+    (first, *_) = iter_examples(retrieved(), as_before=JOINED)
+    assert isinstance(first, Example)
+    assert first.source.startswith("question: Why 1?\n\ncontexts: Since 1.")
+    gone = iter_examples([{"question": "Why?", "answer": "So."}] * 3, as_before=JOINED)
+    assert "the source was read from 'question+contexts' before, and there is no 'contexts'" in gone.notes
+    (first, *_) = gone
+    assert isinstance(first, Example)
+    assert first.source == "Why?"
+
+
 def turns(*roles: str) -> list[dict[str, str]]:
     return [{"role": role, "content": f"so says the {role}"} for role in roles]
 
@@ -331,7 +410,8 @@ def test_a_chat_log_gives_way_to_columns_that_are_named_or_recognised() -> None:
     assert replies.fields["response"] == "response"
     both = read_examples([row | {"prompt": "what is asked"} for row in chat_rows()])
     assert both.fields["source"] == "messages.:-1"
-    assert "the source is read from 'messages.:-1'; --fields source=NAME for 'prompt'" in both.notes
+    (note,) = [note for note in both.notes if note.startswith("the source")]
+    assert note.startswith("the source is read from 'messages.:-1'; --fields source=NAME for 'prompt', or source=")
     named = read_examples([{"dialogue": row["messages"], "score": row["score"]} for row in chat_rows()])
     assert (named.fields["response"], named.fields["source"]) == ("dialogue.-1", "dialogue.:-1")
 
@@ -352,7 +432,7 @@ def test_a_source_that_has_the_response_in_it_is_said_and_so_is_one_that_is_left
         if "conversations" in note
     ]
     assert "the source is read from 'messages', which holds whole conversations (row 1), the response with them" in note
-    assert note.endswith("--fields source=messages.:-1 for what stands before it")
+    assert note.endswith("; messages.:-1 is what stands before it")
     left_out = read_examples(chat_rows(), fields={"response": "messages.-1"})
     assert "no column is recognised as the source; --fields source=NAME for 'messages.:-1'" in left_out.notes
     clean = read_examples(chat_rows(), fields={"response": "messages.-1", "source": "messages.:-1"})

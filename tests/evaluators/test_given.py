@@ -225,7 +225,7 @@ def test_what_is_guessed_of_a_pool_is_a_warning(floor: Surface) -> None:
     with pytest.warns(ActiveCriticWarning) as told:
         active_critic.suggest(floor, pool, 2, labelled=known)
     assert [str(warning.message) for warning in told] == [
-        "the source is read from 'prompt'; --fields source=NAME for 'article'"
+        "the source is read from 'prompt'; --fields source=NAME for 'article', or source=prompt+article for both"
     ]
     assert {warning.filename for warning in told} == {__file__}
     active_critic.suggest(floor, read_examples(pool, scored=False), 2, labelled=known)
@@ -236,7 +236,8 @@ def test_which_notes_are_warnings_depends_on_what_is_done() -> None:
     rows = [{**row, **also, "id": i, "rating": row["rating"] if i < 18 else ""} for i, row in enumerate(ROWS)]
     rows[0]["rating"] = 44
     made = [Example(row["answer"], row["question"], row["rating"]) for row in ROWS]
-    source = "the source is read from 'prompt'; --fields source=NAME for 'question'"
+    both = "or source=prompt+question for both"
+    source = f"the source is read from 'prompt'; --fields source=NAME for 'question', {both}"
     with pytest.warns(ActiveCriticWarning) as told:
         surface = Surface(journal=None).fit(rows)
     assert sorted(str(warning.message) for warning in told) == [
