@@ -36,6 +36,14 @@ _TEXTS = tuple(name for name in COLUMNS if name not in {"score", "rater"})
 _READERS = {"group": name_in, "system": name_in, "source": source_in}
 
 
+class _Part(ValueError):
+    """What is wrong with one of the columns that a text is made of."""
+
+    def __init__(self, problem: str, column: str) -> None:
+        super().__init__(problem)
+        self.column = column
+
+
 @dataclass(slots=True)
 class Seen:
     """What a reader came across.
@@ -103,16 +111,17 @@ class RowReader:
         kept = given.record if isinstance(given, Example) else given
         values: dict[str, Any] = {}
         for name in _TEXTS:
-            texts = dict[str, str]()
-            cells = {name: there(getattr(made, name))} if made else self._cells(name, kept)
-            for part, cell in cells.items():
-                try:
-                    text = _READERS.get(name, text_in)(cell)
-                except ValueError as problem:
-                    unread = "" if made or name == "response" else f"; or read no {name}: --fields {name}="
-                    return BadRow(row, f"{problem}{unread}", kept, part)
-                texts |= {} if text is None else {part: text}
-            values[name] = joined(texts) if len(cells) > 1 else next(iter(texts.values()), None)
+            column = self.fields.get(name) or None
+            try:
+                if name == "source" and made is None and column and column not in kept and several(column):
+                    values[name] = self._source(kept, column)
+                    continue
+                cell = there(getattr(made, name)) if made else None if column is None else cell_at(kept, column)
+                values[name] = _READERS.get(name, text_in)(self._bare(cell) if not made and column in kept else cell)
+            except ValueError as problem:
+                unread = "" if made or name == "response" else f"; or read no {name}: --fields {name}="
+                part = problem.column if isinstance(problem, _Part) else column
+                return BadRow(row, f"{problem}{unread}", kept, part or name)
         column = self.fields.get("score") or None
         if column == "score" and not self.own_score and kept.keys() >= VERDICT_COLUMNS:
             column = None  # a program gave it, as only the rows behind the first tell
@@ -143,17 +152,23 @@ class RowReader:
             aspects = {}  # scoring has no use for them
         return Example(**values, aspects=aspects, record=kept, row=row)
 
-    def _cells(self, name: str, kept: Mapping[str, Any]) -> dict[str, Any]:
-        """The cells that a text or a name is read from, by column: several for a source that is made of several."""
-        column = self.fields.get(name)
-        if not column:
-            return {}
-        cells = cells_at(kept, column) if name == "source" else {column: cell_at(kept, column)}
-        for part, cell in cells.items():
-            if self.delimited and part in kept and isinstance(cell, str):
-                self.seen.apostrophes += cell != unguarded(cell)
-                cells[part] = unguarded(cell)
-        return cells
+    def _bare(self, cell: Any) -> Any:
+        """A cell without the apostrophe that keeps a spreadsheet from taking it for a formula."""
+        if not self.delimited or not isinstance(cell, str):
+            return cell
+        self.seen.apostrophes += cell != unguarded(cell)
+        return unguarded(cell)
+
+    def _source(self, kept: Mapping[str, Any], column: str) -> str | None:
+        """A source that is made of several columns."""
+        texts = dict[str, str]()
+        for part, cell in cells_at(kept, column).items():
+            try:
+                text = source_in(self._bare(cell) if part in kept else cell)
+            except ValueError as problem:
+                raise _Part(str(problem), part) from None
+            texts |= {} if text is None else {part: text}
+        return joined(texts)
 
     def _number(self, cell: Any) -> float | None:
         return number_in(cell, decimal_comma=self.decimal_comma, out_of=self.out_of)
