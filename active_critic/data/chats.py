@@ -34,6 +34,16 @@ def chat_log(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> st
     return logs[0] if len(logs) == 1 else None
 
 
+def way_to_last(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
+    """The end of an error where the response is in no column, but the last turn of conversations may be it."""
+    for column in columns:
+        cells = (decoded(record.get(column)) for record in records[:20])
+        if any(isinstance(cell, list) and conversation(cell) is not None for cell in cells):
+            turns = f"--fields response={last_turn(column)} --fields source={column}{_BEFORE_LAST}"
+            return f"; {turns} takes the last turn of the conversations in {column!r}, whoever has it"
+    return ""
+
+
 def last_turn(column: str) -> str:
     """The name of the last turn of the conversations in a column."""
     return column + _LAST

@@ -26,7 +26,7 @@ from active_critic.data.cells import (
     starred,
     ways,
 )
-from active_critic.data.chats import before_last, chat_log, conversation_notes, last_turn, speaker_note
+from active_critic.data.chats import before_last, chat_log, conversation_notes, last_turn, speaker_note, way_to_last
 from active_critic.data.notes import Guess, TextGuess, listed
 from active_critic.data.rows import NUMBER
 from active_critic.data.writing import name_before
@@ -200,7 +200,8 @@ def resolve(
     for name in ("response", "score") if scored else ("response",):
         if name not in chosen:
             needed = f"no column is recognised as the {name}; say which it is with --fields {name}=NAME"
-            raise DataError(f"{needed}. The columns are {listed(given.columns)}", path=path)
+            talk = way_to_last(given.records, given.columns) if name == "response" else ""
+            raise DataError(f"{needed}{talk}. The columns are {listed(given.columns)}", path=path)
     _check_parts(chosen, path)
     if "source" not in chosen and "source" not in nowhere:
         notes.extend(_source_note(given, chosen, read))

@@ -421,8 +421,14 @@ def test_what_may_be_no_chat_log_is_not_guessed() -> None:
     last_by_user[3]["messages"] += turns("user")
     two_logs = [row | {"other": row["messages"]} for row in chat_rows()]
     for rows in (last_by_user, two_logs):
-        with pytest.raises(DataError, match=r"no column is recognised as the response; .*'messages'"):
+        with pytest.raises(DataError, match="no column is recognised as the response") as refused:
             read_examples(rows)
+        assert "; --fields response=messages.-1 --fields source=messages.:-1 takes the last turn" in str(refused.value)
+    named = read_examples(last_by_user, fields={"response": "messages.-1", "source": "messages.:-1"})
+    assert named[3].response == "so says the user"
+    with pytest.raises(DataError) as refused:
+        read_examples([{"a": "one two", "ratings": [{"by": "x"}], "score": 3}])
+    assert "last turn" not in str(refused.value)
 
 
 def test_a_source_that_has_the_response_in_it_is_said_and_so_is_one_that_is_left_out() -> None:
