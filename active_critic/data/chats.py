@@ -72,15 +72,30 @@ def conversation_notes(response: str, source: str, rows: Sequence[tuple[int, dic
             TextGuess(f"the response is read from {response!r}, {held} (row {row}), {judged}; {turn} for the last turn")
         ]
     for part in several(source) or (source,):
-        if before_last(response) == part + _BEFORE_LAST and (row := _first_reply(part, records)) is not None:
+        if (row := _first_reply(part, records, response)) is not None:
             said = f"the source is read from {part!r}, {held} (row {row}), the response with them"
             return [TextGuess(f"{said}; {part}{_BEFORE_LAST} is what stands before it")]
     return []
 
 
-def _first_reply(column: str, records: Sequence[tuple[int, Mapping[str, Any]]]) -> int | None:
-    """The first row in which a column has a conversation that ends with the assistant's turn."""
-    return next((row for row, record in records if _replied(cell_at(record, column))), None)
+def _first_reply(
+    column: str, records: Sequence[tuple[int, Mapping[str, Any]]], response: str | None = None
+) -> int | None:
+    """The first row in which a column has a conversation that ends with the assistant's turn; one that is the response,
+    where that has a column.
+    """
+    for row, record in records:
+        cell = cell_at(record, column)
+        if _replied(cell) and (response is None or _same(cell_at(record, response), decoded(cell)[-1])):
+            return row
+    return None
+
+
+def _same(cell: Any, message: Any) -> bool:
+    """Whether a cell holds what a message says."""
+    text = conversation(cell)
+    said = conversation(message) or ""
+    return (str(cell) if text is None else text).split() == said.split()
 
 
 def speaker_note(column: str, rows: Sequence[tuple[int, dict[str, Any] | Example]], *, whole: bool) -> list[str]:

@@ -439,6 +439,12 @@ def test_a_source_that_has_the_response_in_it_is_said_and_so_is_one_that_is_left
     ]
     assert "the source is read from 'messages', which holds whole conversations (row 1), the response with them" in note
     assert note.endswith("; messages.:-1 is what stands before it")
+    beside = [{"dialogue": row["messages"], "reply": f" answer {row['score']}", **row} for row in chat_rows()]
+    told = read_examples(beside, fields={"response": "reply"})
+    assert told.fields["source"] == "dialogue"
+    assert any("'dialogue', which holds whole conversations (row 1), the response with them" in n for n in told.notes)
+    other = read_examples([row | {"reply": "another"} for row in beside], fields={"response": "reply"})
+    assert not any("the response with them" in note for note in other.notes)
     left_out = read_examples(chat_rows(), fields={"response": "messages.-1"})
     assert "no column is recognised as the source; --fields source=NAME for 'messages.:-1'" in left_out.notes
     clean = read_examples(chat_rows(), fields={"response": "messages.-1", "source": "messages.:-1"})
