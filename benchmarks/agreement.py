@@ -7,8 +7,8 @@ average between one method and every other, with a 95 % bootstrap interval: docu
 the same for both methods, and the average taken again; and the same set by set. Comparisons of one set with several
 seeds count as one: its figure is their mean, and a document that several of them tested on is drawn for all.
 Comparisons of one set with the same seed and splits are one comparison, of all their methods; with ``--before``, of
-those of earlier code, too. A method is in the table if every comparison has it; one that left more than a tenth of the
-examples of one of them unscored is named instead. No model is asked.
+those of earlier code, or with ``--before-as`` of other settings, too. A method is in the table if every comparison
+has it; one that left more than a tenth of the examples of one of them unscored is named instead. No model is asked.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def main() -> None:
     args = _arguments()
     found: Runs = {}
     results = [json.loads(Path(name).read_text()) for name in args.results]
-    for result in [*results, *(_renamed(json.loads(Path(name).read_text())) for name in args.before)]:
+    before = [_renamed(json.loads(Path(name).read_text()), args.before_as) for name in args.before]
+    for result in [*results, *before]:
         runs = found.setdefault(result["name"], [])
         same = [other for other in runs if other["splits"] == result["splits"]]
         if same:
@@ -64,6 +65,7 @@ def main() -> None:
         ],
         "comparisons": [Path(name).name for name in args.results],
         "before": [Path(name).name for name in args.before],
+        "before_as": args.before_as,
         "ours": args.ours,
         "seed": args.seed,
         "resamples": args.resamples,
@@ -113,10 +115,10 @@ def _join(one: dict[str, Any], other: dict[str, Any]) -> None:
         row |= {method["name"]: rows[_place(row)][method["name"]] for method in added}
 
 
-def _renamed(comparison: dict[str, Any]) -> dict[str, Any]:
-    """A comparison whose methods say that they are those of before."""
+def _renamed(comparison: dict[str, Any], said: str) -> dict[str, Any]:
+    """A comparison whose methods say in their names what sets them apart from those of the others."""
     for method in comparison["methods"]:
-        old, method["name"] = method["name"], f"{method['name']} (before)"
+        old, method["name"] = method["name"], f"{method['name']} ({said})"
         for row in comparison["predictions"]:
             row[method["name"]] = row.pop(old)
     return comparison
@@ -259,6 +261,7 @@ def _arguments() -> argparse.Namespace:
         metavar="RESULT.json",
         help="comparisons on the same splits by earlier code, whose methods are beside the others as 'NAME (before)'",
     )
+    parser.add_argument("--before-as", default="before", help="what to say behind the names of these methods")
     parser.add_argument("--ours", default="active-critic-coarse", help="the method that the others are compared with")
     parser.add_argument("--resamples", type=int, default=RESAMPLES)
     parser.add_argument("--seed", type=int, default=0)

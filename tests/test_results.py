@@ -10,8 +10,6 @@ from active_critic.stats import q
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 TABLES = sorted(RESULTS.glob("agreement*.json"))
-KINDS = {"comparisons": "", "before": " (before)"}
-"""What a table's comparisons are called in it, and what stands behind the names of their methods."""
 README = (RESULTS.parents[1] / "README.md").read_text(encoding="utf-8")
 
 
@@ -19,7 +17,9 @@ README = (RESULTS.parents[1] / "README.md").read_text(encoding="utf-8")
 def test_a_table_over_several_sets_is_that_of_the_comparisons_it_names(path: Path) -> None:
     table = json.loads(path.read_text())
     found: dict[tuple[str, str, int], float] = {}
-    for name, said in ((name, said) for kind, said in KINDS.items() for name in table.get(kind, ())):
+    of_before = f" ({table.get('before_as', 'before')})"  # stands behind the names of methods of other comparisons
+    compared = [(name, "") for name in table["comparisons"]] + [(name, of_before) for name in table.get("before", ())]
+    for name, said in compared:
         comparison: dict[str, Any] = json.loads((RESULTS / name).read_text())
         for method in comparison["methods"]:
             if method["agreement"]:
