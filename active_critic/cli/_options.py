@@ -60,7 +60,8 @@ Fields = Annotated[
         "--fields",
         metavar="FIELD=COLUMN,...",
         help="Which column holds what: score=overall,group=doc_id; score=anna+bert is the mean of two raters, "
-        "rater=annotator that of rows with one rater each; source=question+contexts is both; reference= reads none.",
+        "rater=annotator that of rows with one rater each; source=question+contexts makes the source of both; "
+        "reference= reads none.",
     ),
 ]
 Scale = Annotated[

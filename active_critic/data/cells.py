@@ -406,6 +406,8 @@ def joined(texts: Mapping[str, str]) -> str | None:
 def source_in(cell: Any) -> str | None:
     """A cell as a source, None when blank: a text, or a list of texts, such as retrieved passages, as paragraphs.
 
+    A list without any is blank, too: nothing was retrieved.
+
     Raises:
         ValueError: As for ``text_in``.
     """
@@ -413,8 +415,8 @@ def source_in(cell: Any) -> str | None:
 
 
 def holds_texts(cell: Any) -> bool:
-    """Whether this is a list of texts."""
-    return isinstance(cell, list | tuple) and bool(cell) and all(isinstance(text, str) for text in cell)
+    """Whether this is a list of texts, or one without anything."""
+    return isinstance(cell, list | tuple) and all(isinstance(text, str) for text in cell)
 
 
 def scores_out_of(records: Iterable[Mapping[str, Any]], column: str) -> float | None:

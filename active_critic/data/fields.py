@@ -103,7 +103,9 @@ def _holds_text(rows: Sequence[tuple[int, Given]], column: str) -> bool:
     """Whether a column holds what a response may have been made from: more than a word, passages, a conversation."""
     values = (cell_at(record, column) for _, record in rows[:20] if isinstance(record, dict))
     return any(
-        len(value.split()) > 2 if isinstance(value, str) else holds_texts(value) or conversation(value) is not None
+        len(value.split()) > 2
+        if isinstance(value, str)
+        else bool(value) and (holds_texts(value) or conversation(value) is not None)
         for value in values
     )
 
@@ -205,7 +207,7 @@ def resolve(
     _check_parts(chosen, path)
     if "source" not in chosen and "source" not in nowhere:
         notes.extend(_source_note(given, chosen, read))
-    if "source" not in asked and (lost := lost_parts(as_before, given.records)):
+    if "source" not in {*asked, *nowhere} and (lost := lost_parts(as_before, given.records)):
         said = (
             f"the source was read from {as_before['source']!r} before, and there is no {' or '.join(map(repr, lost))}"
         )

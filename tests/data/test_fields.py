@@ -291,7 +291,6 @@ def test_a_part_of_the_source_that_is_empty_is_left_out_and_a_source_without_any
     rows = retrieved()
     rows[0]["contexts"], rows[1]["question"] = [], " "
     rows[2] |= {"contexts": None, "question": ""}
-    rows[0]["contexts"] = ""
     examples = read_examples(rows, fields=JOINED)
     assert [examples[i].source for i in range(3)] == ["question: Why 1?", "contexts: Since 2.\n\nIt is 2.", ""]
     assert any("no source in row 3" in note for note in examples.notes)
@@ -335,6 +334,8 @@ def test_a_program_reads_its_source_of_several_columns_again_and_says_which_is_g
     assert first.source.startswith("question: Why 1?\n\ncontexts: Since 1.")
     gone = iter_examples([{"question": "Why?", "answer": "So."}] * 3, as_before=JOINED)
     assert "the source was read from 'question+contexts' before, and there is no 'contexts'" in gone.notes
+    none = iter_examples([{"question": "Why?", "answer": "So."}], fields={"source": ""}, as_before=JOINED)
+    assert not any("before" in note for note in none.notes)
     (first, *_) = gone
     assert isinstance(first, Example)
     assert first.source == "Why?"

@@ -550,7 +550,7 @@ def test_messages_that_cannot_be_read_are_no_text_in_a_csv_file_either(tmp_path:
         assert [type(item) for item in iter_examples(tmp_path / name)] == [Example, BadRow]
 
 
-@pytest.mark.parametrize("cell", [[1, 10], [{"role": "user"}], [{"content": 4}], {"role": "user"}, ["a", 1], []])
+@pytest.mark.parametrize("cell", [[1, 10], [{"role": "user"}], [{"content": 4}], {"role": "user"}, ["a", 1]])
 def test_another_list_is_no_text(cell: Any) -> None:
     (row,) = iter_examples([{"response": "r", "prompt": cell}])
     assert isinstance(row, BadRow)
