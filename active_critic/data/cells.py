@@ -30,6 +30,9 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 _LARGE = 100
 """Beside a whole number of this size or more, ``1.266`` may mean 1266; the mean of three ratings, 3.667, stands beside
 smaller ones."""
+_SHARED = {"human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant", "chatgpt": "assistant"}
+_SHARED |= {"system": "system", "tool": "tool", "function_call": "assistant", "observation": "tool"}
+"""Roles of ShareGPT's messages, which have ``from`` and ``value`` in the place of ``role`` and ``content``."""
 _DECIMAL_COMMA = re.compile(r"\s*([+-]?\d+),(\d+)\s*", re.ASCII)
 _NUMBER_AND_MORE = re.compile(r"\s*([+-]?[0-9]+(?:[.,][0-9]+)?)(?:\s*[%★⭐/(:]|\s+[^\W\d_]).*", re.DOTALL)
 """``80%``, ``4 stars``, ``4 (good)``."""
@@ -58,17 +61,26 @@ def is_absent(value: Any) -> bool:
     return value is None or is_na(value) or value != value
 
 
+def message_in(cell: Any) -> Any:
+    """A message as chat APIs have it, also where it has ShareGPT's ``from`` and ``value``; any other cell as it is."""
+    if isinstance(cell, Mapping) and {"from", "value"} <= cell.keys() and not cell.keys() & {"role", "content"}:
+        role = _SHARED.get(str(cell["from"]).strip().casefold())
+        return cell if role is None else {"role": role, "content": cell["value"]}
+    return cell
+
+
 def conversation(cell: Any) -> str | None:
-    """The text of a list of messages, as chat APIs write them, or of one message; None where it is none.
+    """The text of a list of messages, as chat APIs or ShareGPT write them, or of one message; None where it is none.
 
     A text that holds them as JSON, as a CSV file has them, is such a list, too, if every one of them has a role. Turns
     without a text, such as calls of tools, are left out.
     """
-    given, cell = cell, decoded(cell)
+    given, cell = cell, message_in(decoded(cell))
     if isinstance(cell, dict) and {"role", "content"} <= cell.keys():
         cell = [cell]
     if not isinstance(cell, list) or not cell:
         return None
+    cell = [message_in(one) for one in cell]
     if isinstance(given, str) and not all(isinstance(one, Mapping) and "role" in one for one in cell):
         return None
     said = []
@@ -90,10 +102,10 @@ def conversation(cell: Any) -> str | None:
 
 def _messages(cell: Any) -> bool:
     """Whether this is, or was meant to be, one message or a list of them."""
-    cell = [cell] if isinstance(cell, Mapping) else cell
-    if not isinstance(cell, list) or not all(isinstance(one, Mapping) and "role" in one for one in cell):
+    if not isinstance(cell, Mapping | list):
         return False
-    return any("content" in one for one in cell)
+    said = [message_in(one) for one in ([cell] if isinstance(cell, Mapping) else cell)]
+    return all(isinstance(one, Mapping) and "role" in one for one in said) and any("content" in one for one in said)
 
 
 def _check_readable(cell: Any) -> None:
@@ -133,7 +145,7 @@ def _remedy(cell: Any) -> str:
     if not isinstance(cell, Mapping | list):
         return "; write it as text"
     part = "COLUMN.NAME" if isinstance(cell, Mapping) else "COLUMN.0 is its first entry"
-    return f"; name a part of it ({part}); whole, only messages with role and content can be read"
+    return f"; name a part of it ({part}); whole, only messages with role and content (or from and value) can be read"
 
 
 def name_in(cell: Any) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from active_critic.data.cells import cell_at, conversation, decoded, several
+from active_critic.data.cells import cell_at, conversation, decoded, message_in, several
 from active_critic.data.notes import TextGuess, listed
 from active_critic.records import Example
 
@@ -16,6 +16,7 @@ _NO_ASSISTANTS = {"user", "system", "developer", "tool", "function"}
 
 
 def _role(message: Any) -> str:
+    message = message_in(message)
     return str(message.get("role") or "").strip().casefold() if isinstance(message, Mapping) else ""
 
 
@@ -51,7 +52,7 @@ def last_turn(column: str) -> str:
 
 def before_last(column: str) -> str | None:
     """The name of what stands before the turn that a column is, where that is the last one; None for other columns."""
-    talk = column.removesuffix(".content")
+    talk = column.removesuffix(".content").removesuffix(".value")
     return talk.removesuffix(_LAST) + _BEFORE_LAST if talk.endswith(_LAST) else None
 
 
@@ -106,16 +107,15 @@ def speaker_note(column: str, rows: Sequence[tuple[int, dict[str, Any] | Example
         rows: Row and record.
         whole: Whether these are all rows, and not the first alone.
     """
-    way = column.removesuffix(".content")
+    way = column.removesuffix(".content").removesuffix(".value")
     roles = dict[int, str]()
     for row, record in rows:
         message = None if isinstance(record, Example) else decoded(cell_at(record, way))
-        role = str(message.get("role") or "") if isinstance(message, Mapping) else ""
-        roles |= {row: role} if role.strip().casefold() in _NO_ASSISTANTS else {}
+        roles |= {row: role} if (role := _role(message)) in _NO_ASSISTANTS else {}
     if not roles:
         return []
     of = f"{'' if whole else 'the first '}{len(rows)} rows (the first: row {min(roles)})"
     said = f"the response is read from {column!r}, whose role is {listed(dict.fromkeys(roles.values()))} in"
     talk, _, place = way.rpartition(".")
-    remedy = f"; {talk}.-1.content is the last turn" if place.isdecimal() else ""
+    remedy = f"; {talk}.-1{column.removeprefix(way)} is the last turn" if place.isdecimal() else ""
     return [TextGuess(f"{said} {len(roles)} of {of}{remedy}")]

@@ -14,6 +14,7 @@ from active_critic.data.cells import (
     cell_at,
     cells_at,
     conversation,
+    decoded,
     holds_texts,
     inside,
     is_missing,
@@ -203,7 +204,7 @@ def resolve(
         if name not in chosen:
             needed = f"no column is recognised as the {name}; say which it is with --fields {name}=NAME"
             talk = way_to_last(given.records, given.columns) if name == "response" else ""
-            raise DataError(f"{needed}{talk}. The columns are {listed(given.columns)}", path=path)
+            raise DataError(f"{needed}{talk}. The columns are {listed(_named(given))}", path=path)
     _check_parts(chosen, path)
     if "source" not in chosen and "source" not in nowhere:
         notes.extend(_source_note(given, chosen, read))
@@ -401,9 +402,15 @@ def _leading_to(column: str, records: Sequence[dict[str, Any]]) -> set[str]:
 
 
 def _parts(column: str, records: Sequence[dict[str, Any]]) -> list[str]:
-    """What objects in a column are made of; nothing for lists, whose places are no names."""
-    cells = (record.get(column) for record in records[:20])
+    """What objects in a column are made of, also as JSON; nothing for lists, whose places are no names."""
+    cells = (decoded(record.get(column)) for record in records[:20])
     return list(dict.fromkeys(str(part) for cell in cells if isinstance(cell, Mapping) for part in cell))
+
+
+def _named(rows: _Rows) -> list[str]:
+    """The names of all columns, those of objects by the names of their parts."""
+    parts = {column: _parts(column, rows.records) for column in rows.columns}
+    return [name for column in rows.columns for name in ([f"{column}.{part}" for part in parts[column]] or [column])]
 
 
 def _there(column: str, columns: Sequence[str], records: Sequence[dict[str, Any]]) -> str:

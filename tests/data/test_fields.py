@@ -386,6 +386,46 @@ def chat_rows() -> list[dict[str, Any]]:
     return rows
 
 
+def shared(messages: list[dict[str, str]]) -> list[dict[str, str]]:
+    names = {"user": "human", "assistant": "gpt"}
+    return [{"from": names.get(turn["role"], turn["role"]), "value": turn["content"]} for turn in messages]
+
+
+def test_messages_in_the_form_of_sharegpt_are_read_as_those_of_chat_apis(tmp_path: Path) -> None:
+    rows = [row | {"messages": shared(row["messages"])} for row in chat_rows()]
+    with RecordWriter(tmp_path / "x.csv") as writer:
+        for row in rows:
+            writer.write(row)
+    for given in (rows, tmp_path / "x.csv"):
+        read, plain = read_examples(given), read_examples(chat_rows())
+        assert [(one.source, one.response) for one in read] == [(one.source, one.response) for one in plain]
+        assert [note for note in read.notes if "conversations" in note] == [
+            note for note in plain.notes if "conversations" in note
+        ]
+    turn = {"response": "messages.2.value", "source": "messages.:2"}
+    (note,) = [
+        n for n in iter_examples([*rows, {"messages": shared(turns("user") * 3)}], fields=turn).notes if "role" in n
+    ]
+    assert "'messages.2.value', whose role is 'user' in 1 of" in note
+    assert note.endswith("(the first: row 6); messages.-1.value is the last turn")
+
+
+@pytest.mark.parametrize("turn", [{"from": "2020", "value": "5"}, {"from": "gpt"}, {"from": "gpt", "value": 5}])
+def test_what_only_looks_like_a_message_of_sharegpt_is_no_text(turn: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match=r"row 1, column 'response': expected a text, not list .*\(or from and value\)"):
+        read_examples([{"response": [turn, turn], "score": 3}], scale="1..5")
+
+
+@pytest.mark.parametrize("form", [dict, json.dumps])
+def test_where_nothing_is_recognised_the_parts_of_objects_are_named(form: Any) -> None:
+    rows = [{"inputs": form({"q": "Why?"}), "outputs": form({"said": "So."}), "mark": 3}] * 5
+    there = "The columns are 'inputs.q', 'outputs.said', 'mark'"
+    with pytest.raises(DataError, match=f"no column is recognised as the response; .*{there}"):
+        read_examples(rows)
+    fields = {"response": "outputs.said", "source": "inputs.q", "score": "mark"}
+    assert read_examples(rows, fields=fields, scale="1..5")[0].source == "Why?"
+
+
 def test_of_a_chat_log_the_last_turn_is_judged_and_what_stands_before_it_is_the_source(tmp_path: Path) -> None:
     with RecordWriter(tmp_path / "x.csv") as writer:
         for row in chat_rows():
