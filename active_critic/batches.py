@@ -13,6 +13,8 @@ BATCH_SIZE = 5
 BEST = 3
 DEFAULT_CONTEXT = 8192
 """Tokens assumed for a model whose context window is not known."""
+COMMENT = 300
+"""Characters of a comment that the model is shown, by ``length_of``."""
 SHORTENED = "(the first two thirds and the last third of their share of the context were kept); scoring sees them whole"
 
 
@@ -31,6 +33,17 @@ def batches(examples: Sequence[Example], seed: int) -> list[list[Example]]:
     for batch in dealt:
         rng.shuffle(batch)
     return dealt
+
+
+def commented(example: Example, most: int = COMMENT) -> list[str]:
+    """The line of a prompt with what whoever scored said of an example; none where they said nothing.
+
+    Args:
+        example: The example.
+        most: The longest comment, by ``length_of``; no longer than ``COMMENT``.
+    """
+    said = " ".join((example.comment or "").split())
+    return [f"What they said of it: {quote(beginning_of(said, min(most, COMMENT)))}"] if said else []
 
 
 class Shortener:
@@ -52,25 +65,28 @@ class Shortener:
         self.shortened += 1
         return f"{beginning_of(text, longest * 2 // 3)} [...] {end_of(text, longest // 3)}"
 
-    def shown(self, number: int, example: Example, *, blank_source: bool = True) -> str:
-        """An example as it stands in the prompt, its texts shortened and quoted; what is said of it comes below.
+    def shown(self, number: int, example: Example, *below: str, blank_source: bool = True) -> str:
+        """An example as it stands in the prompt, its texts shortened and quoted.
 
         Args:
             number: Its number, from 1.
             example: The example.
+            below: Lines with its scores, under which stands what people said of it; without any, it does not.
             blank_source: Whether a source that says nothing stands there, too.
         """
-        response = quote(self._fit(example.response, self.share // 2))
-        source = quote(self._fit(example.source, self.share - length_of(response)))
+        said = commented(example, self.share // 4) if below else []
+        share = self.share - sum(map(length_of, said))
+        response = quote(self._fit(example.response, share // 2))
+        source = quote(self._fit(example.source, share - length_of(response)))
         above = [marked("source", source)] if blank_source or source.strip() else []
-        return "\n".join([f"Example {number}", *above, marked("response", response)])
+        return "\n".join([f"Example {number}", *above, marked("response", response), *below, *said])
 
     def batch(self, examples: Sequence[Example], scale: Scale) -> str:
-        """A mini-batch as it stands in the prompt, with the scores as 0-100."""
+        """A mini-batch as it stands in the prompt, with the scores as 0-100 and what people said of it."""
         shown = []
         for number, example in enumerate(examples, 1):
             score = scale.to_percent(example.score if example.score is not None else scale.low)
-            shown.append(f"{self.shown(number, example)}\nScore people gave (0-100): {score:.0f}")
+            shown.append(self.shown(number, example, f"Score people gave (0-100): {score:.0f}"))
         return "\n\n".join(shown)
 
     def best(self, examples: Sequence[Example]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from active_critic.asking import compact, object_schema, string_schema
+from active_critic.batches import commented
 from active_critic.data.examples import example_key, group_of, human_score
 from active_critic.errors import ContextOverflow, RequestRefused, UnreadableReply
 from active_critic.lm.client import LanguageModel, Reply, Turn
@@ -33,7 +34,8 @@ VERDICTS = (
 def demonstrate(example: Example, protocol: CriticProtocol, lm: LanguageModel) -> Demo:
     """A scored example as a demonstration: its criterion ratings and explanations are written once by the model.
 
-    The model is told the human score and fills in the form that people would have filled in. Its criterion ratings
+    The model is told the human score, and the comment of whoever gave it, and fills in the form that people would have
+    filled in; where there is a comment, that is the justification. Its criterion ratings
     are then moved, all by the same amount and clipped, until their mean is within half a level of the human score,
     so that a demonstration never contradicts the person it stands for. When the model cannot fill in the form, or the
     example does not fit its context window, the demonstration carries the human score alone.
@@ -59,13 +61,17 @@ def demonstrate(example: Example, protocol: CriticProtocol, lm: LanguageModel) -
         for text in properties.get("explanations", {}).get("properties", {}).values():
             text["maxLength"] = REASON_CHARS
     if protocol.explanations and (protocol.overall_scoring or not names):
-        properties |= {"justification": string_schema(PROSE_CHARS), "advice": string_schema(PROSE_CHARS)}
+        demo = demo.model_copy(update={"explanation": _prose(example.comment, PROSE_CHARS)})
+        properties |= {} if demo.explanation else {"justification": string_schema(PROSE_CHARS)}
+        properties |= {"advice": string_schema(PROSE_CHARS)}
     if not properties:
         return demo
     form = {name: _blank(part, level) for name, part in properties.items()}
     verdict, ask = VERDICTS[min(int(percent / 20), 4)]
+    said = "".join(f"{line}\n" for line in commented(example))
     question = (
-        f"People found this response {verdict}: {level} on the scale from {reading.low} to {reading.high}. Fill in the "
+        f"People found this response {verdict}: {level} on the scale from {reading.low} to {reading.high}. "
+        f"{said}Fill in the "
         f"form as they would have filled it in to arrive at {level}, at most eight words a text, {ask}, "
         f"on one line: {compact(form)}"
     )
@@ -102,7 +108,7 @@ def _filled(demo: Demo, reply: Reply, first: str, names: list[str], protocol: Cr
         update={
             "criteria": {n: reading.to_percent(r) for n, r in consistent(rated, level, reading.levels).items()},
             "explanations": texts if len(texts) == len(names) else {},
-            "explanation": _prose(values.get("justification"), PROSE_CHARS),
+            "explanation": demo.explanation or _prose(values.get("justification"), PROSE_CHARS),
             "advice": _prose(values.get("advice"), PROSE_CHARS),
         }
     )

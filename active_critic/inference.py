@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from active_critic.batches import DEFAULT_CONTEXT, SHORTENED, Shortener, batches
 from active_critic.errors import RequestRefused, UnreadableReply
 from active_critic.inference_forms import (
+    BY_COMMENTS,
     PARAGRAPH,
     USUAL,
     CriteriaSet,
@@ -207,6 +208,7 @@ class _Reader:
                 "criteria",
                 ObserveScores,
                 Notes,
+                also=_by_comments(batch),
                 examples=self.texts.batch(batch, self._scale),
                 task=task,
                 criteria=_listed(found),
@@ -243,7 +245,8 @@ class _Reader:
         self._tell(0, "criteria")
         examples = self.texts.batch(self._batches[0], self._scale)
         try:
-            first = self._ask(ProposeCriteria, "proposal", FirstCriteria, task=task, examples=examples)
+            also = _by_comments(self._batches[0])
+            first = self._ask(ProposeCriteria, "proposal", FirstCriteria, also=also, task=task, examples=examples)
             return first.criteria, [first.observations]
         except (UnreadableReply, RequestRefused):
             # A very small model is led astray by what the examples are about, even in its own description of the task;
@@ -287,6 +290,11 @@ def _says_more(notes: FirstNotes, earlier: Sequence[str]) -> bool:
     """Whether a batch shows more than those before; a small model repeats itself, and does not say complete."""
     said = notes.observations
     return bool(said) and not (isinstance(notes, Notes) and notes.complete) and not any(said in old for old in earlier)
+
+
+def _by_comments(batch: Sequence[Example]) -> str:
+    """What a question about scored examples says besides, where people said something of them."""
+    return BY_COMMENTS if any(example.comment for example in batch) else ""
 
 
 def _joined(observations: Sequence[str]) -> str:

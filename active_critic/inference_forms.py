@@ -21,6 +21,11 @@ QUALITIES = (
     f"{USUAL[-1]}; they are never topics that the texts are about. No two criteria have the same name."
 )
 """Said when criteria have to be asked for again: small models take topics for criteria, and repeat themselves."""
+BY_COMMENTS = (
+    "What people said of an example tells what they looked at: what they praise or blame there is what the criteria "
+    "have to be about, in general words."
+)
+"""Said where examples have comments."""
 
 _QUOTED = AfterValidator(quote)  # what the model writes goes back into prompts, and may repeat what an example says
 _LINE, PARAGRAPH = 300, 500

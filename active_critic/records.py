@@ -159,6 +159,7 @@ class Example:
         aspects: Further human scores by name, on whatever scales they came.
         record: The input row as it was read, so that every column survives into the output.
         row: 1-based position in the input, for messages; 0 when made by hand.
+        comment: What whoever scored said of the response, or None: a fit learns from it, and no judge is shown it.
     """
 
     response: str
@@ -171,6 +172,7 @@ class Example:
     aspects: Mapping[str, float] = field(default_factory=dict, hash=False)
     record: Mapping[str, Any] = field(default_factory=dict, hash=False)
     row: int = 0
+    comment: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

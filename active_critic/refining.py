@@ -196,10 +196,8 @@ def _edited(
     shown = []
     for number, ((i, score), _) in enumerate(worst, 1):
         people, rater = (round(protocol.scale.to_percent(s)) for s in (search.human[i], score))
-        shown.append(
-            f"{texts.shown(number, search.examples[i])}\n"
-            f"Score people gave (0-100): {people}\nScore of the rater (0-100): {rater}"
-        )
+        scores = f"Score people gave (0-100): {people}", f"Score of the rater (0-100): {rater}"
+        shown.append(texts.shown(number, search.examples[i], *scores))
     kept = [c for c in protocol.criteria if c.name not in dropped]
     answer = Asker(lm)(
         MendCriteria,

@@ -56,17 +56,24 @@ class Asker:
         self.lm = lm
         self.adapter = _BehindThoughts(use_native_function_calling=False)
 
-    def __call__(self, signature: Any, field: str, kind: type[_Model], **inputs: str) -> _Model:
+    def __call__(self, signature: Any, field: str, kind: type[_Model], also: str = "", **inputs: str) -> _Model:
         """The field of the answer.
+
+        Args:
+            signature: The question.
+            field: Which of its outputs is asked for.
+            kind: The form of that.
+            also: What the instructions are to say besides.
+            inputs: What the question is about.
 
         Raises:
             UnreadableReply: It does not fit the type, nor does the second one.
             ModelError: The endpoint cannot be used.
         """
-        complaint = ""
+        told, complaint = f" {also}" if also else "", ""
         for again in (False, True):
             token = AGAIN.set(again)
-            asked = signature.with_instructions(signature.instructions + complaint)
+            asked = signature.with_instructions(signature.instructions + told + complaint)
             try:
                 here = dspy.context(lm=self.lm.dspy, adapter=self.adapter, disable_history=True)
                 with own_errors(), here:

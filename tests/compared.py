@@ -26,6 +26,7 @@ def examples(count=24):
             "source": f"question {i // 2}",
             "response": f"answer {i} " + "word " * (length := rng.randint(0, 40)),
             "score": min(5, max(1, round(length / 8 + rng.gauss(0, 1), 1))),
+            "comment": "as long as it should be",
         }
         for i in range(count)
     ]
@@ -44,6 +45,7 @@ class AskingJudge(Judge):
         assert example.score is None, "who scores must not see what people said"
         assert not example.record
         assert not example.aspects
+        assert example.comment is None
         return self.of.model.ask([("user", f"{self.of.word}: {example.response}")], max_tokens=9)
 
     def verdict(self, example, answers):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -114,6 +115,32 @@ def test_the_form_is_filled_in_once_knowing_the_human_score() -> None:
     assert (made.explanation, made.advice) == ("fair", "more")
     assert (made.source, made.response, made.score) == ("Where?", "Here.", 75.0)
     assert (made.example_id, made.group) == (example_key(EXAMPLE), group_of(EXAMPLE))
+
+
+@pytest.mark.parametrize("mode", ["fine", "coarse"])
+@pytest.mark.parametrize("overall", [True, False])
+def test_what_whoever_scored_said_is_the_justification_and_helps_to_fill_in_the_rest(mode: Mode, overall: bool) -> None:
+    justified = overall or mode == "coarse"
+    rated = {"scores": dict.fromkeys(NAMES, 4), "explanations": dict.fromkeys(NAMES, "fits")}
+    form = (rated if mode == "fine" else {}) | ({"advice": "more"} if justified else {})
+    asked = Asked(json.dumps(form))
+    program = protocol(mode).model_copy(update={"overall_scoring": overall})
+    made = demonstrate(replace(EXAMPLE, comment=" Short,\nand to the point. "), program, asked.lm)
+    (request,) = asked.requests
+    question = request["turns"][-1][1]
+    assert "\nWhat they said of it:" not in question.split("People found")[0]
+    assert ". What they said of it: Short, and to the point.\nFill in" in question
+    assert (made.explanation, made.advice) == (("Short, and to the point.", "more") if justified else ("", ""))
+    assert '"justification"' not in question.split("People found")[1]
+
+
+def test_a_comment_stays_where_the_model_fills_in_nothing_and_goes_where_nothing_is_explained() -> None:
+    said = replace(EXAMPLE, comment="Too long. " * 40)
+    made = demonstrate(said, protocol(), Asked("no form").lm)
+    assert made.explanation == ("Too long. " * 13).strip()
+    assert len(made.explanation) <= PROSE_CHARS
+    quiet = protocol("coarse").model_copy(update={"explanations": False})
+    assert demonstrate(said, quiet, Asked("no form").lm).explanation == ""
 
 
 @pytest.mark.parametrize("schema", [True, False])

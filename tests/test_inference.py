@@ -161,6 +161,35 @@ def test_each_batch_is_shown_with_its_scores_as_percentages() -> None:
         assert f"{shown}{25 * i}" in observed
 
 
+def test_what_people_said_stands_below_their_scores_and_the_model_is_told_to_go_by_it() -> None:
+    def asked(comment: str | None) -> Model:
+        model = Model(criteria=lambda n: proposed(*NAMES[:4]))
+        said = [Example(f"response {i}", f"source {i}", 1.0 + i % 5, comment=comment if i else None) for i in range(20)]
+        infer(said, model.lm, scale=SCALE)
+        return model
+
+    silent, told = asked(None), asked("Far too\n<response>long, ")
+    assert [kind for kind, _ in silent.asked] == [kind for kind, _ in told.asked]
+    for (kind, text), head, bare in zip(told.asked, told.heads, silent.heads, strict=True):
+        of_scores = kind in {"proposal", "check"}
+        count = text.count("\nWhat they said of it: Far too < response>long,")
+        assert count in ({4, 5} if of_scores else {0})
+        assert ("What people said of an example tells" in head) == of_scores
+        assert "What people said" not in bare
+    assert not any("What they said" in text for _, text in silent.asked)
+
+
+def test_a_long_comment_is_cut_and_leaves_room_for_the_texts() -> None:
+    for context in (600, 20_000):
+        model = Model(context=context)
+        long = [Example("r" * 9000, "s" * 9000, float(i), comment="c" * 5000) for i in range(1, 6)]
+        infer(long, model.lm, scale=SCALE, task_description="Poems.")
+        shown = next(text for kind, text in model.asked if kind == "proposal")
+        share = int(context * CHARS_PER_TOKEN / 2 / 5)
+        assert f"What they said of it: {'c' * min(300, share // 4)}\n" in shown
+        assert shown.count("r") + shown.count("s") + shown.count("c") < 5 * (share + 150)
+
+
 def test_observations_accumulate_and_the_criteria_are_refined_by_new_ones() -> None:
     model = Model(criteria=lambda time: proposed(*NAMES[time : time + 4]))
     found = infer(examples(15), model.lm, scale=SCALE)

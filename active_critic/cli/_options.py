@@ -61,7 +61,7 @@ Fields = Annotated[
         metavar="FIELD=COLUMN,...",
         help="Which column holds what: score=overall,group=doc_id; score=anna+bert is the mean of two raters, "
         "rater=annotator that of rows with one rater each; source=question+contexts makes the source of both; "
-        "reference= reads none.",
+        "comment=why is what they said of it; reference= reads none.",
     ),
 ]
 Scale = Annotated[

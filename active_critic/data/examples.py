@@ -139,14 +139,19 @@ def by_content(examples: Examples) -> Examples:
     def content(index: int) -> tuple[str, str]:
         example = examples[index]
         others = repr(example.score), group_of(example), repr(sorted(example.aspects.items()))
-        return example_key(example), _digest(*others, example.reference or "")
+        return example_key(example), _digest(*others, example.reference or "", *_comment(example))
 
     return examples.take(sorted(range(len(examples)), key=content))
 
 
+def _comment(example: Example) -> list[str]:
+    """Its comment, if it has one: sets without any are identified as they always were."""
+    return [example.comment] if example.comment else []
+
+
 def data_sha256(examples: Iterable[Example]) -> str:
-    """sha256 over the texts and scores of a set of examples; the order does not matter, repeated rows do."""
-    return _digest(*sorted(_digest(e.source, e.response, repr(e.score)) for e in examples))
+    """sha256 over texts, scores and comments of a set of examples; the order does not matter, repeated rows do."""
+    return _digest(*sorted(_digest(e.source, e.response, repr(e.score), *_comment(e)) for e in examples))
 
 
 def group_of(example: Example) -> str:

@@ -57,14 +57,17 @@ COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "id": ("id", "example_id", "uid"),
         "system": ("system", "model", "system_id"),
         "reference": (*("reference", "ref", "target", "gold_reference", "expected_output", "ground_truth", "ideal"),),
+        "comment": ("comment", "comments", "human_comment", "rater_comment", "critique", "feedback", "remarks"),
         "rater": (),
     }
 )
 """Column names recognised for each field, preferred first; case, blanks and hyphens do not matter. The rater's is
 never recognised, only named."""
 
-_TEXTS = ("response", "source", "reference")
+_TEXTS = ("response", "source", "reference", "comment")
 """Fields whose values are texts."""
+_OF_LABELS = ("comment", "rater")
+"""Fields that are read where people's scores are, and nowhere else."""
 _OF_SEVERAL = ("score", "source")
 """Fields that may be read from several columns: the mean of scores, the texts of a source one after the other."""
 _NAMES = ("group", "id", "system", "rater")
@@ -181,8 +184,8 @@ def resolve(
 ) -> tuple[dict[str, str], list[str]]:
     """The column of every field that has one, ``NOWHERE`` for those that are to have none, and what to tell the user.
 
-    ``as_before``: columns of an earlier reading, which are taken where they are there and no other is asked for; the
-    rater's only where examples are ``scored``.
+    ``as_before``: columns of an earlier reading, which are taken where they are there and no other is asked for; those
+    of comments and raters only where examples are ``scored``.
 
     ``whole``: these are all rows that there are; else a column that is asked for may come later, or, where columns are
     ``fixed``, what it leads to in one of them.
@@ -241,7 +244,7 @@ def _again(rows: _Rows, asked: Mapping[str, str], as_before: Mapping[str, str]) 
     again = dict[str, str]()
     for name, column in as_before.items():
         fits = not (rows.judged and column == "score") and (name not in _NAMES or _names_things(rows.given, column))
-        fits = fits and (rows.scored or name != "rater")
+        fits = fits and (rows.scored or name not in _OF_LABELS)
         taken = {*asked.values(), *again.values()}
         if fits and name in COLUMNS and name not in {*asked, *lacking} and column not in taken:
             again[name] = column
@@ -282,7 +285,7 @@ def _recognised(
     for column in sorted(set(rows.columns) - read, key=lambda column: (column != folded(column), column)):
         free.setdefault(folded(column), []).append(column)
     for name in COLUMNS:
-        if name in asked or name in nowhere:
+        if name in asked or name in nowhere or (name in _OF_LABELS and not rows.scored):
             continue
         taken = {*chosen.values(), *read}
         found = [column for candidate in COLUMNS[name] for column in free.get(candidate, ()) if column not in taken]
@@ -301,14 +304,17 @@ def _recognised(
             found = [column for column in (*["input_score"] * human, *found) if column != "score"]
             said = "the column 'score' stands beside those of a program's verdicts and is not taken for people's"
             notes.append(Guess(f"{said}; --fields score=score if it is"))
-        odd = [column for column in found if name in _NAMES and not _names_things(rows.given, column)]
+        plain = name in {*_NAMES, "comment"}
+        odd = [column for column in found if plain and not _names_things(rows.given, column)]
         if odd:
             notes.append(f"the {name} is not read from {odd[0]!r}, which holds lists or objects")
             found = [column for column in found if column not in odd]
-        figures = [column for column in found if name == "reference" and _holds_figures(rows.given, column)]
+        words = name in {"reference", "comment"}
+        figures = [column for column in found if words and _holds_figures(rows.given, column)]
         if figures:
-            said = f"the reference is not read from {figures[0]!r}, which holds no texts but numbers"
-            notes.append(TextGuess(f"{said}; --fields reference={figures[0]} if texts are to be judged by them"))
+            why = "if texts are to be judged by them" if name == "reference" else "if they are what people said"
+            said = f"the {name} is not read from {figures[0]!r}, which holds no texts but numbers"
+            notes.append(TextGuess(f"{said}; --fields {name}={figures[0]} {why}"))
             found = [column for column in found if column not in figures]
         by_name = found if rows.scored and name == "group" else []
         empty = [column for column in by_name if _says_nothing(rows.given, column, name_in)]

@@ -142,6 +142,7 @@ def read_examples(
         if columns.get("rater") and not any(isinstance(note, Averaged) for note in notes):
             by_id = bool(checked(fields).get("id")) or folded(columns.get("id") or "id") not in COLUMNS["id"]
             more: dict[str, Any] = {"path": path, "out_of": out_of, "decimal_comma": written.decimal_comma}
+            more["comment"] = columns.get("comment")
             examples, said = one_an_output(examples, columns["rater"], column, by_id=by_id, **more)
             notes += said
         notes += [*repeated_rows(examples), *divided_sources(examples, chosen.get("source") or "source")]

@@ -23,14 +23,15 @@ def one_an_output(
     *,
     by_id: bool,
     path: str | None,
+    comment: str | None = None,
     out_of: float | None = None,
     decimal_comma: bool = False,
 ) -> tuple[list[Example], list[str]]:
     """One example for each output, with the mean of the scores that its raters gave, and notes on that.
 
     Rows are of one output where source, response, reference, document and system are the same. The first keeps its
-    place, number, id and record; in the latter are the means of scores and aspects and the names of the raters
-    (``anna+bert``), so that what is written of it reads as the same example.
+    place, number, id and record; in the latter are the means of scores and aspects, the names of the raters
+    (``anna+bert``) and their comments, so that what is written of it reads as the same example.
 
     Args:
         examples: One a row, each with a score.
@@ -39,6 +40,7 @@ def one_an_output(
         by_id: Whether ids tell outputs apart, too. Tools number scores as well as outputs, so that a column recognised
             as the id does not say so.
         path: The file, for messages.
+        comment: Where comments are, or None.
         out_of: What all scores say that they are out of (``4/5``), or None.
         decimal_comma: Whether ``3,5`` is a number.
 
@@ -77,7 +79,8 @@ def one_an_output(
             if out_of is not None:
                 mean = f"{mean!r}/{out_of:g}"
                 mean = mean.replace(".", ",") if decimal_comma else mean
-            example = replace(example, record={**example.record, score: mean, column: "+".join(of)})
+            said_of_it = {comment: example.comment} if comment and example.comment else {}
+            example = replace(example, record={**example.record, score: mean, column: "+".join(of), **said_of_it})
         made.append(example)
     return made, notes
 
@@ -172,14 +175,17 @@ def _said(rows: int, raters: int, counts: Sequence[int], column: str) -> str:
 
 
 def _of_all(rated: Sequence[Example]) -> Example:
-    """The first of the examples with the mean of the scores, and of every aspect over those that have it."""
+    """The first of the examples with the mean of the scores, and of every aspect over those that have it; and with what
+    all of them say.
+    """
     first = rated[0]
     if len(rated) == 1:
         return first
     names = dict.fromkeys(name for example in rated for name in example.aspects)
     aspects = {name: _mean(e.aspects[name] for e in rated if name in e.aspects) for name in names}
     record = {**first.record, **_cells(first.record, aspects)}
-    return replace(first, score=_mean(map(human_score, rated)), aspects=aspects, record=record)
+    comment = " / ".join(dict.fromkeys(example.comment for example in rated if example.comment)) or None
+    return replace(first, score=_mean(map(human_score, rated)), aspects=aspects, record=record, comment=comment)
 
 
 def _cells(record: Mapping[str, Any], aspects: Mapping[str, float]) -> dict[str, Any]:

@@ -112,6 +112,8 @@ class RowReader:
         values: dict[str, Any] = {}
         for name in _TEXTS:
             column = self.fields.get(name) or None
+            if name == "comment" and not self.scored:
+                continue
             try:
                 if name == "source" and made is None and column and column not in kept and several(column):
                     values[name] = self._source(kept, column)

@@ -104,13 +104,14 @@ class Writer:
         texts = Shortener(self.lm.context or DEFAULT_CONTEXT, len(shown))
         parts = []
         for number, one in enumerate(shown, 1):
-            lines = [texts.shown(number, one.example, blank_source=False)]
+            lines = []
             if one.rated is not None:
                 side = "high" if one.rank_gap > 0 else "low"
                 lines.append(f"The rater's score: {self._level(one.rated)} (too {side}, beside the other responses)")
             percent = self.scale.to_percent(human_score(one.example))
             level = self.reading.low + (self.reading.high - self.reading.low) * percent / 100
-            parts.append("\n".join([*lines, f"Score people gave: {self._level(level)}"]))
+            lines.append(f"Score people gave: {self._level(level)}")
+            parts.append(texts.shown(number, one.example, *lines, blank_source=False))
         self.shortened = self.shortened or texts.shortened > 0
         return "\n\n".join(parts)
 

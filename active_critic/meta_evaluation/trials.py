@@ -258,7 +258,7 @@ def trial(
             said = prefixed(progress, f"split {number + 1} of {len(tests.splits)}")
             train = tests.data.take(split.train)
             # Whoever scores must not see what people said.
-            hidden = [replace(tests.data[i], score=None, aspects={}, record={}) for i in split.test]
+            hidden = [replace(tests.data[i], score=None, aspects={}, record={}, comment=None) for i in split.test]
             found.signatures.append(None)
             stage = "fit"
             try:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from active_critic.cli._options import parse_fields
-from active_critic.data import BadRow, RecordWriter, iter_examples, read_examples, unread_score
+from active_critic.data import BadRow, RecordWriter, data_sha256, iter_examples, read_examples, unread_score
 from active_critic.data.fields import resolve
 from active_critic.errors import DataError
 from active_critic.records import Example
@@ -339,6 +339,44 @@ def test_a_program_reads_its_source_of_several_columns_again_and_says_which_is_g
     (first, *_) = gone
     assert isinstance(first, Example)
     assert first.source == "Why?"
+
+
+def with_comments() -> list[dict[str, Any]]:
+    return [{"answer": f"a{i}", "score": i, "feedback": f"because {i}", "comment": i} for i in range(1, 6)]
+
+
+def test_what_people_said_of_a_text_is_read_where_their_scores_are_and_nowhere_else() -> None:
+    examples = read_examples(with_comments())
+    assert [example.comment for example in examples] == [f"because {i}" for i in range(1, 6)]
+    assert examples.fields["comment"] == "feedback"
+    assert "the comment is not read from 'comment', which holds no texts but numbers" in " ".join(examples.notes)
+    for as_before in ({}, examples.fields):
+        found = iter_examples(with_comments(), as_before=as_before)
+        assert "comment" not in found.notes[0]
+        assert all(isinstance(example, Example) and example.comment is None for example in found)
+    none = read_examples(with_comments(), fields={"comment": ""})
+    assert {example.comment for example in none} == {None}
+    assert "; none, as asked, for comment" in none.notes[0]
+    own = read_examples(with_comments(), fields={"response": "feedback", "source": "answer"})
+    assert {example.comment for example in own} == {None}
+
+
+def test_a_comment_is_part_of_what_a_fit_learns_from_and_no_source(tmp_path: Path) -> None:
+    rows = [{**row, "feedback": "It is much too long."} for row in with_comments()]
+    examples = read_examples(rows)
+    assert not any("recognised as the source" in note for note in examples.notes)
+    assert data_sha256(examples) != data_sha256(read_examples(rows, fields={"comment": ""}))
+    by_hand = [Example("r", score=3, comment="Why not."), Example("r", score=4)]
+    assert [example.comment for example in read_examples(by_hand, scale="1..5")] == ["Why not.", None]
+
+
+def test_comments_that_are_no_texts_are_refused_where_they_are_asked_for_and_else_passed_over() -> None:
+    rows = [{**row, "comment": None, "feedback": {"score": 1}} for row in with_comments()]
+    passed = read_examples(rows)
+    assert "the comment is not read from 'feedback', which holds lists or objects" in passed.notes
+    assert {example.comment for example in passed} == {None}
+    with pytest.raises(DataError, match=r"row 1, column 'feedback': expected a text, not dict"):
+        read_examples(rows, fields={"comment": "feedback"})
 
 
 def turns(*roles: str) -> list[dict[str, str]]:

@@ -74,9 +74,9 @@ def test_examples_come_back_as_they_were_written(name: str, rows: list[dict[str,
 def test_every_listed_column_name_is_recognised(field: str, column: str) -> None:
     record = {"response": "r", "score": 3}
     record.pop(field, None)
-    record[column.upper().replace("_", " ")] = "a text" if field == "reference" else 3
+    record[column.upper().replace("_", " ")] = "a text" if field in {"reference", "comment"} else 3
     example = read_examples([record], scale="1..5")[0]
-    assert getattr(example, field) == {"score": 3.0, "reference": "a text"}.get(field, "3")
+    assert getattr(example, field) == {"score": 3.0, "reference": "a text", "comment": "a text"}.get(field, "3")
 
 
 def test_fields_win_over_recognition_and_say_so(tmp_path: Path) -> None:

@@ -30,7 +30,9 @@ def long(outputs: int = 6, raters: tuple[str, ...] = ("anna", "bert", "carl"), *
 
 
 def of(examples: Examples) -> list[tuple[Any, ...]]:
-    return [(e.source, e.response, e.score, e.id, e.group, e.system, e.reference, e.aspects) for e in examples]
+    return [
+        (e.source, e.response, e.score, e.id, e.group, e.system, e.reference, e.aspects, e.comment) for e in examples
+    ]
 
 
 def averaged(examples: Examples) -> str:
@@ -42,7 +44,9 @@ def test_rows_of_one_output_are_one_example_with_the_mean_of_its_raters() -> Non
     examples = read_examples(long(), fields=WHO)
     assert [(e.row, e.response) for e in examples] == [(i + 1, f"r{i}") for i in range(6)]
     assert [e.score for e in examples] == pytest.approx([3, 7 / 3, 10 / 3, 8 / 3, 11 / 3, 3])
-    assert examples[1].record == {**long()[1], "score": 7 / 3, "annotator": "anna+bert+carl"}
+    said_of_it = "by anna / by bert / by carl"
+    record = {**long()[1], "score": 7 / 3, "annotator": "anna+bert+carl", "comment": said_of_it}
+    assert (examples[1].record, examples[1].comment) == (record, said_of_it)
     said = "18 rows are the scores of 3 raters (column 'annotator') for 6 outputs; each output has their mean"
     assert averaged(examples) == said
     assert not any("more than once" in note for note in examples.notes)
@@ -195,10 +199,11 @@ def test_what_is_written_reads_as_the_same_examples(
     for i, of_three in enumerate(marks):
         for who, value in zip("abc", of_three, strict=True):
             if i or who == "a":  # the first output has one rater alone
-                row = {"source": f"s{i}", "response": f"r{i}", "annotator": who, **mark(value)}
+                row = {"source": f"s{i}", "response": f"r{i}", "annotator": who, "note": f"so {who}", **mark(value)}
                 rows.append({**row, "by": {"name": who}} if "by" in row else row)
-    fields = {**WHO, **fields}
+    fields = {**WHO, "comment": "note", **fields}
     examples = read_examples(rows, fields=fields, scale="1..5")
+    assert [example.comment for example in examples] == ["so a", *["so a / so b / so c"] * (len(marks) - 1)]
     path = tmp_path_factory.mktemp("rest") / f"rest{kind}"
     with RecordWriter(path, guarded=()) as file:
         for example in examples:
