@@ -148,6 +148,16 @@ def _remedy(cell: Any) -> str:
     return f"; name a part of it ({part}); whole, only messages with role and content (or from and value) can be read"
 
 
+def comment_in(cell: Any) -> str | None:
+    """A cell as what somebody said of a text, None when blank or when it says that there is nothing (n/a, a dash).
+
+    Raises:
+        ValueError: As for ``text_in``.
+    """
+    text = text_in(cell)
+    return None if is_missing(text) else text
+
+
 def name_in(cell: Any) -> str | None:
     """A cell as a name, None when blank or when it says that there is none (NaN, null).
 

@@ -11,6 +11,7 @@ from active_critic.data.cells import (
     aspects_in,
     cell_at,
     cells_at,
+    comment_in,
     given_aspects,
     joined,
     name_in,
@@ -33,7 +34,7 @@ from active_critic.records import VERDICT_COLUMNS, Example
 EMPTY = "the text to be judged is empty; fill it in or drop the row"
 """Why a row without a response holds no example."""
 _TEXTS = tuple(name for name in COLUMNS if name not in {"score", "rater"})
-_READERS = {"group": name_in, "system": name_in, "source": source_in}
+_READERS = {"group": name_in, "system": name_in, "source": source_in, "comment": comment_in}
 
 
 class _Part(ValueError):

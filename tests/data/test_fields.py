@@ -366,6 +366,9 @@ def test_a_comment_is_part_of_what_a_fit_learns_from_and_no_source(tmp_path: Pat
     examples = read_examples(rows)
     assert not any("recognised as the source" in note for note in examples.notes)
     assert data_sha256(examples) != data_sha256(read_examples(rows, fields={"comment": ""}))
+    for nothing, row in zip(["n/a", "-", " ", None, "none"], rows, strict=True):
+        row["feedback"] = nothing
+    assert {example.comment for example in read_examples(rows, fields={"comment": "feedback"})} == {None}
     by_hand = [Example("r", score=3, comment="Why not."), Example("r", score=4)]
     assert [example.comment for example in read_examples(by_hand, scale="1..5")] == ["Why not.", None]
 
