@@ -66,8 +66,6 @@ never recognised, only named."""
 
 _TEXTS = ("response", "source", "reference", "comment")
 """Fields whose values are texts."""
-_OF_LABELS = ("comment", "rater")
-"""Fields that are read where people's scores are, and nowhere else."""
 _OF_SEVERAL = ("score", "source")
 """Fields that may be read from several columns: the mean of scores, the texts of a source one after the other."""
 _NAMES = ("group", "id", "system", "rater")
@@ -184,13 +182,15 @@ def resolve(
 ) -> tuple[dict[str, str], list[str]]:
     """The column of every field that has one, ``NOWHERE`` for those that are to have none, and what to tell the user.
 
-    ``as_before``: columns of an earlier reading, which are taken where they are there and no other is asked for; those
-    of comments and raters only where examples are ``scored``.
+    ``as_before``: columns of an earlier reading, which are taken where they are there and no other is asked for; the
+    rater's only where examples are ``scored``. Where they are not, nothing is said of comments, which are not read.
 
     ``whole``: these are all rows that there are; else a column that is asked for may come later, or, where columns are
     ``fixed``, what it leads to in one of them.
     """
     given = _Rows(rows, scored, path)
+    if not scored:
+        asked, as_before = uncommented(asked), uncommented(as_before)
     nowhere = {name for name in COLUMNS if asked.get(name, as_before.get(name)) == NOWHERE}
     if not given.records and (left_out := nowhere & asked.keys()):
         raise DataError(f"examples have no columns; make them without the {min(left_out)} instead", path=path)
@@ -232,6 +232,11 @@ def resolve(
     return chosen, [f"columns used: {used}", *sorted(notes)]
 
 
+def uncommented(fields: Mapping[str, str]) -> dict[str, str]:
+    """Columns by field without that of comments, which are not read of what is to be scored."""
+    return {name: column for name, column in fields.items() if name != "comment"}
+
+
 def _bare(column: str, columns: Sequence[str]) -> str:
     """The one column that differs from a name by blanks around it, which get lost on the way here; else the name."""
     alike = [other for other in columns if other.strip() == column]
@@ -244,7 +249,7 @@ def _again(rows: _Rows, asked: Mapping[str, str], as_before: Mapping[str, str]) 
     again = dict[str, str]()
     for name, column in as_before.items():
         fits = not (rows.judged and column == "score") and (name not in _NAMES or _names_things(rows.given, column))
-        fits = fits and (rows.scored or name not in _OF_LABELS)
+        fits = fits and (rows.scored or name != "rater")
         taken = {*asked.values(), *again.values()}
         if fits and name in COLUMNS and name not in {*asked, *lacking} and column not in taken:
             again[name] = column
@@ -285,7 +290,7 @@ def _recognised(
     for column in sorted(set(rows.columns) - read, key=lambda column: (column != folded(column), column)):
         free.setdefault(folded(column), []).append(column)
     for name in COLUMNS:
-        if name in asked or name in nowhere or (name in _OF_LABELS and not rows.scored):
+        if name in asked or name in nowhere or (name == "comment" and not rows.scored):
             continue
         taken = {*chosen.values(), *read}
         found = [column for candidate in COLUMNS[name] for column in free.get(candidate, ()) if column not in taken]

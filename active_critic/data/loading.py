@@ -17,7 +17,17 @@ from active_critic.data.examples import (
     divided_sources,
     repeated_rows,
 )
-from active_critic.data.fields import COLUMNS, NOWHERE, Given, checked, folded, holds_no_name, not_there, resolve
+from active_critic.data.fields import (
+    COLUMNS,
+    NOWHERE,
+    Given,
+    checked,
+    folded,
+    holds_no_name,
+    not_there,
+    resolve,
+    uncommented,
+)
 from active_critic.data.notes import Averaged, Drawn, ScaleGuess, Unscored
 from active_critic.data.raters import one_an_output
 from active_critic.data.row_reader import EMPTY, RowReader
@@ -276,12 +286,13 @@ def iter_examples(
     stream = Source(source)
     head = list(itertools.islice(stream, _PEEK))
     readable = [item for item in head if not isinstance(item, BadRow)]
-    chosen, notes = checked(fields), list[str]()
+    asked, as_before = uncommented(checked(fields)), uncommented(as_before)
+    chosen, notes = asked, list[str]()
     if readable:
         whole = len(head) < _PEEK
         how: dict[str, Any] = {"path": stream.path, "whole": whole, "fixed": stream.fixed, "as_before": as_before}
-        chosen, notes = resolve(readable, chosen, scored=False, **how)
-    own = "score" in checked(fields)
+        chosen, notes = resolve(readable, asked, scored=False, **how)
+    own = "score" in asked
     records = [given for _, given in readable if isinstance(given, dict)]
     out_of = scores_out_of(records, chosen["score"]) if chosen.get("score") else None
     reader = RowReader(chosen, False, stream.decimal_comma, is_delimited(stream.path), own, out_of=out_of)
@@ -289,7 +300,7 @@ def iter_examples(
     lacking = not_there(as_before, records)
     needed = COLUMNS.keys() - {*chosen, "rater"}
     awaited = {name: column for name, column in lacking.items() if name in needed}
-    return Items(itertools.chain(head, stream), reader, checked(fields), notes, stream, columns, awaited)
+    return Items(itertools.chain(head, stream), reader, asked, notes, stream, columns, awaited)
 
 
 def _check_thousands(rows: Iterable[tuple[int, Given]], column: str, path: str | None) -> None:

@@ -345,13 +345,14 @@ def with_comments() -> list[dict[str, Any]]:
     return [{"answer": f"a{i}", "score": i, "feedback": f"because {i}", "comment": i} for i in range(1, 6)]
 
 
-def test_what_people_said_of_a_text_is_read_where_their_scores_are_and_nowhere_else() -> None:
+@pytest.mark.parametrize("how", ["fields", "as_before"])
+def test_what_people_said_of_a_text_is_read_where_their_scores_are_and_nowhere_else(how: str) -> None:
     examples = read_examples(with_comments())
     assert [example.comment for example in examples] == [f"because {i}" for i in range(1, 6)]
     assert examples.fields["comment"] == "feedback"
     assert "the comment is not read from 'comment', which holds no texts but numbers" in " ".join(examples.notes)
-    for as_before in ({}, examples.fields):
-        found = iter_examples(with_comments(), as_before=as_before)
+    for fields in ({}, examples.fields, {"comment": ""}, {"comment": "why"}):
+        found = iter_examples(with_comments(), **{how: {"response": "answer", **fields}})
         assert "comment" not in found.notes[0]
         assert all(isinstance(example, Example) and example.comment is None for example in found)
     none = read_examples(with_comments(), fields={"comment": ""})
