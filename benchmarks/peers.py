@@ -70,7 +70,7 @@ class Peer:
 
 
 _MLFLOW = ("mlflow==3.17.2", "dspy==3.1.0", "litellm>=1.65.8,!=1.82.7,!=1.82.8")
-_AUTOMETRICS = ("autometrics-ai==0.1.0", "dspy==3.1.0")
+_AUTOMETRICS = ("autometrics-ai==0.1.0", "dspy==3.1.0", "scikit-learn==1.7.2")  # later ones refuse judges of one name
 PEERS = {
     "deepeval-g-eval": Peer(("deepeval==4.3.1",), "deepeval_g_eval.py", learns=False),
     "mlflow-judge": Peer(_MLFLOW, "mlflow_align.py", ("judge",), learns=False),
