@@ -3,7 +3,7 @@
     python benchmarks/comments.py --seeds 0 1 --journal comments.sqlite
 
 Every text of the set lost points for known faults; a comment says so in words that a hasty person might use, one of two
-for each fault. For every seed the same half of the documents is fitted on twice, with these comments and without, and
+for each fault. For every seed the same third of the documents is fitted on twice, with these comments and without, and
 the rest is scored by both. The set is made up, and so are the comments: people's are longer, vaguer, and not always
 about what the score is about.
 """
@@ -70,14 +70,14 @@ def table(document: dict[str, Any]) -> str:
         "| seed | fitted on, tested on | without | with comments | difference | p |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    for run in document["runs"]:
-        low, high = run["difference_interval"]
-        figures = " | ".join(f"{run[name]['agreement']:.2f}" for name in (WITHOUT, WITH))
-        apart = f"{run['difference']:+.2f} [{low:.2f}, {high:.2f}] | {run['p']:.2f}"
-        lines.append(f"| {run['seed']} | {run['train']}, {run['test']} | {figures} | {apart} |")
-    for run in document["runs"]:
-        lines += ["", f"**Criteria, seed {run['seed']}**", ""]
-        lines += [f"- {name}: {', '.join(run[name]['criteria'])}" for name in (WITHOUT, WITH)]
+    for one in document["runs"]:
+        low, high = one["difference_interval"]
+        figures = " | ".join(f"{one[name]['agreement']:.2f}" for name in (WITHOUT, WITH))
+        apart = f"{one['difference']:+.2f} [{low:.2f}, {high:.2f}] | {one['p']:.2f}"
+        lines.append(f"| {one['seed']} | {one['train']}, {one['test']} | {figures} | {apart} |")
+    for one in document["runs"]:
+        lines += ["", f"**Criteria, seed {one['seed']}**", ""]
+        lines += [f"- {name}: {', '.join(one[name]['criteria'])}" for name in (WITHOUT, WITH)]
     return "\n".join(lines) + "\n"
 
 
