@@ -95,8 +95,8 @@ def agreement(
     from active_critic.cli._agreement_job import Job
     from active_critic.cli._agreement_raters import of_one_output, rater_columns
     from active_critic.data import COLUMNS
-    from active_critic.data.cells import several
     from active_critic.data.columns import Table
+    from active_critic.data.ways import several
     from active_critic.records import Scale
     from active_critic.stats.resampling import resamples_for
 

@@ -1,19 +1,19 @@
-"""What stands in a cell of the user's data: a text, a score, scores of aspects; and the way to cells in objects."""
+"""What stands in a cell of the user's data: a text, a score, scores of aspects."""
 
 from __future__ import annotations
 
-import itertools
-import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import date
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from active_critic.data.messages import are_messages, conversation
 from active_critic.data.out_of import all_out_of, share_in
 from active_critic.data.rows import NUMBER, Unreadable
+from active_critic.data.ways import cells_at, decoded, inside
 from active_critic.errors import DataError
 
 NO_NAME = frozenset({"nan", "n/a", "<na>", "null", "none"})
@@ -21,18 +21,11 @@ NO_NAME = frozenset({"nan", "n/a", "<na>", "null", "none"})
 MISSING = frozenset({"", "nan", "na", "n/a", "n.a.", "n. a.", "#n/a", "null", "none", "-", "–", "—"})
 """What stands where there is no number."""
 _YES_OR_NO = frozenset({"true", "false", "yes", "no", "y", "n", "pass", "passed", "fail", "failed"})
-_PLACE = re.compile(r"0|-?[1-9][0-9]{0,8}", re.ASCII)
-"""A place in a list: the first is 0, the last -1."""
-_SPAN = re.compile(r"(0|-?[1-9][0-9]{0,8})?:(0|-?[1-9][0-9]{0,8})?", re.ASCII)
-"""Places in a list, from the first named to before the second: ``:-1`` are all but the last."""
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:[.,][0-9]{3})+")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _LARGE = 100
 """Beside a whole number of this size or more, ``1.266`` may mean 1266; the mean of three ratings, 3.667, stands beside
 smaller ones."""
-_SHARED = {"human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant", "chatgpt": "assistant"}
-_SHARED |= {"system": "system", "tool": "tool", "function_call": "assistant", "observation": "tool"}
-"""Roles of ShareGPT's messages, which have ``from`` and ``value`` in the place of ``role`` and ``content``."""
 _DECIMAL_COMMA = re.compile(r"\s*([+-]?\d+),(\d+)\s*", re.ASCII)
 _NUMBER_AND_MORE = re.compile(r"\s*([+-]?[0-9]+(?:[.,][0-9]+)?)(?:\s*[%★⭐/(:]|\s+[^\W\d_]).*", re.DOTALL)
 """``80%``, ``4 stars``, ``4 (good)``."""
@@ -61,53 +54,6 @@ def is_absent(value: Any) -> bool:
     return value is None or is_na(value) or value != value
 
 
-def message_in(cell: Any) -> Any:
-    """A message as chat APIs have it, also where it has ShareGPT's ``from`` and ``value``; any other cell as it is."""
-    if isinstance(cell, Mapping) and {"from", "value"} <= cell.keys() and not cell.keys() & {"role", "content"}:
-        role = _SHARED.get(str(cell["from"]).strip().casefold())
-        return cell if role is None else {"role": role, "content": cell["value"]}
-    return cell
-
-
-def conversation(cell: Any) -> str | None:
-    """The text of a list of messages, as chat APIs or ShareGPT write them, or of one message; None where it is none.
-
-    A text that holds them as JSON, as a CSV file has them, is such a list, too, if every one of them has a role. Turns
-    without a text, such as calls of tools, are left out.
-    """
-    given, cell = cell, message_in(decoded(cell))
-    if isinstance(cell, dict) and {"role", "content"} <= cell.keys():
-        cell = [cell]
-    if not isinstance(cell, list) or not cell:
-        return None
-    cell = [message_in(one) for one in cell]
-    if isinstance(given, str) and not all(isinstance(one, Mapping) and "role" in one for one in cell):
-        return None
-    said = []
-    for message in cell:
-        content = message.get("content") if isinstance(message, Mapping) else None
-        if content is None and isinstance(message, Mapping) and message.keys() & {"content", "tool_calls"}:
-            content = message.get("refusal")
-            if content is None:
-                continue
-        if isinstance(content, list):  # in parts, of which pictures and the like say nothing here
-            content = "\n".join(str(part["text"]) for part in content if isinstance(part, Mapping) and "text" in part)
-        if not isinstance(content, str):
-            return None
-        said.append((str(message.get("role") or "").strip(), content))
-    if len(cell) == 1:
-        return said[0][1] if said else ""
-    return "\n\n".join(f"{role}: {content}" if role else content for role, content in said)
-
-
-def _messages(cell: Any) -> bool:
-    """Whether this is, or was meant to be, one message or a list of them."""
-    if not isinstance(cell, Mapping | list):
-        return False
-    said = [message_in(one) for one in ([cell] if isinstance(cell, Mapping) else cell)]
-    return all(isinstance(one, Mapping) and "role" in one for one in said) and any("content" in one for one in said)
-
-
 def _check_readable(cell: Any) -> None:
     if isinstance(cell, Unreadable):
         raise ValueError(cell.reason)
@@ -121,7 +67,7 @@ def text_in(cell: Any) -> str | None:
     """
     _check_readable(cell)
     said = conversation(cell)
-    if said is None and isinstance(cell, str) and _messages(held := decoded(cell)):
+    if said is None and isinstance(cell, str) and are_messages(held := decoded(cell)):
         cell = held
     cell = cell if said is None else said
     if isinstance(cell, Decimal | date | UUID):  # names as databases have them; a datetime is a date, too
@@ -294,124 +240,6 @@ def given_aspects(aspects: Any) -> dict[str, float]:
 def is_missing(cell: Any) -> bool:
     """Whether a cell says that there is nothing."""
     return cell is None or str(cell).strip().casefold() in MISSING
-
-
-def decoded(cell: Any) -> Any:
-    """The object or list that a text holds as JSON, as nested cells stand in a CSV file; else the cell as it is."""
-    if isinstance(cell, str) and cell.lstrip().startswith(("{", "[")):
-        try:
-            return json.loads(cell)
-        except (ValueError, RecursionError):
-            return cell
-    return cell
-
-
-class _Places(Mapping[str, Any]):
-    """What is in a list, by place; ``-1`` and ``:-1`` are names for the last one and those before it, and no more."""
-
-    def __init__(self, cells: Sequence[Any]) -> None:
-        self._cells = cells
-
-    def __getitem__(self, place: str) -> Any:
-        if span := _SPAN.fullmatch(place):
-            found = self._cells[slice(*(int(end) if end else None for end in span.groups()))]
-            if not found:
-                raise KeyError(place)
-            return list(found)
-        if not _PLACE.fullmatch(place) or not -len(self) <= int(place) < len(self):
-            raise KeyError(place)
-        return self._cells[int(place)]
-
-    def __iter__(self) -> Iterator[str]:
-        return map(str, range(len(self)))
-
-    def __len__(self) -> int:
-        return len(self._cells)
-
-
-def inside(cell: Any) -> Mapping[str, Any] | None:
-    """What is in an object or a list, by name or place; also where a text holds one as JSON."""
-    cell = decoded(cell)
-    if isinstance(cell, list | tuple):
-        return _Places(cell)
-    return cell if isinstance(cell, Mapping) else None
-
-
-def ways(parts: Mapping[str, Any], way: str) -> Iterator[tuple[str, Any]]:
-    """Everything in an object, at any depth: the dotted name that leads there from ``way``, and the cell."""
-    for name, cell in parts.items():
-        yield f"{way}.{name}", cell
-        if isinstance(cell, Mapping | list | tuple):
-            yield from ways(inside(cell) or {}, f"{way}.{name}")
-
-
-def keys_to(record: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
-    """The keys that lead to a name in this record; names may have dots of their own, and the whole name comes first."""
-    if name in record:
-        return (name,)
-    parts = name.split(".")
-    for cut in range(len(parts) - 1, 0, -1):
-        head = ".".join(parts[:cut])
-        if isinstance(record.get(head), Unreadable):
-            return (head,)
-        there = inside(record.get(head))
-        found = None if there is None else keys_to(there, ".".join(parts[cut:]))
-        if found is not None:
-            return head, *found
-    return None
-
-
-def follow(record: Mapping[str, Any], keys: Sequence[str]) -> Any:
-    """The cell that keys lead to, None where there is none."""
-    cell: Any = record
-    for key in keys:
-        parts = inside(cell)
-        if parts is None:
-            return None
-        cell = parts.get(key)
-    return cell
-
-
-def fits(name: str, pattern: str) -> bool:
-    """Whether a name is like a pattern, in which one star stands for one character at least."""
-    before, _, after = pattern.partition("*")
-    return name.startswith(before) and name.endswith(after) and len(name) > len(before) + len(after)
-
-
-def cell_at(record: Mapping[str, Any], name: str) -> Any:
-    """The cell of a column, whose name may lead into objects and lists; None where there is none."""
-    if name in record or "." not in name:
-        return record.get(name)
-    keys = keys_to(record, name)
-    return None if keys is None else follow(record, keys)
-
-
-def starred(record: Mapping[str, Any], pattern: str) -> Iterator[tuple[str, Any]]:
-    """The cells whose names are like a pattern with a star, also inside of objects and lists, with their names."""
-    before = pattern.partition("*")[0]
-    for column, cell in record.items():
-        if column.startswith(before) or before.startswith(f"{column}."):
-            every = itertools.chain([(column, cell)], ways(inside(cell) or {}, column))
-            yield from ((name, found) for name, found in every if fits(name, pattern))
-
-
-def several(column: str) -> tuple[str, ...]:
-    """The names that one for several columns is made of: ``anna+bert``, each of which may have a star; else none.
-
-    A score is their mean, a source their texts one after the other.
-    """
-    names = tuple(dict.fromkeys(name.strip() for name in column.split("+")))
-    return names if all(names) and (len(names) > 1 or "*" in column) else ()
-
-
-def cells_at(record: Mapping[str, Any], column: str) -> dict[str, Any]:
-    """The cells of a column by name: one, or those of several that the name is made of."""
-    names = () if column in record else several(column)
-    found: dict[str, Any] = {}
-    for name in names or (column,):
-        by_star = names and "*" in name and name not in record
-        found |= starred(record, name) if by_star else {name: cell_at(record, name)}
-    return found
 
 
 def rated(record: Mapping[str, Any], column: str) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from active_critic.data.cells import cell_at, conversation, decoded, message_in, several
+from active_critic.data.messages import conversation, message_in
 from active_critic.data.notes import TextGuess, listed
+from active_critic.data.ways import cell_at, decoded, several
 from active_critic.records import Example
 
 _LAST = ".-1"

@@ -11,22 +11,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from active_critic.data.cells import (
-    as_number,
-    cell_at,
-    check_thousands,
-    fits,
-    inside,
-    is_missing,
-    keys_to,
-    tidy_name,
-    ways,
-)
+from active_critic.data.cells import as_number, check_thousands, is_missing, tidy_name
 from active_critic.data.fields import folded
 from active_critic.data.files import iter_records
 from active_critic.data.out_of import all_out_of, share_in
 from active_critic.data.raters import Score, by_output, check_named, said_of_raters
 from active_critic.data.rows import NUMBER, BadRow, Unreadable
+from active_critic.data.ways import cell_at, fits, inside, keys_to, ways
 from active_critic.errors import DataError
 
 _SHOWN = 12

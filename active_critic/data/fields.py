@@ -10,26 +10,12 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from active_critic.data.cells import (
-    cell_at,
-    cells_at,
-    conversation,
-    decoded,
-    holds_texts,
-    inside,
-    is_missing,
-    keys_to,
-    name_in,
-    plain_value,
-    rated,
-    several,
-    source_in,
-    starred,
-    ways,
-)
+from active_critic.data.cells import holds_texts, is_missing, name_in, plain_value, rated, source_in
 from active_critic.data.chats import before_last, chat_log, conversation_notes, last_turn, speaker_note, way_to_last
+from active_critic.data.messages import conversation
 from active_critic.data.notes import Guess, TextGuess, listed
 from active_critic.data.rows import NUMBER
+from active_critic.data.ways import cell_at, cells_at, decoded, inside, keys_to, several, starred, ways
 from active_critic.data.writing import name_before
 from active_critic.errors import DataError
 from active_critic.figures_in_words import how_many

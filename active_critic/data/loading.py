@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from active_critic.data.cells import cell_at, check_thousands, number_in, rated, scores_out_of
+from active_critic.data.cells import check_thousands, number_in, rated, scores_out_of
 from active_critic.data.delimited import is_delimited
 from active_critic.data.examples import (
     Examples,
@@ -35,6 +35,7 @@ from active_critic.data.rows import BadRow
 from active_critic.data.scales import Rated, infer_scale, own_scale, unused_scale
 from active_critic.data.sources import Item, Source
 from active_critic.data.unscored import Rows, scored_rows
+from active_critic.data.ways import cell_at
 from active_critic.errors import DataError
 from active_critic.figures_in_words import how_many
 from active_critic.records import VERDICT_COLUMNS, Example, Scale

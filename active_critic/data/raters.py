@@ -7,10 +7,11 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from active_critic.data.cells import cell_at, decoded, name_in
+from active_critic.data.cells import name_in
 from active_critic.data.examples import describe_rows, human_score
 from active_critic.data.notes import Averaged
 from active_critic.data.scales import Rated
+from active_critic.data.ways import cell_at, decoded
 from active_critic.errors import DataError
 from active_critic.figures_in_words import count_words, how_many
 from active_critic.records import Example

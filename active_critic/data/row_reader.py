@@ -9,15 +9,12 @@ from typing import Any
 
 from active_critic.data.cells import (
     aspects_in,
-    cell_at,
-    cells_at,
     comment_in,
     given_aspects,
     joined,
     name_in,
     number_in,
     rated,
-    several,
     source_in,
     text_in,
     there,
@@ -27,6 +24,7 @@ from active_critic.data.fields import COLUMNS, Given
 from active_critic.data.out_of import said_of
 from active_critic.data.rows import BadRow
 from active_critic.data.scales import Rated
+from active_critic.data.ways import cell_at, cells_at, several
 from active_critic.data.writing import unguarded
 from active_critic.figures_in_words import how_many
 from active_critic.records import VERDICT_COLUMNS, Example
