@@ -218,8 +218,8 @@ def resolve(
     return chosen, [f"columns used: {used}", *sorted(notes)]
 
 
-def uncommented(fields: Mapping[str, str]) -> dict[str, str]:
-    """Columns by field without that of comments, which are not read of what is to be scored."""
+def uncommented(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said of fields without that of comments, which are not read of what is to be scored."""
     return {name: column for name, column in fields.items() if name != "comment"}
 
 

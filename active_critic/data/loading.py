@@ -236,7 +236,7 @@ class Items(Iterator["Example | BadRow"]):
             # A program's score is none of people's, which stands in a column of its own then.
             people = "input_score" if given.keys() >= VERDICT_COLUMNS else "score"
             usual = "score" if column == people else None if column == "score" else folded(column)
-            for name, names in COLUMNS.items():
+            for name, names in uncommented(COLUMNS).items():
                 if name not in fields and column not in fields.values() and usual in names:
                     self._late.setdefault(name, (column, row))
 

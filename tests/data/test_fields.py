@@ -695,6 +695,13 @@ def test_a_column_that_comes_too_late_to_be_recognised_is_told() -> None:
     assert "--fields source=Source reads it" in said[0]
 
 
+def test_of_comments_that_come_late_nothing_is_said_where_none_are_read() -> None:
+    late = [{"response": f"r{i}", **({"comment": "dull"} if i >= 105 else {})} for i in range(130)]
+    for items in (iter_examples(late), iter_examples(late, as_before={"comment": "comment"})):
+        assert {item.comment for item in items if isinstance(item, Example)} == {None}
+        assert not any("comment" in note for note in items.notes)
+
+
 def test_a_remembered_name_that_comes_late_as_a_list_costs_no_text() -> None:
     late = [{"response": f"r{i}", **({"group": ["a", "b"], "id": {"n": i}} if i >= 120 else {})} for i in range(130)]
     items = list(iter_examples(late, as_before={"response": "response", "group": "group", "id": "id"}))
