@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -90,18 +91,26 @@ def _remedy(cell: Any) -> str:
     """What to do about a cell that is no text, behind the words that say so."""
     if not isinstance(cell, Mapping | list):
         return "; write it as text"
-    part = "COLUMN.NAME" if isinstance(cell, Mapping) else "COLUMN.0 is its first entry"
+    names = [f"COLUMN.{name}"[:40] for name in itertools.islice(cell, 3)] if isinstance(cell, Mapping) else []
+    part = " or ".join(names) or ("COLUMN.NAME" if isinstance(cell, Mapping) else "COLUMN.0 is its first entry")
     return f"; name a part of it ({part}); whole, only messages with role and content (or from and value) can be read"
 
 
 def comment_in(cell: Any) -> str | None:
     """A cell as what somebody said of a text, None when blank or when it says that there is nothing (n/a, a dash).
 
+    A list of texts is one comment, joined as those of several raters are.
+
     Raises:
         ValueError: As for ``text_in``.
     """
-    text = text_in(cell)
-    return None if is_missing(text) else text
+    said = map(text_in, cell if holds_texts(cell) else [cell])
+    return joined_comments(text for text in said if not is_missing(text))
+
+
+def joined_comments(comments: Iterable[str | None]) -> str | None:
+    """Several comments on one text as one; None without any."""
+    return " / ".join(dict.fromkeys(comment for comment in comments if comment)) or None
 
 
 def name_in(cell: Any) -> str | None:

@@ -103,9 +103,10 @@ def holds_no_name(name: str, cell: Any) -> bool:
     return name in _NAMES and isinstance(cell, list | Mapping)
 
 
-def _names_things(rows: Sequence[tuple[int, Given]], column: str) -> bool:
-    """Whether a column may hold names: no lists and no objects."""
-    return not any(isinstance(record.get(column), list | Mapping) for _, record in rows if isinstance(record, dict))
+def _names_things(rows: Sequence[tuple[int, Given]], column: str, *, texts: bool = False) -> bool:
+    """Whether a column may hold names: no objects and no lists, or, with ``texts``, none but those of texts."""
+    cells = (record.get(column) for _, record in rows if isinstance(record, dict))
+    return not any(isinstance(cell, list | Mapping) and not (texts and holds_texts(cell)) for cell in cells)
 
 
 def _holds_figures(rows: Sequence[tuple[int, Given]], column: str) -> bool:
@@ -296,7 +297,7 @@ def _recognised(
             said = "the column 'score' stands beside those of a program's verdicts and is not taken for people's"
             notes.append(Guess(f"{said}; --fields score=score if it is"))
         plain = name in {*_NAMES, "comment"}
-        odd = [column for column in found if plain and not _names_things(rows.given, column)]
+        odd = [column for column in found if plain and not _names_things(rows.given, column, texts=name == "comment")]
         if odd:
             notes.append(f"the {name} is not read from {odd[0]!r}, which holds lists or objects")
             found = [column for column in found if column not in odd]
@@ -405,9 +406,31 @@ def _parts(column: str, records: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _named(rows: _Rows) -> list[str]:
-    """The names of all columns, those of objects by the names of their parts."""
-    parts = {column: _parts(column, rows.records) for column in rows.columns}
-    return [name for column in rows.columns for name in ([f"{column}.{part}" for part in parts[column]] or [column])]
+    """The names of all columns; of objects, alone or in a list, those of what is in them."""
+    names = dict[str, None]()
+    for column in rows.columns:
+        cells = (decoded(record.get(column)) for record in rows.records[:20])
+        held = [cell for cell in cells if not (cell is None or (isinstance(cell, str | list | Mapping) and not cell))]
+        names |= dict.fromkeys(name for cell in held or [None] for name in _leaves(column, cell))
+    return list(names)
+
+
+def _leaves(way: str, cell: Any) -> list[str]:
+    """The ways to what can be read, in a cell that ``way`` leads to: to a conversation as a whole, as to any text.
+
+    Of the objects in a list, a way is named for the first that has it.
+    """
+    cell = decoded(cell)
+    if not cell or not isinstance(cell, Mapping | list) or conversation(cell) is not None:
+        return [way]
+    if isinstance(cell, Mapping):
+        return [name for part, said in cell.items() for name in _leaves(f"{way}.{part}", said)]
+    if not all(isinstance(entry, Mapping) for entry in cell):
+        return [way]
+    first = dict[str, int]()
+    for place, entry in enumerate(cell):
+        first |= {end: place for end in _leaves("", entry) if end not in first}
+    return [f"{way}.{place}{end}" for end, place in first.items()]
 
 
 def _there(column: str, columns: Sequence[str], records: Sequence[dict[str, Any]]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from active_critic.data.cells import name_in
+from active_critic.data.cells import joined_comments, name_in
 from active_critic.data.examples import describe_rows, human_score
 from active_critic.data.notes import Averaged
 from active_critic.data.scales import Rated
@@ -185,7 +185,7 @@ def _of_all(rated: Sequence[Example]) -> Example:
     names = dict.fromkeys(name for example in rated for name in example.aspects)
     aspects = {name: _mean(e.aspects[name] for e in rated if name in e.aspects) for name in names}
     record = {**first.record, **_cells(first.record, aspects)}
-    comment = " / ".join(dict.fromkeys(example.comment for example in rated if example.comment)) or None
+    comment = joined_comments(example.comment for example in rated)
     return replace(first, score=_mean(map(human_score, rated)), aspects=aspects, record=record, comment=comment)
 
 

@@ -221,7 +221,8 @@ def test_a_single_message_is_read_as_a_list_of_one_is() -> None:
     for cell in (message, [message]):
         assert read_examples([{"response": cell, "score": 3}], scale="1..5")[0].response == "Here."
     for other in ({"content": "Here."}, {"role": "assistant", "content": 4}, {"role": "assistant"}):
-        with pytest.raises(DataError, match=r"expected a text, not dict .* name a part of it \(COLUMN\.NAME\)"):
+        named = r"\(COLUMN\.(content|role or COLUMN\.content|role)\)"
+        with pytest.raises(DataError, match=f"expected a text, not dict .* name a part of it {named}"):
             read_examples([{"response": other, "score": 3}], scale="1..5")
 
 
@@ -229,7 +230,7 @@ def test_a_single_message_is_read_as_a_list_of_one_is() -> None:
     ("cell", "said"),
     [
         (["one", "another"], "not list (\"['one', 'another']\"); name a part of it (COLUMN.0 is its first entry)"),
-        ({"best": "one"}, "not dict (\"{'best': 'one'}\"); name a part of it (COLUMN.NAME)"),
+        ({"best": "one"}, "not dict (\"{'best': 'one'}\"); name a part of it (COLUMN.best)"),
         (True, "not bool ('True'); write it as text"),
         (("one", "another"), "; write it as text"),
     ],
@@ -374,6 +375,13 @@ def test_a_comment_is_part_of_what_a_fit_learns_from_and_no_source(tmp_path: Pat
     assert [example.comment for example in read_examples(by_hand, scale="1..5")] == ["Why not.", None]
 
 
+def test_a_list_of_comments_is_read_as_one() -> None:
+    said = [["Too long.", " ", "Dull."], [], ["Too long.", "n/a"], ["Dull.", "Dull."], None]
+    rows = [{"answer": f"a{i}", "score": i, "comments": cell} for i, cell in enumerate(said, 1)]
+    read = [example.comment for example in read_examples(rows, scale="1..5")]
+    assert read == ["Too long. / Dull.", None, "Too long.", "Dull.", None]
+
+
 def test_comments_that_are_no_texts_are_refused_where_they_are_asked_for_and_else_passed_over() -> None:
     rows = [{**row, "comment": None, "feedback": {"score": 1}} for row in with_comments()]
     passed = read_examples(rows)
@@ -466,6 +474,18 @@ def test_where_nothing_is_recognised_the_parts_of_objects_are_named(form: Any) -
         read_examples(rows)
     fields = {"response": "outputs.said", "source": "inputs.q", "score": "mark"}
     assert read_examples(rows, fields=fields, scale="1..5")[0].source == "Why?"
+
+
+def test_also_what_is_in_the_objects_of_a_list_but_a_conversation_as_a_whole() -> None:
+    talk = [{"role": "user", "content": "Why?"}]
+    marks = [{"value": {"rating": 3}, "by": "a"}, {"value": {"text": ["Dull."]}, "by": "a"}]
+    row = {"asked": {"messages": talk}, "said": {"text": "So."}, "marks": marks, "tags": ["x"], "more": None}
+    there = "'asked.messages', 'said.text', 'marks.0.value.rating', 'marks.0.by', 'marks.1.value.text', 'tags', 'more'"
+    with pytest.raises(DataError, match=f"The columns are {there}$"):
+        read_examples([{**row, "marks": []}, *[row] * 5])
+    fields = {"source": "asked.messages", "response": "said.text", "score": "marks.0.value.rating"}
+    (first, *_) = read_examples([row] * 5, scale="1..5", fields={**fields, "comment": "marks.1.value.text"})
+    assert (first.source, first.response, first.score, first.comment) == ("Why?", "So.", 3, "Dull.")
 
 
 def test_of_a_chat_log_the_last_turn_is_judged_and_what_stands_before_it_is_the_source(tmp_path: Path) -> None:

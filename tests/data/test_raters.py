@@ -123,7 +123,7 @@ def test_a_score_without_a_rater_is_an_error(tmp_path: Path, blank: Any) -> None
     said = "rows 4 and 9: the rater is missing, where there is a score; fill it in or drop the row"
     assert str(caught.value).endswith(f"x.jsonl, column 'annotator': {said}")
     rows[8]["annotator"] = {"name": "bert"}
-    with pytest.raises(DataError, match=r"row 9, column 'annotator': expected a text, not dict .*COLUMN\.NAME"):
+    with pytest.raises(DataError, match=r"row 9, column 'annotator': expected a text, not dict .*COLUMN\.name"):
         read_examples(rows, fields=WHO)
 
 
