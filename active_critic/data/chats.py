@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from active_critic.data.messages import conversation, message_in
+from active_critic.data.messages import conversation, message_in, unread_in
 from active_critic.data.notes import TextGuess, listed
-from active_critic.data.ways import cell_at, decoded, several
+from active_critic.data.ways import cell_at, cells_at, decoded, several
 from active_critic.records import Example
 
 _LAST = ".-1"
@@ -120,3 +120,28 @@ def speaker_note(column: str, rows: Sequence[tuple[int, dict[str, Any] | Example
     talk, _, place = way.rpartition(".")
     remedy = f"; {talk}.-1{column.removeprefix(way)} is the last turn" if place.isdecimal() else ""
     return [TextGuess(f"{said} {len(roles)} of {of}{remedy}")]
+
+
+def unread_notes(
+    columns: Mapping[str, str], rows: Sequence[tuple[int, dict[str, Any] | Example]], *, whole: bool
+) -> list[str]:
+    """A note for each field whose conversations hold more than texts, which the model is not shown.
+
+    Args:
+        columns: The column of each field.
+        rows: Row and record.
+        whole: Whether these are all rows, and not the first alone.
+    """
+    notes = list[str]()
+    for name in ("response", "source", "reference"):
+        found = dict[int, set[str]]()
+        for row, record in rows:
+            cells = {} if isinstance(record, Example) else cells_at(record, columns.get(name, ""))
+            if held := {what for cell in cells.values() for what in unread_in(cell)}:
+                found[row] = held
+        if found:
+            what = " and ".join(sorted({what for held in found.values() for what in held}))
+            of = f"{len(found)} of {'' if whole else 'the first '}{len(rows)} rows (the first: row {min(found)})"
+            said = f"{what} in the {name} are left out, in {of}; write them as texts if they matter"
+            notes.append(TextGuess(said))
+    return notes

@@ -11,7 +11,15 @@ from types import MappingProxyType
 from typing import Any
 
 from active_critic.data.cells import holds_texts, is_missing, name_in, plain_value, rated, source_in
-from active_critic.data.chats import before_last, chat_log, conversation_notes, last_turn, speaker_note, way_to_last
+from active_critic.data.chats import (
+    before_last,
+    chat_log,
+    conversation_notes,
+    last_turn,
+    speaker_note,
+    unread_notes,
+    way_to_last,
+)
 from active_critic.data.messages import conversation
 from active_critic.data.notes import Guess, TextGuess, listed
 from active_critic.data.rows import NUMBER
@@ -212,6 +220,7 @@ def resolve(
         notes.append(f"no column names the document: {which} are one; --fields group=COLUMN for another")
     notes.extend(conversation_notes(chosen["response"], chosen.get("source", NOWHERE), rows))
     notes.extend(speaker_note(chosen["response"], rows, whole=whole))
+    notes.extend(unread_notes(chosen, rows, whole=whole))
     used = ", ".join(f"{name}={chosen[name]}" for name in COLUMNS if name in chosen)
     if nowhere:
         used += f"; none, as asked, for {' or '.join(name for name in COLUMNS if name in nowhere)}"

@@ -42,7 +42,8 @@ def conversation(cell: Any) -> str | None:
             if content is None:
                 continue
         if isinstance(content, list):  # in parts, of which pictures and the like say nothing here
-            content = "\n".join(str(part["text"]) for part in content if isinstance(part, Mapping) and "text" in part)
+            parts = [{"text": part} if isinstance(part, str) else part for part in content]
+            content = "\n".join(str(part["text"]) for part in parts if isinstance(part, Mapping) and "text" in part)
         if not isinstance(content, str):
             return None
         said.append((str(message.get("role") or "").strip(), content))
@@ -57,3 +58,15 @@ def are_messages(cell: Any) -> bool:
         return False
     said = [message_in(one) for one in ([cell] if isinstance(cell, Mapping) else cell)]
     return all(isinstance(one, Mapping) and "role" in one for one in said) and any("content" in one for one in said)
+
+
+def unread_in(cell: Any) -> set[str]:
+    """What a conversation holds besides texts, in words; nothing for what is no conversation."""
+    if conversation(cell) is None:
+        return set()
+    cell = message_in(decoded(cell))
+    messages = [message_in(one) for one in (cell if isinstance(cell, list) else [cell])]
+    parts = [part for message in messages if isinstance(said := message.get("content"), list) for part in said]
+    calls = any(message.get("tool_calls") for message in messages)
+    other = any(not isinstance(part, str) and not (isinstance(part, Mapping) and "text" in part) for part in parts)
+    return {*["calls of tools"] * calls, *["parts without a text, such as pictures,"] * other}

@@ -460,6 +460,34 @@ def test_messages_in_the_form_of_sharegpt_are_read_as_those_of_chat_apis(tmp_pat
     assert note.endswith("(the first: row 6); messages.-1.value is the last turn")
 
 
+@pytest.mark.parametrize("form", [list, json.dumps])
+def test_what_conversations_hold_besides_texts_is_left_out_and_told(form: Any) -> None:
+    asked = {"role": "user", "content": [{"type": "text", "text": "What is this?"}, {"type": "image_url"}]}
+    called = {"role": "assistant", "content": None, "tool_calls": [{"id": "x", "type": "function"}]}
+    plain = {"role": "user", "content": [{"type": "text", "text": "Why?"}, "Say."], "tool_calls": []}
+    rows = [
+        {"response": f"r{i}", "score": i, "prompt": form(held)}
+        for i, held in enumerate([[plain], [asked, called], [asked], [plain, plain], [plain]], 1)
+    ]
+    examples = read_examples(rows, scale="1..5")
+    assert [example.source for example in examples][:2] == ["Why?\nSay.", "user: What is this?"]
+    said = (
+        "calls of tools and parts without a text, such as pictures, in the source are left out, in 2 of {}5 rows "
+        "(the first: row 2); write them as texts if they matter"
+    )
+    assert said.format("") in examples.notes
+    assert said.format("") in iter_examples(rows).notes
+    assert (
+        said.format("the first ").replace("2 of the first 5", "40 of the first 100") in iter_examples(rows * 20).notes
+    )
+    assert not any("left out" in note for note in read_examples(rows, scale="1..5", fields={"source": ""}).notes)
+
+
+def test_a_message_with_the_names_of_both_forms_says_what_its_content_is() -> None:
+    turn = {"from": "gpt", "value": "other", "role": "assistant", "content": "this"}
+    assert read_examples([{"response": turn, "score": 3}], scale="1..5")[0].response == "this"
+
+
 @pytest.mark.parametrize("turn", [{"from": "2020", "value": "5"}, {"from": "gpt"}, {"from": "gpt", "value": 5}])
 def test_what_only_looks_like_a_message_of_sharegpt_is_no_text(turn: dict[str, Any]) -> None:
     with pytest.raises(DataError, match=r"row 1, column 'response': expected a text, not list .*\(or from and value\)"):

@@ -503,6 +503,7 @@ CALL = {"role": "assistant", "content": None, "tool_calls": [{"id": "x", "type":
         (CHAT, "user: Where is it?\n\nassistant: Here."),
         (CHAT[:1], "Where is it?"),
         ([{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url"}]}], "a"),
+        ([{"role": "user", "content": ["a text", {"type": "text", "text": "b"}]}], "a text\nb"),
         ([{"content": "a"}, {"content": "b"}], "a\n\nb"),
         (json.dumps(CHAT), "user: Where is it?\n\nassistant: Here."),
         (json.dumps(CHAT[0]), "Where is it?"),
