@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from active_critic.data.messages import conversation, message_in, unread_in
+from active_critic.data.messages import conversation, has_more_than_texts, message_in
 from active_critic.data.notes import TextGuess, listed
 from active_critic.data.ways import cell_at, cells_at, decoded, several
 from active_critic.records import Example
@@ -133,15 +133,12 @@ def unread_notes(
         whole: Whether these are all rows, and not the first alone.
     """
     notes = list[str]()
+    records = [(row, record) for row, record in rows if isinstance(record, dict)]
     for name in ("response", "source", "reference"):
-        found = dict[int, set[str]]()
-        for row, record in rows:
-            cells = {} if isinstance(record, Example) else cells_at(record, columns.get(name, ""))
-            if held := {what for cell in cells.values() for what in unread_in(cell)}:
-                found[row] = held
-        if found:
-            what = " and ".join(sorted({what for held in found.values() for what in held}))
-            of = f"{len(found)} of {'' if whole else 'the first '}{len(rows)} rows (the first: row {min(found)})"
-            said = f"{what} in the {name} are left out, in {of}; write them as texts if they matter"
+        column = columns.get(name, "")
+        odd = [row for row, record in records if any(map(has_more_than_texts, cells_at(record, column).values()))]
+        if odd:
+            of = f"{len(odd)} of {'' if whole else 'the first '}{len(rows)} rows (the first: row {odd[0]})"
+            said = f"what is no text in the conversations of the {name}, such as a picture, is left out, in {of}"
             notes.append(TextGuess(said))
     return notes

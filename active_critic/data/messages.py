@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,8 +24,8 @@ def message_in(cell: Any) -> Any:
 def conversation(cell: Any) -> str | None:
     """The text of a list of messages, as chat APIs or ShareGPT write them, or of one message; None where it is none.
 
-    A text that holds them as JSON, as a CSV file has them, is such a list, too, if every one of them has a role. Turns
-    without a text, such as calls of tools, are left out.
+    A text that holds them as JSON, as a CSV file has them, is such a list, too, if every one of them has a role. Calls
+    of tools stand in it as ``[calls NAME(ARGUMENTS)]``; turns without any text are left out.
     """
     given, cell = cell, message_in(decoded(cell))
     if isinstance(cell, dict) and {"role", "content"} <= cell.keys():
@@ -36,17 +37,13 @@ def conversation(cell: Any) -> str | None:
         return None
     said = []
     for message in cell:
-        content = message.get("content") if isinstance(message, Mapping) else None
-        if content is None and isinstance(message, Mapping) and message.keys() & {"content", "tool_calls"}:
-            content = message.get("refusal")
-            if content is None:
-                continue
-        if isinstance(content, list):  # in parts, of which pictures and the like say nothing here
-            parts = [{"text": part} if isinstance(part, str) else part for part in content]
-            content = "\n".join(str(part["text"]) for part in parts if isinstance(part, Mapping) and "text" in part)
-        if not isinstance(content, str):
+        if not isinstance(message, Mapping) or not message.keys() & {"content", "tool_calls"}:
             return None
-        said.append((str(message.get("role") or "").strip(), content))
+        if not isinstance(message.get("content"), str | list | None):
+            return None
+        texts = [text for part in _parts(message) if (text := _text_of(part)) is not None]
+        if texts:
+            said.append((str(message.get("role") or "").strip(), "\n".join(filter(None, texts))))
     if len(cell) == 1:
         return said[0][1] if said else ""
     return "\n\n".join(f"{role}: {content}" if role else content for role, content in said)
@@ -60,13 +57,38 @@ def are_messages(cell: Any) -> bool:
     return all(isinstance(one, Mapping) and "role" in one for one in said) and any("content" in one for one in said)
 
 
-def unread_in(cell: Any) -> set[str]:
-    """What a conversation holds besides texts, in words; nothing for what is no conversation."""
+def has_more_than_texts(cell: Any) -> bool:
+    """Whether this is a conversation that also holds what is no text, such as pictures."""
     if conversation(cell) is None:
-        return set()
+        return False
     cell = message_in(decoded(cell))
-    messages = [message_in(one) for one in (cell if isinstance(cell, list) else [cell])]
-    parts = [part for message in messages if isinstance(said := message.get("content"), list) for part in said]
-    calls = any(message.get("tool_calls") for message in messages)
-    other = any(not isinstance(part, str) and not (isinstance(part, Mapping) and "text" in part) for part in parts)
-    return {*["calls of tools"] * calls, *["parts without a text, such as pictures,"] * other}
+    parts = (part for one in (cell if isinstance(cell, list) else [cell]) for part in _parts(message_in(one)))
+    return any(part is not None and _text_of(part) is None for part in parts)
+
+
+def _parts(message: Mapping[str, Any]) -> list[Any]:
+    """What a message is made of: its content, or the refusal in the place of it, and its calls of tools."""
+    content, calls = message.get("content"), message.get("tool_calls")
+    content = message.get("refusal") if content is None else content
+    return [*(content if isinstance(content, list) else [content]), *(calls if isinstance(calls, list) else [])]
+
+
+def _text_of(part: Any) -> str | None:
+    """A part of a message as text; None for what is none, such as a picture."""
+    if isinstance(part, list):
+        texts = [text for one in part if (text := _text_of(one)) is not None]
+        return "\n".join(texts) if texts else None
+    if not isinstance(part, Mapping):
+        return part if isinstance(part, str) else None
+    for name in ("text", "refusal"):
+        if isinstance(part.get(name), str):
+            return str(part[name])
+    if part.get("type") == "tool_result":
+        return _text_of(part.get("content"))
+    call = part["function"] if isinstance(part.get("function"), Mapping) else part
+    given = [call[name] for name in ("arguments", "input", "args") if name in call]  # as providers and libraries say it
+    if not isinstance(call.get("name"), str) or (call is part and not given):
+        return None
+    said = given[0] if given else ""
+    said = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False, default=str)
+    return f"[calls {call['name']}({said})]"

@@ -467,20 +467,44 @@ def test_what_conversations_hold_besides_texts_is_left_out_and_told(form: Any) -
     plain = {"role": "user", "content": [{"type": "text", "text": "Why?"}, "Say."], "tool_calls": []}
     rows = [
         {"response": f"r{i}", "score": i, "prompt": form(held)}
-        for i, held in enumerate([[plain], [asked, called], [asked], [plain, plain], [plain]], 1)
+        for i, held in enumerate([[plain], [plain, called], [asked], [plain, plain], [plain]], 1)
     ]
     examples = read_examples(rows, scale="1..5")
-    assert [example.source for example in examples][:2] == ["Why?\nSay.", "user: What is this?"]
+    assert [example.source for example in examples][:3] == ["Why?\nSay.", "user: Why?\nSay.", "What is this?"]
     said = (
-        "calls of tools and parts without a text, such as pictures, in the source are left out, in 2 of {}5 rows "
-        "(the first: row 2); write them as texts if they matter"
+        "what is no text in the conversations of the source, such as a picture, is left out, in {} (the first: row 2)"
     )
-    assert said.format("") in examples.notes
-    assert said.format("") in iter_examples(rows).notes
-    assert (
-        said.format("the first ").replace("2 of the first 5", "40 of the first 100") in iter_examples(rows * 20).notes
-    )
+    assert said.format("2 of 5 rows") in examples.notes
+    assert said.format("2 of 5 rows") in iter_examples(rows).notes
+    assert said.format("40 of the first 100 rows") in iter_examples(rows * 30).notes
     assert not any("left out" in note for note in read_examples(rows, scale="1..5", fields={"source": ""}).notes)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {
+            "content": None,
+            "tool_calls": [{"type": "function", "function": {"name": "look", "arguments": '{"in": "Köln"}'}}],
+        },
+        {"content": "", "tool_calls": [{"type": "tool_call", "id": "1", "name": "look", "args": {"in": "Köln"}}]},
+        {"content": [{"type": "tool_use", "id": "1", "name": "look", "input": {"in": "Köln"}}]},
+    ],
+)
+@pytest.mark.parametrize("form", [list, json.dumps])
+def test_calls_of_tools_are_read_as_texts(form: Any, message: dict[str, Any]) -> None:
+    found = {"role": "user", "content": [{"type": "tool_result", "content": [{"type": "text", "text": "Rain."}]}]}
+    talk = [{"role": "user", "content": "Is it dry?"}, {"role": "assistant", **message}, found]
+    examples = read_examples([{"prompt": form(talk), "response": f"r{i}", "score": i} for i in range(1, 6)])
+    assert examples[0].source == 'user: Is it dry?\n\nassistant: [calls look({"in": "Köln"})]\n\nuser: Rain.'
+    assert not any("left out" in note for note in examples.notes)
+    judged = [{"messages": form(talk[:2]), "score": i} for i in range(1, 6)]
+    assert {example.response for example in read_examples(judged)} == {'[calls look({"in": "Köln"})]'}
+
+
+def test_a_call_of_a_tool_may_have_no_arguments() -> None:
+    talk = [{"role": "assistant", "content": "One moment.", "tool_calls": [{"function": {"name": "now"}}]}]
+    assert read_examples([{"response": talk, "score": 3}], scale="1..5")[0].response == "One moment.\n[calls now()]"
 
 
 def test_a_message_with_the_names_of_both_forms_says_what_its_content_is() -> None:
