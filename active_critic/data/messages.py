@@ -14,11 +14,15 @@ _SHARED |= {"system": "system", "tool": "tool", "function_call": "assistant", "o
 
 
 def message_in(cell: Any) -> Any:
-    """A message as chat APIs have it, also where it has ShareGPT's ``from`` and ``value``; any other cell as it is."""
-    if isinstance(cell, Mapping) and {"from", "value"} <= cell.keys() and not cell.keys() & {"role", "content"}:
+    """A message as chat APIs have it, also where ShareGPT or OpenAI's Responses write it; any other cell as it is."""
+    if not isinstance(cell, Mapping) or cell.keys() & {"role", "content"}:
+        return cell
+    if {"from", "value"} <= cell.keys():
         role = _SHARED.get(str(cell["from"]).strip().casefold())
         return cell if role is None else {"role": role, "content": cell["value"]}
-    return cell
+    if cell.get("type") == "function_call_output":
+        return {"role": "tool", "content": cell.get("output")}
+    return {"role": "assistant", "content": [cell]} if cell.get("type") in ("function_call", "reasoning") else cell
 
 
 def conversation(cell: Any) -> str | None:

@@ -502,6 +502,21 @@ def test_calls_of_tools_are_read_as_texts(form: Any, message: dict[str, Any]) ->
     assert {example.response for example in read_examples(judged)} == {'[calls look({"in": "Köln"})]'}
 
 
+@pytest.mark.parametrize("form", [list, json.dumps])
+def test_the_items_of_a_response_of_openai_are_read_as_messages(form: Any) -> None:
+    talk = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Is it dry?"}]},
+        {"type": "reasoning", "summary": []},
+        {"type": "function_call", "call_id": "1", "name": "look", "arguments": '{"in": "Köln"}'},
+        {"type": "function_call_output", "call_id": "1", "output": "Rain."},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "No."}]},
+    ]
+    examples = read_examples([{"items": form(talk), "score": i} for i in range(1, 6)])
+    assert examples[0].source == 'user: Is it dry?\n\nassistant: [calls look({"in": "Köln"})]\n\ntool: Rain.'
+    assert examples[0].response == "No."
+    assert any("what is no text in the conversations of the source" in note for note in examples.notes)
+
+
 def test_a_call_of_a_tool_may_have_no_arguments() -> None:
     talk = [{"role": "assistant", "content": "One moment.", "tool_calls": [{"function": {"name": "now"}}]}]
     assert read_examples([{"response": talk, "score": 3}], scale="1..5")[0].response == "One moment.\n[calls now()]"
@@ -512,7 +527,9 @@ def test_a_message_with_the_names_of_both_forms_says_what_its_content_is() -> No
     assert read_examples([{"response": turn, "score": 3}], scale="1..5")[0].response == "this"
 
 
-@pytest.mark.parametrize("turn", [{"from": "2020", "value": "5"}, {"from": "gpt"}, {"from": "gpt", "value": 5}])
+@pytest.mark.parametrize(
+    "turn", [{"from": "2020", "value": "5"}, {"from": "gpt"}, {"from": "gpt", "value": 5}, {"type": ["x"]}]
+)
 def test_what_only_looks_like_a_message_of_sharegpt_is_no_text(turn: dict[str, Any]) -> None:
     with pytest.raises(DataError, match=r"row 1, column 'response': expected a text, not list .*\(or from and value\)"):
         read_examples([{"response": [turn, turn], "score": 3}], scale="1..5")
