@@ -137,6 +137,18 @@ def test_a_stream_takes_the_mean_also_of_columns_that_come_late() -> None:
     assert [item.score for item in items if not isinstance(item, BadRow)] == [2.5] * 149 + [3.5]
 
 
+def test_a_star_stands_for_one_character_at_least() -> None:
+    columns = {"rater_": 1, "rater_a": 3, "rater_b": 5, "ab": 1, "aba": 1, "abba": 1, "abcba": 4}
+    rows = [{"response": f"r{i}", **columns} for i in range(5)]
+    for named in ("rater_*", "ab*ba"):
+        assert {example.score for example in read_examples(rows, fields={"score": named}, scale="1..5")} == {4}
+
+
+def test_among_several_a_column_whose_own_name_has_a_star_is_that_one() -> None:
+    rows = [{"response": f"r{i}", "x*": 3, "xy": 1, "z": 5} for i in range(5)]
+    assert {example.score for example in read_examples(rows, fields={"score": "x*+z"}, scale="1..5")} == {4}
+
+
 def test_a_column_with_a_star_in_its_name_is_itself() -> None:
     examples = read_examples([{"response": "r", "rater_*": 3, "rater_a": 5}], fields=MEAN)
     assert examples[0].score == 3
