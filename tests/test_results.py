@@ -171,6 +171,7 @@ def test_the_readme_says_of_other_methods_what_was_measured() -> None:
     assert ", ".join(f"{name} {ahead('agreement_full', method)}" for name, method in more.items()) in readme
     assert ", ".join(f"{name} {ahead('agreement_seeds_others', method)}" for name, method in three.items()) in readme
     assert f"DeepEval's G-Eval {ahead('agreement_peers', 'deepeval-g-eval')}" in readme
+    assert f"but for one of its judges, {ahead('agreement_autometrics', 'autometrics-without-mipro')}" in readme
     assert f"beside {ahead('agreement_fine', 'active-critic-coarse')}, on six splits of four sets" in readme
 
 
