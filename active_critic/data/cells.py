@@ -50,6 +50,14 @@ def there(value: Any) -> Any:
     return None if is_na(value) else plain_value(value)
 
 
+def plain_cell(cell: Any) -> Any:
+    """What stands in a table or an object, as ``there`` says it, at any depth: Parquet's lists come as NumPy's."""
+    cell = there(cell)
+    if isinstance(cell, dict):
+        return {name: plain_cell(part) for name, part in cell.items()}
+    return list(map(plain_cell, cell)) if isinstance(cell, list) else cell
+
+
 def is_absent(value: Any) -> bool:
     """Whether there is nothing: None, NaN, or what pandas writes for them."""
     return value is None or is_na(value) or value != value

@@ -11,7 +11,7 @@ import json
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -32,7 +32,7 @@ _WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _EXPORT = "export the sheet as CSV (in Excel: Save As, CSV UTF-8), and name that file"
 DEEPEST = 100
 """Lists and objects in one another; what is nested deeper cannot be relied on to be written again."""
-_DEEP = f"holds lists or objects that are nested more than {DEEPEST} deep; flatten or remove them"
+DEEP = f"holds lists or objects that are nested more than {DEEPEST} deep; flatten or remove them"
 LARGEST_JSON = 256 * 2**20
 """Characters of a ``.json`` file, which is read whole."""
 _WRAPPERS = ("data", "examples", "items")
@@ -205,7 +205,8 @@ def _parsed(text: str) -> tuple[Any, str | None]:
         return None, str(error)
 
 
-def _too_deep(record: dict[str, Any]) -> bool:
+def too_deep(record: Mapping[str, Any]) -> bool:
+    """Whether it holds lists or objects that are nested more than ``DEEPEST`` deep."""
     level: list[Any] = [record]
     for _ in range(DEEPEST):
         inner = (one.values() if isinstance(one, dict) else one for one in level)
@@ -233,8 +234,8 @@ def _json_lines(lines: Iterable[str | None]) -> Iterator[Row | BadRow]:
             yield BadRow(number, f"line {number} is broken JSON: {problem}; correct or remove the line")
         elif isinstance(value, dict):
             # As many brackets as it takes are seldom there, and quickly counted.
-            deep = line.count("[") + line.count("{") > DEEPEST and _too_deep(value)
-            yield BadRow(number, f"line {number} {_DEEP}") if deep else (number, value)
+            deep = line.count("[") + line.count("{") > DEEPEST and too_deep(value)
+            yield BadRow(number, f"line {number} {DEEP}") if deep else (number, value)
         else:
             yield BadRow(number, f"line {number} is not a JSON object with named fields")
 
@@ -255,7 +256,7 @@ def _json_array(text: str, path: Path) -> Iterator[Row | BadRow]:
         raise DataError('expected an array of objects, or {"data": [...]}', path=str(path))
     for row, item in enumerate(value, 1):
         if isinstance(item, dict):
-            yield BadRow(row, f"entry {row} {_DEEP}") if _too_deep(item) else (row, item)
+            yield BadRow(row, f"entry {row} {DEEP}") if too_deep(item) else (row, item)
         else:
             yield BadRow(row, f"entry {row} is not a JSON object with named fields")
 

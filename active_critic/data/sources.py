@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from active_critic.data.cells import plain_value, there
+from active_critic.data.cells import is_absent, plain_cell
 from active_critic.data.delimited import DELIMITERS
 from active_critic.data.examples import Examples
 from active_critic.data.fields import Given
-from active_critic.data.files import Records, iter_records
+from active_critic.data.files import DEEP, Records, iter_records, too_deep
 from active_critic.data.labels import Labels, labels_note, labels_of, name_codes
 from active_critic.data.notes import listed
 from active_critic.data.rows import BadRow, check_columns
@@ -122,7 +122,12 @@ def _framed(frame: Any) -> Iterator[Item]:
     columns = [str(column) for column in frame.columns]
     check_columns(columns, None)
     for row, cells in enumerate(frame.itertuples(index=False, name=None), 1):
-        yield row, {column: plain_value(cell, missing=True) for column, cell in zip(columns, cells, strict=True)}
+        record = dict(zip(columns, cells, strict=True))
+        if too_deep(record):
+            yield BadRow(row, DEEP)
+        else:
+            plain = {column: plain_cell(cell) for column, cell in record.items()}
+            yield row, {column: None if is_absent(cell) else cell for column, cell in plain.items()}
 
 
 def _item(row: int, item: Any, labels: Mapping[str, Labels]) -> Item:
@@ -131,6 +136,8 @@ def _item(row: int, item: Any, labels: Mapping[str, Labels]) -> Item:
     item = mapping_of(item)
     if not isinstance(item, Mapping):
         return BadRow(row, f"an example is a mapping or an Example, not {kind_of(item)}")
-    record = {str(name): there(value) for name, value in item.items()}
+    if too_deep(item):
+        return BadRow(row, DEEP)
+    record = {str(name): plain_cell(value) for name, value in item.items()}
     wrong = name_codes(record, labels)
     return (row, record) if wrong is None else BadRow(row, wrong[1], record, wrong[0])

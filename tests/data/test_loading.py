@@ -654,3 +654,29 @@ def test_scores_that_may_have_separators_of_thousands_are_refused(tmp_path) -> N
         read_examples(tmp_path / "x.csv", scale="0..1000")
     (tmp_path / "x.csv").write_text("response;score\na;4\nb;3,667\n")
     assert [example.score for example in read_examples(tmp_path / "x.csv")] == [4.0, 3.667]
+
+
+def test_what_parquet_nests_is_read_from_a_frame_as_from_the_file(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    call = {"function": {"name": "look", "arguments": "{}"}}
+    talk = [{"role": "user", "content": "Dry?"}, {"role": "assistant", "content": "Wait.", "tool_calls": [call]}]
+    rows = [{"messages": talk, "score": i, "comments": ["Short.", "Fine."]} for i in range(1, 6)]
+    pd.DataFrame(rows).to_parquet(tmp_path / "x.parquet")
+    for source in (tmp_path / "x.parquet", pd.read_parquet(tmp_path / "x.parquet"), rows):
+        (first, *_) = read_examples(source, scale="1..5")
+        assert (first.source, first.response) == ("Dry?", "Wait.\n[calls look({})]")
+        assert first.comment == "Short. / Fine."
+        assert json.loads(json.dumps(first.record["messages"]))[1]["tool_calls"] == [call]
+
+
+def test_rows_that_are_nested_without_end_are_bad_rows_wherever_they_come_from() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(2_000):
+        deep = {"a": deep}
+    rows = [{"response": "r", "x": deep}, {"response": "r", "x": 1}]
+    for source in (rows, pytest.importorskip("pandas").DataFrame(rows)):
+        bad, good = iter_examples(source)
+        assert isinstance(bad, BadRow)
+        assert "nested more than 100 deep" in bad.reason
+        assert isinstance(good, Example)
