@@ -4,11 +4,13 @@
 
 The mean of the three coefficients a method and data set, their average over the sets, and the difference of that
 average between one method and every other, with a 95 % bootstrap interval: documents are drawn anew within each set,
-the same for both methods, and the average taken again; and the same set by set. Comparisons of one set with several
-seeds count as one: its figure is their mean, and a document that several of them tested on is drawn for all.
-Comparisons of one set with the same seed and splits are one comparison, of all their methods; with ``--before``, of
-those of earlier code, or with ``--before-as`` of other settings, too. A method is in the table if every comparison
-has it; one that left more than a tenth of the examples of one of them unscored is named instead. No model is asked.
+the same for both methods, and the average taken again; and the same set by set. That says nothing of how much another
+search would change: so with five splits or more there is also the mean difference by split, with a t test.
+Comparisons of one set with several seeds count as one: its figure is their mean, and a document that several of them
+tested on is drawn for all. Comparisons of one set with the same seed and splits are one comparison, of all their
+methods; with ``--before``, of those of earlier code, or with ``--before-as`` of other settings, too. A method is in
+the table if every comparison has it; one that left more than a tenth of the examples of one of them unscored is named
+instead. No model is asked.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm, t
+from scipy.stats import norm, t, ttest_1samp
 
 from active_critic.demo_search import MIN_COVERAGE
 from active_critic.stats.correlation import COEFFICIENTS, Resampled
@@ -90,6 +92,7 @@ def main() -> None:
                 set_: _ahead(own[:, ours] - own[:, index], own_tail)
                 for set_, (own, own_tail) in zip(found, alone, strict=True)
             },
+            "ours_ahead_by_split": None if index == ours else _by_split(found, args.ours, name),
             "calls_a_verdict": _over(found, name, partial(_per_verdict, ["calls"])),
             "tokens_a_verdict": _over(found, name, partial(_per_verdict, ["prompt_tokens", "completion_tokens"])),
             "calls_of_the_fit": _over(found, name, lambda method: float(method["fit"]["calls"])),
@@ -103,6 +106,13 @@ def main() -> None:
 def _ahead(differences: Any, tail: float) -> dict[str, Any]:
     """A difference, which comes before its resamples, with its interval."""
     return {"by": differences[0], "interval": np.nanquantile(differences[1:], [tail, 1 - tail]).tolist()}
+
+
+def _by_split(found: Runs, ours: str, name: str) -> dict[str, Any] | None:
+    """The mean difference over the splits of all sets, each with a search of its own, and a t test's p; None of few."""
+    runs = [run for of_set in found.values() for run in of_set]
+    by = [_of(run, ours)["agreement"]["mean"] - _of(run, name)["agreement"]["mean"] for run in runs]
+    return {"splits": len(by), "by": float(np.mean(by)), "p": float(ttest_1samp(by, 0).pvalue)} if len(by) > 4 else None
 
 
 def _join(one: dict[str, Any], other: dict[str, Any]) -> None:
@@ -145,6 +155,9 @@ def table(document: dict[str, Any]) -> str:
     )
     lines += ["", f"{means} over documents ({document['resamples']:,} resamples, seed {document['seed']})."]
     lines += ["", *_set_by_set(document, names), ""]
+    before = f"{document['ours']} ({document['before_as']})"
+    if by := document["methods"].get(before, {}).get("ours_ahead_by_split"):
+        lines.append(f"- By split ({by['splits']}), ahead of {before} by {by['by']:+.2f}, p {by['p']:.2f} (t test)")
     for entry in document["sets"]:
         sizes = "; ".join(f"{train} fitted on, {test} tested" for splits in entry["splits"] for train, test in splits)
         seeds = f"seed{'s' * (len(entry['seeds']) > 1)} {', '.join(map(str, entry['seeds']))}"
