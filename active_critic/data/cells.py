@@ -32,12 +32,9 @@ _NUMBER_AND_MORE = re.compile(r"\s*([+-]?[0-9]+(?:[.,][0-9]+)?)(?:\s*[%★⭐/(:
 """``80%``, ``4 stars``, ``4 (good)``."""
 
 
-def plain_value(value: Any, *, missing: bool = False) -> Any:
-    """NumPy's values as Python's own; with ``missing``, the ways in which pandas says so as None."""
-    value = value.tolist() if hasattr(value, "tolist") else value
-    if missing and (is_na(value) or (isinstance(value, float) and math.isnan(value))):
-        return None
-    return value
+def plain_value(value: Any) -> Any:
+    """NumPy's values as Python's own."""
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def is_na(value: Any) -> bool:

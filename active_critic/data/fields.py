@@ -10,7 +10,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from active_critic.data.cells import holds_texts, is_missing, name_in, plain_value, rated, source_in
+from active_critic.data.cells import holds_texts, is_missing, name_in, rated, source_in
 from active_critic.data.chats import (
     before_last,
     chat_log,
@@ -20,7 +20,7 @@ from active_critic.data.chats import (
     unread_notes,
     way_to_last,
 )
-from active_critic.data.messages import conversation
+from active_critic.data.messages import conversation, ways_to_texts
 from active_critic.data.notes import Guess, TextGuess, listed
 from active_critic.data.rows import NUMBER
 from active_critic.data.ways import cell_at, cells_at, decoded, inside, keys_to, several, starred, ways
@@ -119,7 +119,7 @@ def _names_things(rows: Sequence[tuple[int, Given]], column: str, *, texts: bool
 
 def _holds_figures(rows: Sequence[tuple[int, Given]], column: str) -> bool:
     """Whether a column holds numbers alone, or yes and no: scores and labels, which are no texts to compare with."""
-    cells = (plain_value(record.get(column), missing=True) for _, record in rows if isinstance(record, dict))
+    cells = (record.get(column) for _, record in rows if isinstance(record, dict))
     there = [cell for cell in cells if not is_missing(cell)]
     return bool(there) and all(isinstance(cell, int | float) or NUMBER.fullmatch(str(cell)) for cell in there)
 
@@ -420,26 +420,8 @@ def _named(rows: _Rows) -> list[str]:
     for column in rows.columns:
         cells = (decoded(record.get(column)) for record in rows.records[:20])
         held = [cell for cell in cells if not (cell is None or (isinstance(cell, str | list | Mapping) and not cell))]
-        names |= dict.fromkeys(name for cell in held or [None] for name in _leaves(column, cell))
+        names |= dict.fromkeys(name for cell in held or [None] for name in ways_to_texts(column, cell))
     return list(names)
-
-
-def _leaves(way: str, cell: Any) -> list[str]:
-    """The ways to what can be read, in a cell that ``way`` leads to: to a conversation as a whole, as to any text.
-
-    Of the objects in a list, a way is named for the first that has it.
-    """
-    cell = decoded(cell)
-    if not cell or not isinstance(cell, Mapping | list) or conversation(cell) is not None:
-        return [way]
-    if isinstance(cell, Mapping):
-        return [name for part, said in cell.items() for name in _leaves(f"{way}.{part}", said)]
-    if not all(isinstance(entry, Mapping) for entry in cell):
-        return [way]
-    first = dict[str, int]()
-    for place, entry in enumerate(cell):
-        first |= {end: place for end in _leaves("", entry) if end not in first}
-    return [f"{way}.{place}{end}" for end, place in first.items()]
 
 
 def _there(column: str, columns: Sequence[str], records: Sequence[dict[str, Any]]) -> str:

@@ -70,6 +70,24 @@ def has_more_than_texts(cell: Any) -> bool:
     return any(part is not None and _text_of(part) is None for part in parts)
 
 
+def ways_to_texts(way: str, cell: Any) -> list[str]:
+    """The ways to what can be read, in a cell that ``way`` leads to: to a conversation as a whole, as to any text.
+
+    Of the objects in a list, a way is named for the first that has it.
+    """
+    cell = decoded(cell)
+    if not cell or not isinstance(cell, Mapping | list) or conversation(cell) is not None:
+        return [way]
+    if isinstance(cell, Mapping):
+        return [name for part, said in cell.items() for name in ways_to_texts(f"{way}.{part}", said)]
+    if not all(isinstance(entry, Mapping) for entry in cell):
+        return [way]
+    first = dict[str, int]()
+    for place, entry in enumerate(cell):
+        first |= {end: place for end in ways_to_texts("", entry) if end not in first}
+    return [f"{way}.{place}{end}" for end, place in first.items()]
+
+
 def _parts(message: Mapping[str, Any]) -> list[Any]:
     """What a message is made of: its content, or the refusal in the place of it, and its calls of tools."""
     content, calls = message.get("content"), message.get("tool_calls")
