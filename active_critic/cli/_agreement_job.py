@@ -277,7 +277,7 @@ class Job:
             return self.scale
         if not people.single:
             return None
-        scale, slip = usual_scale(people.single, people.out_of)
+        scale, slip = usual_scale(people.single, None if people.form is None else people.form.end)
         if slip and scale is None:
             message = f"{slip}: correct it, leave it out, or pass --scale LOW..HIGH that it lies in"
             raise DataError(message, path=self.table.path, column=people.column)

@@ -12,6 +12,7 @@ from active_critic.errors import DataError
 if TYPE_CHECKING:
     from active_critic.data.columns import Predictions, Table
     from active_critic.data.scales import Rated
+    from active_critic.data.score_forms import Form
     from active_critic.stats import Level
     from active_critic.stats.reliability import Measurement
 
@@ -96,20 +97,21 @@ def ratings_of(table: Table, name: str) -> Predictions:
     return found
 
 
-def one_end(table: Table, raters: Sequence[str]) -> float | None:
-    """What all ratings say that they are out of (``4/5``); None where none of them says so.
+def one_form(table: Table, raters: Sequence[str]) -> Form | None:
+    """How all ratings are written, where that is not as plain numbers; None where none of them is.
 
     Raises:
-        DataError: Those of one rater say something else than those of another.
+        DataError: Those of one rater are written otherwise than those of another.
     """
-    ends = {name: table.out_of(name) for name in raters}
-    first, *others = ends.items()
-    for name, end in others:
-        if end != first[1]:
-            said, there = ("not out of anything" if one is None else f"out of {one:g}" for one in (end, first[1]))
+    if (form := table.form(*raters)) is not None:
+        return form
+    first, *others = ((name, table.form(name)) for name in raters)
+    for name, form in others:
+        if form != first[1]:
+            said, there = ("plain numbers" if one is None else one.name for one in (form, first[1]))
             message = f"these ratings are {said}, and those of {first[0]!r} are {there}; write all on one scale"
             raise DataError(message, path=table.path, column=name)
-    return first[1]
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +122,14 @@ class PeoplesScores:
         column: Where it stands, or None: it is the mean of the raters that a row has.
         scores: Of every row; empty where nothing is compared with them.
         single: The numbers that they are made of.
-        out_of: What all these say that they are out of (``4/5``), or None.
+        form: How all these are written, where that is not as plain numbers, or None.
         lacking: Rows in which some of the raters gave none.
     """
 
     column: str | None
     scores: Sequence[float]
     single: Sequence[Rated]
-    out_of: float | None = None
+    form: Form | None = None
     lacking: int = 0
 
     @classmethod
@@ -139,7 +141,7 @@ class PeoplesScores:
         """
         scores = table.human(column)
         single = [(row, score, column) for row, score in zip(table.rows, scores, strict=True)]
-        return cls(column, scores, single, table.out_of(column))
+        return cls(column, scores, single, table.form(column))
 
     @classmethod
     def of_raters(cls, table: Table, raters: Sequence[str], judged: Sequence[str]) -> PeoplesScores:
@@ -153,7 +155,7 @@ class PeoplesScores:
             if name in raters:
                 message = "this is one of the raters whose mean it would be compared with; name only the others"
                 raise DataError(f"{message}, or what people said with --human", path=table.path, column=name)
-        out_of = one_end(table, raters)
+        form = one_form(table, raters)
         rows = list(zip(*(ratings_of(table, name).values for name in raters), strict=True))
         single = [
             (place, value, name)
@@ -162,10 +164,10 @@ class PeoplesScores:
             if value is not None
         ]
         if not judged:
-            return cls(None, (), single, out_of)
+            return cls(None, (), single, form)
         given = [[value for value in values if value is not None] for values in rows]
         scores = [math.fsum(values) / len(values) for values in given]  # rows without a rating are left out before
-        return cls(None, scores, single, out_of, lacking=sum(len(values) < len(raters) for values in given))
+        return cls(None, scores, single, form, lacking=sum(len(values) < len(raters) for values in given))
 
     def note(self, raters: Sequence[str]) -> str:
         """That it is a mean, and of what."""
@@ -194,7 +196,7 @@ def measure_raters(
     """
     from active_critic.stats.reliability import human_ceiling, krippendorff_alpha
 
-    one_end(table, columns)
+    one_form(table, columns)
     raters = [ratings_of(table, name) for name in columns]
     ratings = [rater.values for rater in raters]
     counts = [sum(value is not None for value in row) for row in zip(*ratings, strict=True)]

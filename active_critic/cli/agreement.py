@@ -158,6 +158,7 @@ def agreement(
     if not job.results and not job.left_out:
         raise typer.BadParameter(f"{people!r} stands for nothing but the columns that are compared with it")
     job.finish()
+    job.notes.extend(job.table.forms_said)
     document = {
         "file": scored.name,
         "rows": len(job.table),

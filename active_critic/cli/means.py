@@ -72,7 +72,7 @@ def means(
         return None if values is None else [values[place] for place in kept]
 
     found = people_means(those(judge.values) or [], those(people) or [], those(job.groups), those(systems))
-    said += _cautions(found)
+    said += [*table.forms_said, *_cautions(found)]
     document = {
         "file": scored.name,
         "rows": len(table),

@@ -12,8 +12,8 @@ from typing import Any
 from uuid import UUID
 
 from active_critic.data.messages import are_messages, conversation
-from active_critic.data.out_of import all_out_of, share_in
 from active_critic.data.rows import NUMBER, Unreadable
+from active_critic.data.score_forms import Form, form_of, share_in
 from active_critic.data.ways import cells_at, decoded, inside
 from active_critic.errors import DataError
 
@@ -133,13 +133,13 @@ def tidy_name(text: str | None) -> str | None:
     return None if not name or name.casefold() in NO_NAME else name
 
 
-def number_in(cell: Any, *, decimal_comma: bool = False, out_of: float | None = None) -> float | None:
+def number_in(cell: Any, *, decimal_comma: bool = False, form: Form | None = None) -> float | None:
     """A cell as a score, None when missing.
 
     Args:
         cell: What stands there.
         decimal_comma: Whether ``3,5`` is a number, too.
-        out_of: What all scores of the column say that they are out of: then ``4/5`` is 4.
+        form: How all scores of the column are written, where that is not as plain numbers: then ``4/5`` is 4.
 
     Raises:
         ValueError: It is not a finite number, or could not be read.
@@ -151,8 +151,7 @@ def number_in(cell: Any, *, decimal_comma: bool = False, out_of: float | None = 
         remedy = "name a part of it (COLUMN.NAME), or COLUMN.* for the mean of all"
         raise ValueError(f"the score {str(cell)[:40]!r} is not a number; {remedy}")
     given = cell
-    if out_of is not None and (share := share_in(cell)) is not None and share[1] == out_of:
-        cell = share[0]
+    cell = cell if form is None else form.bare(cell)
     cell = cell.strip() if isinstance(cell, str) else cell  # also of the blanks that nobody sees
     if decimal_comma and isinstance(cell, str):
         cell = cell.replace(",", ".")
@@ -202,7 +201,7 @@ def as_number(cell: str) -> str:
     """What to do about a score that is no number."""
     cell = cell.strip()  # also of blanks that nobody sees
     if cell.casefold() in _YES_OR_NO:
-        return "write 1 for yes (true, pass) and 0 for no (false, fail)"
+        return "write 1 for yes (true, pass) and 0 for no (false, fail), or the same two words in every row"
     if cell.startswith("="):
         return "write what the formula comes to: in a spreadsheet, copy the cells and paste their values alone"
     if decimal := _DECIMAL_COMMA.fullmatch(cell):
@@ -283,12 +282,12 @@ def holds_texts(cell: Any) -> bool:
     return isinstance(cell, list | tuple) and all(isinstance(text, str) for text in cell)
 
 
-def scores_out_of(records: Iterable[Mapping[str, Any]], column: str) -> float | None:
-    """What all scores are out of, where each says so and says the same (``4/5``); else None.
+def form_of_scores(records: Iterable[Mapping[str, Any]], column: str) -> Form | None:
+    """How all scores are written, where that is not as plain numbers (``4/5``, pass and fail); else None.
 
     Args:
         records: The rows.
         column: Where scores are, or a name for several columns.
     """
     cells = (cell for record in records for cell in rated(record, column).values())
-    return all_out_of(cell for cell in cells if not is_missing(cell))
+    return form_of(cell for cell in cells if not is_missing(cell))

@@ -14,9 +14,10 @@ from typing import Any
 from active_critic.data.cells import as_number, check_thousands, is_missing, tidy_name
 from active_critic.data.fields import folded
 from active_critic.data.files import iter_records
-from active_critic.data.out_of import all_out_of, share_in
+from active_critic.data.notes import listed
 from active_critic.data.raters import Score, by_output, check_named, said_of_raters
 from active_critic.data.rows import NUMBER, BadRow, Unreadable
+from active_critic.data.score_forms import Form, form_of
 from active_critic.data.ways import cell_at, fits, inside, keys_to, ways
 from active_critic.errors import DataError
 
@@ -80,6 +81,7 @@ class Table:
         self.notes = found.notes
         """What the user should know of the file."""
         self._decimal_comma = found.decimal_comma
+        self._forms: dict[Form, dict[str, None]] = {}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -159,7 +161,7 @@ class Table:
             remedy = "name another column with --human"
             raise DataError(f"no row holds a human score; {remedy}", path=self.path, column=name)
         check_thousands(name, zip(self.rows, cells, strict=True), self.path)
-        for row, cell, number in zip(self.rows, cells, self._numbers(cells), strict=True):
+        for row, cell, number in zip(self.rows, cells, self._numbers(name, cells), strict=True):
             if number is None:
                 wrong, remedy = "the human score is missing", "fill it in, or leave out the row"
                 if not is_missing(cell):
@@ -176,7 +178,7 @@ class Table:
         """
         cells = self._cells(name)
         check_thousands(name, zip(self.rows, cells, strict=True), self.path)
-        values = self._numbers(cells)
+        values = self._numbers(name, cells)
         blank = sum(map(is_missing, cells))
         odd = next(
             (i for i, (v, c) in enumerate(zip(values, cells, strict=True)) if v is None and not is_missing(c)), None
@@ -184,18 +186,25 @@ class Table:
         said = None if odd is None else f"{_short(cells[odd])} (row {self.rows[odd]})"
         return Predictions(name, values, blank, values.count(None) - blank, said)
 
-    def out_of(self, name: str) -> float | None:
-        """What all numbers of a column are out of, where each says so and says the same (``4/5``); else None.
+    def form(self, *names: str) -> Form | None:
+        """How all numbers of these columns are written, where not as plain ones (``4/5``, pass and fail); else None.
 
         Raises:
             DataError: There is no such column.
         """
-        return all_out_of(cell for cell in self._cells(name) if not is_missing(cell))
+        return form_of(cell for name in names for cell in self._cells(name) if not is_missing(cell))
 
-    def _numbers(self, cells: Sequence[Any]) -> tuple[float | None, ...]:
-        end = all_out_of(cell for cell in cells if not is_missing(cell))
-        bare = ((share[0] if end is not None and (share := share_in(cell)) else cell) for cell in cells)
-        return tuple(to_number(cell, decimal_comma=self._decimal_comma) for cell in bare)
+    @property
+    def forms_said(self) -> list[str]:
+        """What the user should know of columns whose numbers were read, and are not written as plain ones."""
+        return [f"{form.note} (in {listed(names)})" for form, names in self._forms.items()]
+
+    def _numbers(self, name: str, cells: Sequence[Any]) -> tuple[float | None, ...]:
+        form = self.form(name)
+        if form is not None:
+            self._forms.setdefault(form, {})[name] = None
+            cells = [*map(form.bare, cells)]
+        return tuple(to_number(cell, decimal_comma=self._decimal_comma) for cell in cells)
 
     def names(self, name: str) -> tuple[str | None, ...]:
         """A column of names, by their words; None where the cell is blank or says that there is none (NaN, null).
@@ -265,8 +274,8 @@ class Table:
         head = name.partition(".")[0]
         near = difflib.get_close_matches(name, names, n=1) or difflib.get_close_matches(head, self.columns, n=1)
         within = [other for other in names if other not in self.columns and other.startswith(f"{head}.")]
-        listed = within or [*self.columns]
-        shown = ", ".join(repr(other[:60]) for other in listed[:_SHOWN]) + (" and more" if len(listed) > _SHOWN else "")
+        others = within or [*self.columns]
+        shown = ", ".join(repr(other[:60]) for other in others[:_SHOWN]) + (" and more" if len(others) > _SHOWN else "")
         there = f"{f'in {head!r} there are' if within else 'the columns are'} {shown}"
         return f"did you mean {near[0]!r}? {there[0].upper()}{there[1:]}" if near else there
 

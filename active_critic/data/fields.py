@@ -23,6 +23,7 @@ from active_critic.data.chats import (
 from active_critic.data.messages import conversation, ways_to_texts
 from active_critic.data.notes import Guess, TextGuess, listed
 from active_critic.data.rows import NUMBER
+from active_critic.data.score_forms import form_of
 from active_critic.data.ways import cell_at, cells_at, decoded, inside, keys_to, several, starred, ways
 from active_critic.data.writing import name_before
 from active_critic.errors import DataError
@@ -117,11 +118,15 @@ def _names_things(rows: Sequence[tuple[int, Given]], column: str, *, texts: bool
     return not any(isinstance(cell, list | Mapping) and not (texts and holds_texts(cell)) for cell in cells)
 
 
-def _holds_figures(rows: Sequence[tuple[int, Given]], column: str) -> bool:
-    """Whether a column holds numbers alone, or yes and no: scores and labels, which are no texts to compare with."""
+def _holds_figures(rows: Sequence[tuple[int, Given]], column: str, *, words: bool) -> bool:
+    """Whether a column holds numbers alone, or yes and no: scores and labels, which are no texts to compare with.
+
+    With ``words`` also where it holds nothing but two of them that are scores, such as pass and fail.
+    """
     cells = (record.get(column) for _, record in rows if isinstance(record, dict))
     there = [cell for cell in cells if not is_missing(cell)]
-    return bool(there) and all(isinstance(cell, int | float) or NUMBER.fullmatch(str(cell)) for cell in there)
+    numbers = all(isinstance(cell, int | float) or NUMBER.fullmatch(str(cell)) for cell in there)
+    return bool(there) and (numbers or (words and form_of(there) is not None))
 
 
 def _says_nothing(rows: Sequence[tuple[int, Given]], column: str, read: Callable[[Any], str | None]) -> bool:
@@ -310,11 +315,13 @@ def _recognised(
         if odd:
             notes.append(f"the {name} is not read from {odd[0]!r}, which holds lists or objects")
             found = [column for column in found if column not in odd]
-        words = name in {"reference", "comment"}
-        figures = [column for column in found if words and _holds_figures(rows.given, column)]
+        compared = name in {"reference", "comment"}
+        words = name == "comment"  # a reference may well be one of them, the answer to a question
+        figures = [column for column in found if compared and _holds_figures(rows.given, column, words=words)]
         if figures:
-            why = "if texts are to be judged by them" if name == "reference" else "if they are what people said"
-            said = f"the {name} is not read from {figures[0]!r}, which holds no texts but numbers"
+            why = "if they are what people said" if words else "if texts are to be judged by them"
+            held = "scores" if words else "numbers"
+            said = f"the {name} is not read from {figures[0]!r}, which holds no texts but {held}"
             notes.append(TextGuess(f"{said}; --fields {name}={figures[0]} {why}"))
             found = [column for column in found if column not in figures]
         by_name = found if rows.scored and name == "group" else []

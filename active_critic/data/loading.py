@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from active_critic.data.cells import check_thousands, number_in, rated, scores_out_of
+from active_critic.data.cells import check_thousands, form_of_scores, number_in, rated
 from active_critic.data.delimited import is_delimited
 from active_critic.data.examples import (
     Examples,
@@ -103,10 +103,9 @@ def read_examples(
         notes += said
     if isinstance(source, Examples):
         notes += _still_true(source, scored=scored, scale=given)
-    out_of = (
-        scores_out_of((given for _, given in rows if isinstance(given, dict)), column) if chosen.get("score") else None
-    )
-    reader = RowReader(chosen, scored, stream.decimal_comma, is_delimited(stream.path), out_of=out_of)
+    records = (given for _, given in rows if isinstance(given, dict))
+    form = form_of_scores(records, column) if chosen.get("score") else None
+    reader = RowReader(chosen, scored, stream.decimal_comma, is_delimited(stream.path), form=form)
     examples: list[Example] = []
     empty: list[BadRow] = []
     for row, record in rows:
@@ -135,24 +134,22 @@ def read_examples(
         notes.extend(said)
     inferred = scored and known is None
     if inferred:
-        known, said = infer_scale(ratings, path, column, out_of)
+        known, said = infer_scale(ratings, path, column, None if form is None else form.end)
         guess = f"scale {known} inferred from the scores; pass --scale LOW..HIGH if that is wrong"
         notes += [ScaleGuess(guess), *said]
     elif scored and known is not None and not isinstance(source, Examples):
         notes.extend(unused_scale(ratings, known))
     if scored and known is not None:
-        if out_of is not None and out_of != known.high:
-            remedy = f"pass --scale LOW..{out_of:g}, or write the numbers alone"
-            raise DataError(
-                f"scores are out of {out_of:g}, and the scale is {known}; {remedy}", path=path, column=column
-            )
+        if form is not None and form.end != known.high:
+            remedy = f"pass --scale {'LOW' if form.pair is None else 0}..{form.end:g}, or write the numbers alone"
+            raise DataError(f"scores are {form.name}, and the scale is {known}; {remedy}", path=path, column=column)
         for row, number, name in ratings:
             if number not in known:
                 reason = f"{number:g} lies outside the scale {known}; correct it, or pass --scale LOW..HIGH"
                 raise DataError(reason, path=path, row=row, column=name)
         if columns.get("rater") and not any(isinstance(note, Averaged) for note in notes):
             by_id = bool(checked(fields).get("id")) or folded(columns.get("id") or "id") not in COLUMNS["id"]
-            more: dict[str, Any] = {"path": path, "out_of": out_of, "decimal_comma": written.decimal_comma}
+            more: dict[str, Any] = {"path": path, "form": form, "decimal_comma": written.decimal_comma}
             more["comment"] = columns.get("comment")
             examples, said = one_an_output(examples, columns["rater"], column, by_id=by_id, **more)
             notes += said
@@ -295,8 +292,8 @@ def iter_examples(
         chosen, notes = resolve(readable, asked, scored=False, **how)
     own = "score" in asked
     records = [given for _, given in readable if isinstance(given, dict)]
-    out_of = scores_out_of(records, chosen["score"]) if chosen.get("score") else None
-    reader = RowReader(chosen, False, stream.decimal_comma, is_delimited(stream.path), own, out_of=out_of)
+    form = form_of_scores(records, chosen["score"]) if chosen.get("score") else None
+    reader = RowReader(chosen, False, stream.decimal_comma, is_delimited(stream.path), own, form=form)
     columns = {name for record in records for name in record}
     lacking = not_there(as_before, records)
     needed = COLUMNS.keys() - {*chosen, "rater"}
@@ -318,12 +315,12 @@ def _check_thousands(rows: Iterable[tuple[int, Given]], column: str, path: str |
 def unread_score(examples: Examples) -> DataError | None:
     """What is wrong with the first score that stands there and is no number, where scores need not be there."""
     where = examples.fields.get("score") or "score"
-    out_of = scores_out_of((example.record for example in examples), where)
+    form = form_of_scores((example.record for example in examples), where)
     for example in examples:
         cells = rated(example.record, where) if example.score is None else {}
         for column, cell in cells.items():
             try:
-                number_in(cell, decimal_comma=examples.decimal_comma, out_of=out_of)
+                number_in(cell, decimal_comma=examples.decimal_comma, form=form)
             except ValueError as problem:
                 return DataError(str(problem), path=examples.path, row=example.row, column=column)
     return None

@@ -11,6 +11,7 @@ from active_critic.data.cells import joined_comments, name_in
 from active_critic.data.examples import describe_rows, human_score
 from active_critic.data.notes import Averaged
 from active_critic.data.scales import Rated
+from active_critic.data.score_forms import Form
 from active_critic.data.ways import cell_at, decoded
 from active_critic.errors import DataError
 from active_critic.figures_in_words import count_words, how_many
@@ -25,7 +26,7 @@ def one_an_output(
     by_id: bool,
     path: str | None,
     comment: str | None = None,
-    out_of: float | None = None,
+    form: Form | None = None,
     decimal_comma: bool = False,
 ) -> tuple[list[Example], list[str]]:
     """One example for each output, with the mean of the scores that its raters gave, and notes on that.
@@ -42,7 +43,7 @@ def one_an_output(
             as the id does not say so.
         path: The file, for messages.
         comment: Where comments are, or None.
-        out_of: What all scores say that they are out of (``4/5``), or None.
+        form: How all scores are written, where that is not as plain numbers, or None.
         decimal_comma: Whether ``3,5`` is a number.
 
     Raises:
@@ -75,13 +76,12 @@ def one_an_output(
     made = []
     for of in outputs:
         example = _of_all([examples[place] for place in of.values()])
-        if len(of) > 1 or not {score, column} <= example.record.keys():
-            mean: Any = example.score
-            if out_of is not None:
-                mean = f"{mean!r}/{out_of:g}"
-                mean = mean.replace(".", ",") if decimal_comma else mean
+        words = form is not None and form.pair is not None  # of which none says what a mean is, so that none stays
+        if len(of) > 1 or words or not {score, column} <= example.record.keys():
+            mean = human_score(example)
+            given = mean if form is None else form.written(mean, decimal_comma=decimal_comma)
             said_of_it = {comment: example.comment} if comment and example.comment else {}
-            example = replace(example, record={**example.record, score: mean, column: "+".join(of), **said_of_it})
+            example = replace(example, record={**example.record, score: given, column: "+".join(of), **said_of_it})
         made.append(example)
     return made, notes
 

@@ -21,9 +21,9 @@ from active_critic.data.cells import (
 )
 from active_critic.data.examples import SHOWN, no_source_in
 from active_critic.data.fields import COLUMNS, Given
-from active_critic.data.out_of import said_of
 from active_critic.data.rows import BadRow
 from active_critic.data.scales import Rated
+from active_critic.data.score_forms import Form
 from active_critic.data.ways import cell_at, cells_at, several
 from active_critic.data.writing import unguarded
 from active_critic.figures_in_words import how_many
@@ -93,7 +93,7 @@ class RowReader:
         delimited: Whether rows come from CSV or TSV, in which an apostrophe before what would be a formula is no part
             of the text.
         own_score: Whether the user has said which column the score is.
-        out_of: What all scores say that they are out of (``4/5``), or None.
+        form: How all scores are written, where that is not as plain numbers, or None.
     """
 
     fields: dict[str, str]
@@ -101,7 +101,7 @@ class RowReader:
     decimal_comma: bool
     delimited: bool
     own_score: bool = True
-    out_of: float | None = None
+    form: Form | None = None
     seen: Seen = field(default_factory=Seen)
 
     def example(self, row: int, given: Given) -> Example | BadRow:
@@ -172,12 +172,12 @@ class RowReader:
         return joined(texts)
 
     def _number(self, cell: Any) -> float | None:
-        return number_in(cell, decimal_comma=self.decimal_comma, out_of=self.out_of)
+        return number_in(cell, decimal_comma=self.decimal_comma, form=self.form)
 
     @property
     def notes(self) -> list[str]:
         """What the user should know of scores and texts."""
-        said = [] if self.out_of is None else [said_of(self.out_of)]
+        said = [] if self.form is None else [self.form.note]
         if not (count := self.seen.apostrophes):
             return said
         texts = how_many(count, "text is", "texts are")

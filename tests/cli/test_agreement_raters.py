@@ -249,3 +249,34 @@ def test_scores_out_of_something_end_the_scale_there_and_raters_must_agree_on_it
         done = run("agreement", path, "--raters", "a", "--raters", "c", *more)
         assert done.code == 3
         assert "column 'c': these ratings are out of 10, and those of 'a' are out of 5; write all on one" in done.err
+
+
+def test_pass_and_fail_are_ratings_and_peoples_scores(run, tmp_path) -> None:
+    path = tmp_path / "x.csv"
+    words = ("fail", "pass")
+    lines = [
+        f"{words[i % 2]},{words[i % 3 == 0]},{i % 2},{int(i % 3 == 0)},{i % 4},{words[i % 4 == 1]}" for i in range(12)
+    ]
+    path.write_text("\n".join(["a,b,c,d,program,judge", *lines]) + "\n")
+    for options in (
+        ("--predicted", "program", "--predicted", "judge", "--human", "{}"),
+        ("--predicted", "program", "--raters", "{}", "--raters", "{}"),
+        ("--raters", "{}", "--raters", "{}"),
+    ):
+        of_words, of_numbers = (
+            run(
+                "agreement",
+                path,
+                *(option.format(next(names)) if "{" in option else option for option in options),
+                "--json",
+            )
+            for names in (iter("ab"), iter("cd"))
+        )
+        found, expected = (done.document["results"][0] for done in (of_words, of_numbers))
+        assert [note for note in of_words.document["notes"] if "are read as 1 and 0" in note and "'a'" in note]
+        assert {**found, "human": 0, "raters": 0} == {**expected, "human": 0, "raters": 0}
+        assert (found["raters"] or {}).get("alpha") == (expected["raters"] or {}).get("alpha")
+        assert found["scale"] in ("0..1", None)
+    done = run("agreement", path, "--raters", "a", "--raters", "c")
+    assert done.code == 3
+    assert "column 'c': these ratings are plain numbers, and those of 'a' are 'pass' or 'fail'; write all" in done.err

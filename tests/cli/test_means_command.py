@@ -133,8 +133,8 @@ def test_a_cell_that_cannot_be_used_is_named(run, tmp_path, change, said) -> Non
 def test_labels_are_needed_and_columns_differ(run, tmp_path) -> None:
     path = write(tmp_path / "judged.jsonl", [{**row, "input_score": None} for row in records()])
     assert "no row has both a human score and one of the judge; let people score some" in go(run, path, code=3).err
-    worded = write(tmp_path / "worded.jsonl", [{**row, "score": "good"} for row in records()])
-    assert "column 'score': no row holds a number (the first that is not one: 'good'" in go(run, worded, code=3).err
+    worded = write(tmp_path / "worded.jsonl", [{**row, "score": "fair"} for row in records()])
+    assert "column 'score': no row holds a number (the first that is not one: 'fair'" in go(run, worded, code=3).err
     assert "a column is named twice" in go(run, path, human="score", code=2).err
     assert "there is no column 'humane'" in go(run, path, human="humane", code=3).err
 

@@ -363,7 +363,7 @@ def test_what_people_said_of_a_text_is_read_where_their_scores_are_and_nowhere_e
     examples = read_examples(with_comments())
     assert [example.comment for example in examples] == [f"because {i}" for i in range(1, 6)]
     assert examples.fields["comment"] == "feedback"
-    assert "the comment is not read from 'comment', which holds no texts but numbers" in " ".join(examples.notes)
+    assert "the comment is not read from 'comment', which holds no texts but scores" in " ".join(examples.notes)
     for fields in ({}, examples.fields, {"comment": ""}, {"comment": "why"}):
         found = iter_examples(with_comments(), **{how: {"response": "answer", **fields}})
         assert "comment" not in found.notes[0]

@@ -254,16 +254,17 @@ def test_all_rows_with_an_empty_response_are_named(tmp_path: Path) -> None:
         read_examples([{"response": " ", "score": 1}] * 12)
 
 
+YES_OR_NO = "write 1 for yes (true, pass) and 0 for no (false, fail), or the same two words in every row"
+
+
 @pytest.mark.parametrize(
     ("score", "remedy"),
     [
-        *(
-            (yes, "write 1 for yes (true, pass) and 0 for no (false, fail)")
-            for yes in ("TRUE", "No", " pass ", "failed")
-        ),
-        *((True, "write 1 for yes (true, pass) and 0 for no (false, fail)"),),
+        *((yes, YES_OR_NO) for yes in ("TRUE", "No", " pass ", "failed")),
+        (True, YES_OR_NO),
         *((four, "write the number alone, 4") for four in ("4 out of 5", "4 stars", "4★", "4 (good)")),
-        ("80%", "write the number alone, 80"),
+        ("80%", "write the numbers of the column alone, on one scale, or all of them out of the same number"),
+        ("80% good", "write the number alone, 80"),
         ("4,5 stars", "write the number alone, 4.5"),
         ("4,5", "write it with a point, 4.5"),
         ("good", "write a number in place of every such name (1 for the lowest, 2 for the next, ...)"),
