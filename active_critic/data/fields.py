@@ -24,7 +24,7 @@ from active_critic.data.messages import conversation, ways_to_texts
 from active_critic.data.notes import Guess, TextGuess, listed
 from active_critic.data.rows import NUMBER
 from active_critic.data.score_forms import form_of
-from active_critic.data.ways import cell_at, cells_at, decoded, inside, keys_to, several, starred, ways
+from active_critic.data.ways import called_at, cell_at, cells_at, decoded, inside, keys_to, several, starred, ways
 from active_critic.data.writing import name_before
 from active_critic.errors import DataError
 from active_critic.figures_in_words import how_many
@@ -226,6 +226,7 @@ def resolve(
     notes.extend(conversation_notes(chosen["response"], chosen.get("source", NOWHERE), rows))
     notes.extend(speaker_note(chosen["response"], rows, whole=whole))
     notes.extend(unread_notes(chosen, rows, whole=whole))
+    notes.extend(_place_notes(chosen, given.records, whole=whole))
     used = ", ".join(f"{name}={chosen[name]}" for name in COLUMNS if name in chosen)
     if nowhere:
         used += f"; none, as asked, for {' or '.join(name for name in COLUMNS if name in nowhere)}"
@@ -353,6 +354,26 @@ def _source_note(rows: _Rows, chosen: Mapping[str, str], read: set[str]) -> list
     held = [column for column in (*([before] if before else []), *unread) if _holds_text(rows.given, column)]
     others = " or ".join(repr(other) for other in held)
     return [TextGuess(f"no column is recognised as the source; --fields source=NAME for {others}")] if held else []
+
+
+def _place_notes(chosen: Mapping[str, str], records: Sequence[dict[str, Any]], *, whole: bool) -> list[str]:
+    """Notes where a name leads to a place in a list, as of scores, at which rows have entries of different names."""
+    notes = list[str]()
+    for name, column in chosen.items():
+        for part in several(column) or (column,):
+            counts: dict[str, Counter[str]] = {}
+            for record in records if "." in part and "*" not in part else ():
+                for way, called in called_at(record, part).items():
+                    counts.setdefault(way, Counter())[called] += 1
+            for way, found in counts.items():
+                if len(found) > 1:
+                    (most, count), *others = found.most_common()
+                    other = sum(times for _, times in others)
+                    of = f"{count} of {'' if whole else 'the first '}{len(records)} rows and otherwise in {other}"
+                    better = part.replace(way, f"{way.rpartition('.')[0]}.{most}", 1)
+                    said = f"the {name} is read from {part!r}, and what is at {way!r} is called {most!r} in {of}"
+                    notes.append(Guess(f"{said}; --fields {name}={better} goes by that name"))
+    return notes
 
 
 def _check_several(name: str, column: str, columns: Sequence[str], path: str | None) -> None:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import json
+import shlex
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections import Counter
@@ -36,6 +38,9 @@ DEEP = f"holds lists or objects that are nested more than {DEEPEST} deep; flatte
 LARGEST_JSON = 256 * 2**20
 """Characters of a ``.json`` file, which is read whole."""
 _WRAPPERS = ("data", "examples", "items")
+"""Where the rows of a JSON object are, if there is such a list in it."""
+_SHOWN = 12
+"""Lists that an error names at most."""
 
 
 def file_kind(path: Path, known: tuple[str, ...]) -> tuple[str, bool]:
@@ -143,7 +148,7 @@ class Records(Iterator[Row | BadRow]):
                 if kind in DELIMITERS:
                     yield from delimited_rows(text, path, DELIMITERS[kind], self._found)
                 elif kind == ".json":
-                    yield from _json_array(text.read(LARGEST_JSON + 1), path)
+                    yield from _json_array(text.read(LARGEST_JSON + 1), path, self._found.said)
                 else:
                     yield from _json_lines(lines_of(text))
 
@@ -240,7 +245,7 @@ def _json_lines(lines: Iterable[str | None]) -> Iterator[Row | BadRow]:
             yield BadRow(number, f"line {number} is not a JSON object with named fields")
 
 
-def _json_array(text: str, path: Path) -> Iterator[Row | BadRow]:
+def _json_array(text: str, path: Path, notes: list[str]) -> Iterator[Row | BadRow]:
     if not text.strip():
         raise DataError("the file is empty", path=str(path))
     if len(text) > LARGEST_JSON:
@@ -251,14 +256,48 @@ def _json_array(text: str, path: Path) -> Iterator[Row | BadRow]:
         hint = "; if every line is a record of its own, let its name end in .jsonl" if "Extra data" in problem else ""
         raise DataError(f"broken JSON: {problem}{hint}", path=str(path))
     if isinstance(value, dict):
-        value = next((value[name] for name in _WRAPPERS if isinstance(value.get(name), list)), None)
+        value = _rows_in(value, path, notes)
     if not isinstance(value, list):
-        raise DataError('expected an array of objects, or {"data": [...]}', path=str(path))
+        raise DataError("expected an array of objects, or an object that holds one", path=str(path))
     for row, item in enumerate(value, 1):
         if isinstance(item, dict):
             yield BadRow(row, f"entry {row} {DEEP}") if too_deep(item) else (row, item)
         else:
             yield BadRow(row, f"entry {row} is not a JSON object with named fields")
+
+
+def _rows_in(document: Mapping[str, Any], path: Path, notes: list[str]) -> list[Any]:
+    """The list of rows in an object: that of a usual name, else the only one of objects, at any depth.
+
+    Raises:
+        DataError: There is none, there are several, or this is a program.
+    """
+    for name in _WRAPPERS:
+        if isinstance(usual := document.get(name), list):
+            return usual
+    if "format_version" in document:
+        raise DataError("this is a program, and holds no rows; name the file with the texts", path=str(path))
+    found = dict(_lists_of_objects(document, ()))
+    if not found:
+        raise DataError("expected an array of objects, or an object that holds one", path=str(path))
+    if len(found) > 1:
+        named = (f"{'.'.join(way)[:40]!r} ({len(rows)})" for way, rows in itertools.islice(found.items(), _SHOWN))
+        longest = max(found, key=lambda way: len(found[way]))
+        wanted = "".join(f".{name if name.isidentifier() else json.dumps(name)}" for name in longest)
+        remedy = f"keep the one with the rows, and no more (in a shell: jq {shlex.quote(wanted)} FILE > NEW)"
+        raise DataError(f"several lists of objects are in it: {', '.join(named)}; {remedy}", path=str(path))
+    ((way, rows),) = found.items()
+    notes.append(f"the rows are those of the list {'.'.join(way)[:40]!r}")
+    return rows
+
+
+def _lists_of_objects(parts: Mapping[str, Any], way: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
+    """The lists of objects, not of messages, in an object and the objects in it, with the names that lead there."""
+    for name, part in parts.items() if len(way) < DEEPEST else ():
+        if isinstance(part, Mapping):
+            yield from _lists_of_objects(part, (*way, name))
+        elif isinstance(part, list) and part and all(isinstance(one, Mapping) and "role" not in one for one in part):
+            yield (*way, name), part
 
 
 def _parquet(path: Path, notes: list[str]) -> Iterator[Row | BadRow]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from active_critic.data.ways import decoded
+from active_critic.data.ways import decoded, names_in
 
 _SHARED = {"human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant", "chatgpt": "assistant"}
 _SHARED |= {"system": "system", "tool": "tool", "function_call": "assistant", "observation": "tool"}
@@ -73,7 +73,8 @@ def has_more_than_texts(cell: Any) -> bool:
 def ways_to_texts(way: str, cell: Any) -> list[str]:
     """The ways to what can be read, in a cell that ``way`` leads to: to a conversation as a whole, as to any text.
 
-    Of the objects in a list, a way is named for the first that has it.
+    Objects in a list go by what they are called; where they are not called anything, a way is named for the first that
+    has it.
     """
     cell = decoded(cell)
     if not cell or not isinstance(cell, Mapping | list) or conversation(cell) is not None:
@@ -82,6 +83,9 @@ def ways_to_texts(way: str, cell: Any) -> list[str]:
         return [name for part, said in cell.items() for name in ways_to_texts(f"{way}.{part}", said)]
     if not all(isinstance(entry, Mapping) for entry in cell):
         return [way]
+    if called := names_in(cell):
+        entries = zip(called, cell, strict=True)
+        return [end for name, entry in entries for end in ways_to_texts(f"{way}.{name}", entry)]
     first = dict[str, int]()
     for place, entry in enumerate(cell):
         first |= {end: place for end in ways_to_texts("", entry) if end not in first}

@@ -16,6 +16,10 @@ _SPAN = re.compile(r"(0|-?[1-9][0-9]{0,8})?:(0|-?[1-9][0-9]{0,8})?", re.ASCII)
 """Places in a list, from the first named to before the second: ``:-1`` are all but the last."""
 
 
+_CALLED = ("name", "key", "metric", "metric_name", "criterion", "assessment_name", "from_name")
+"""Where objects in a list say what they are called, in the exports of Langfuse, LangSmith, MLflow, Label Studio, ..."""
+
+
 def decoded(cell: Any) -> Any:
     """The object or list that a text holds as JSON, as nested cells stand in a CSV file; else the cell as it is."""
     if isinstance(cell, str) and cell.lstrip().startswith(("{", "[")):
@@ -27,7 +31,10 @@ def decoded(cell: Any) -> Any:
 
 
 class _Places(Mapping[str, Any]):
-    """What is in a list, by place; ``-1`` and ``:-1`` are names for the last one and those before it, and no more."""
+    """What is in a list, by place; ``-1`` and ``:-1`` are names for the last one and those before it, and no more.
+
+    Objects that say what they are called, as the scores of an export do, are there by that name, too.
+    """
 
     def __init__(self, cells: Sequence[Any]) -> None:
         self._cells = cells
@@ -38,15 +45,34 @@ class _Places(Mapping[str, Any]):
             if not found:
                 raise KeyError(place)
             return list(found)
-        if not _PLACE.fullmatch(place) or not -len(self) <= int(place) < len(self):
+        if _PLACE.fullmatch(place):
+            if not -len(self) <= int(place) < len(self):
+                raise KeyError(place)
+            return self._cells[int(place)]
+        called = [cell for cell in self._cells if name_of(cell) == place]
+        if len(called) > 1:
+            return Unreadable(f"{len(called)} entries of the list are called {place!r}; leave one of them")
+        if not called:
             raise KeyError(place)
-        return self._cells[int(place)]
+        return called[0]
 
     def __iter__(self) -> Iterator[str]:
-        return map(str, range(len(self)))
+        return iter(names_in(self._cells) or map(str, range(len(self))))
 
     def __len__(self) -> int:
         return len(self._cells)
+
+
+def name_of(entry: Any) -> str | None:
+    """What an object in a list says that it is called, as scores in exports do; None where it is none, or a message."""
+    named = (entry.get(key) for key in _CALLED) if isinstance(entry, Mapping) and "role" not in entry else ()
+    return next((name for name in named if isinstance(name, str) and name.strip()), None)
+
+
+def names_in(cells: Sequence[Any]) -> list[str] | None:
+    """What all entries of a list are called, where each has a name of its own that cannot be a place; else None."""
+    names = [name for cell in cells if (name := name_of(cell)) is not None and not _PLACE.fullmatch(name)]
+    return names if len({*names}) == len(cells) else None
 
 
 def inside(cell: Any) -> Mapping[str, Any] | None:
@@ -90,6 +116,17 @@ def follow(record: Mapping[str, Any], keys: Sequence[str]) -> Any:
             return None
         cell = parts.get(key)
     return cell
+
+
+def called_at(record: Mapping[str, Any], name: str) -> dict[str, str]:
+    """The entries of lists that a name leads through by their places, and what these are called, if anything."""
+    keys = keys_to(record, name) or ()
+    found = dict[str, str]()
+    for end in range(2, len(keys) + 1):
+        called = name_of(follow(record, keys[:end]))
+        if called is not None and _PLACE.fullmatch(keys[end - 1]) and keys[end - 1] != called:
+            found[".".join(keys[:end])] = called
+    return found
 
 
 def fits(name: str, pattern: str) -> bool:

@@ -827,3 +827,61 @@ def test_verdicts_that_come_late_are_not_recommended_as_peoples_scores() -> None
     items = iter_examples(scored)
     assert {item.score for item in items if isinstance(item, Example)} == {None}
     assert any("the score is not read from 'input_score'" in note for note in items.notes)
+
+
+def exported(*scores: dict[str, Any], key: str = "name") -> list[dict[str, Any]]:
+    """Rows as tools export them, with the scores of each in a list, in any order."""
+    return [
+        {"output": f"text {n}", "scores": [{key: name, "value": value} for name, value in given.items()]}
+        for n, given in enumerate(scores)
+    ]
+
+
+MIXED = ({"quality": 4, "toxicity": 0}, {"toxicity": 0, "quality": 2}, {"quality": 3}, {"toxicity": 1}, {"quality": 5})
+
+
+@pytest.mark.parametrize("key", ["name", "key", "from_name", "assessment_name"])
+def test_entries_of_lists_go_by_what_they_are_called(key: str) -> None:
+    examples = read_examples(exported(*MIXED, key=key), fields={"score": "scores.quality.value"}, scored=False)
+    assert [example.score for example in examples] == [4, 2, 3, None, 5]
+    as_text = [{**row, "scores": json.dumps(row["scores"])} for row in exported(*MIXED, key=key)]
+    again = read_examples(as_text, fields={"score": "scores.quality.value"}, scored=False)
+    assert [example.score for example in again] == [4, 2, 3, None, 5]
+    assert not any("what is at" in note for note in examples.notes)
+
+
+def test_where_a_place_in_a_list_is_not_the_same_in_every_row_a_note_says_so() -> None:
+    examples = read_examples(exported(*MIXED), fields={"score": "scores.0.value"})
+    assert [example.score for example in examples] == [4, 0, 3, 1, 5]
+    (note,) = [note for note in examples.notes if "what is at" in note]
+    assert note == (
+        "the score is read from 'scores.0.value', and what is at 'scores.0' is called 'quality' in 3 of 5 rows and "
+        "otherwise in 2; --fields score=scores.quality.value goes by that name"
+    )
+    alike = read_examples(exported(*MIXED[:1] * 5), fields={"score": "scores.0.value"})
+    assert not any("what is at" in note for note in alike.notes)
+
+
+def test_of_two_entries_of_one_name_none_is_taken() -> None:
+    rows = exported(*MIXED[:2] * 3)
+    rows[1]["scores"].append({"name": "quality", "value": 5})
+    with pytest.raises(DataError, match=r"row 2, .*2 entries of the list are called 'quality'; leave one of them"):
+        read_examples(rows, fields={"score": "scores.quality.value"})
+
+
+def test_the_error_on_an_export_lists_the_names_of_what_is_in_its_lists() -> None:
+    with pytest.raises(
+        DataError, match=r"The columns are 'output', 'scores\.quality\.name', 'scores\.quality\.value', "
+    ):
+        read_examples(exported(*MIXED))
+    with pytest.raises(DataError, match=r"no column 'scores\.qualty\.value' .*did you mean 'scores\.quality\.value'"):
+        read_examples(exported(*MIXED), fields={"score": "scores.qualty.value"})
+
+
+def test_a_star_stands_for_the_names_of_entries() -> None:
+    examples = read_examples(exported(*MIXED), fields={"score": "scores.*.value"})
+    assert [example.score for example in examples] == [2, 1, 3, 1, 5]
+    assert any("the mean of 2 columns ('scores.quality.value', 'scores.toxicity.value')" in n for n in examples.notes)
+    numbered = [{"output": f"t{n}", "scores": [{"name": "1", "value": n}, {"name": "0", "value": 9}]} for n in range(3)]
+    by_place = read_examples(numbered, fields={"score": "scores.0.value"}, scored=False)
+    assert [example.score for example in by_place] == [0, 1, 2]

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -116,6 +117,56 @@ def test_a_json_file_may_wrap_its_array(tmp_path: Path, name: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(json.dumps({"version": 1, name: [{"a": 1}]}))
     assert rows(path) == [{"a": 1}]
+
+
+def written(path: Path, document: Any) -> Path:
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_the_only_list_of_objects_in_a_json_file_holds_its_rows(tmp_path: Path) -> None:
+    rows = [{"response": f"text {n}", "score": n, "tags": ["a"], "parts": [{"x": 1}]} for n in range(3)]
+    document = {"id": "run", "results": {"version": 3, "rows": rows, "models": ["a", "b"], "none": []}, "stats": {}}
+    found = iter_records(written(tmp_path / "x.json", document))
+    assert [*found] == [*enumerate(rows, 1)]
+    assert found.notes == ("the rows are those of the list 'results.rows'",)
+    assert not iter_records(written(tmp_path / "y.json", {"data": rows})).notes
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"response": "a", "score": 3, "tags": ["a", "b"]},
+        {"response": "a", "messages": [{"role": "user", "content": "x"}]},
+        {"rows": [[1, 2], [3, 4]]},
+        {"rows": [{"a": 1}, "b"]},
+        {},
+    ],
+)
+def test_a_json_object_without_a_list_of_objects_is_refused(tmp_path: Path, document: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match="expected an array of objects, or an object that holds one"):
+        [*iter_records(written(tmp_path / "x.json", document))]
+
+
+def test_a_program_in_the_place_of_a_file_of_rows_is_named() -> None:
+    program = Path(__file__).parents[2] / "programs" / "quickstart.json"
+    with pytest.raises(DataError, match="this is a program, and holds no rows"):
+        [*iter_records(program)]
+
+
+def test_of_several_lists_of_objects_in_a_json_file_none_is_taken(tmp_path: Path) -> None:
+    document = {"prompts": [{"raw": "a"}], "my runs": {"results": [{"a": 1}, {"a": 2}]}}
+    with pytest.raises(DataError) as refused:
+        [*iter_records(written(tmp_path / "x.json", document))]
+    assert str(refused.value).endswith(
+        "several lists of objects are in it: 'prompts' (1), 'my runs.results' (2); keep the one with the rows, and no "
+        "more (in a shell: jq '.\"my runs\".results' FILE > NEW)"
+    )
+    deep: Any = [{"a": 1}]
+    for _ in range(150):
+        deep = {"x": deep}
+    with pytest.raises(DataError, match="expected an array of objects"):
+        [*iter_records(written(tmp_path / "x.json", deep))]
 
 
 def test_short_rows_are_filled_up_and_blank_lines_are_no_rows(tmp_path: Path) -> None:
