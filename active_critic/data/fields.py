@@ -10,7 +10,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from active_critic.data.cells import holds_texts, is_missing, name_in, rated, source_in
+from active_critic.data.cells import holds_texts, is_missing, name_in, rated, source_in, text_in
 from active_critic.data.chats import (
     before_last,
     chat_log,
@@ -325,9 +325,10 @@ def _recognised(
             said = f"the {name} is not read from {figures[0]!r}, which holds no texts but {held}"
             notes.append(TextGuess(f"{said}; --fields {name}={figures[0]} {why}"))
             found = [column for column in found if column not in figures]
-        by_name = found if rows.scored and name == "group" else []
-        empty = [column for column in by_name if _says_nothing(rows.given, column, name_in)]
-        if empty:
+        read_as = source_in if name == "source" else text_in if name in _TEXTS else name_in
+        empty = [column for column in found if _says_nothing(rows.given, column, read_as)]
+        # A text is read from an empty column where no other is there: it may be filled later on.
+        if (name == "group" and empty and rows.scored) or (name in _TEXTS and 0 < len(empty) < len(found)):
             notes.append(f"the {name} is not read from {empty[0]!r}, which is empty")
             found = [column for column in found if column not in empty]
         chosen.update({name: found[0]} if found else {})

@@ -885,3 +885,27 @@ def test_a_star_stands_for_the_names_of_entries() -> None:
     numbered = [{"output": f"t{n}", "scores": [{"name": "1", "value": n}, {"name": "0", "value": 9}]} for n in range(3)]
     by_place = read_examples(numbered, fields={"score": "scores.0.value"}, scored=False)
     assert [example.score for example in by_place] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("scored", [True, False])
+@pytest.mark.parametrize(
+    ("field", "empty", "filled"), [("source", "input", "instruction"), ("response", "output", "text")]
+)
+def test_an_empty_column_is_not_taken_for_texts_where_another_is_filled(
+    field: str, empty: str, filled: str, scored: bool
+) -> None:
+    given = [{"answer": f"a{n}", empty: " ", filled: f"t{n}", "score": n} for n in range(1, 6)]
+    given = [{name: cell for name, cell in row.items() if field == "source" or name != "answer"} for row in given]
+    for examples in (read_examples(given, scored=scored), iter_examples(given)):
+        assert examples.fields[field] == filled
+        assert f"the {field} is not read from {empty!r}, which is empty" in examples.notes
+    given[-1][empty] = "here"
+    assert iter_examples(given).fields[field] == empty
+    alone = [{"answer": f"a{n}", "input": "", "score": n} for n in range(1, 6)]
+    assert read_examples(alone, scored=scored).fields["source"] == "input"
+
+
+def test_an_empty_score_is_no_reason_to_read_another_column_as_the_score() -> None:
+    given = [{"response": f"a{n}", "score": "", "label": n} for n in range(1, 6)]
+    with pytest.raises(DataError, match="none of 5 rows has a score"):
+        read_examples(given)
