@@ -49,7 +49,9 @@ def fit(
     ctx: typer.Context,
     examples: Annotated[
         Path,
-        typer.Argument(metavar="EXAMPLES", help="Scored examples: .csv, .tsv, .json, .jsonl (or .gz), .parquet."),
+        typer.Argument(
+            metavar="EXAMPLES", help="Scored examples: .csv, .tsv, .json, .jsonl (or .gz), .xlsx, .ods, .parquet."
+        ),
     ],
     out: Annotated[
         Path,

@@ -55,7 +55,7 @@ class Table:
 
     Raises:
         DataError: The file or one of its rows cannot be read.
-        MissingExtra: A Parquet file, and pyarrow is not installed.
+        MissingExtra: A Parquet file or a workbook, and what reads it is not installed.
     """
 
     def __init__(self, path: str | Path, wanted: Iterable[str], usual: Iterable[str] = ()) -> None:

@@ -7,9 +7,10 @@ import csv
 import io
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from active_critic.data.lines import LONGEST, LongLine, first, lines_of, whole
 from active_critic.data.rows import BadRow, Row, check_columns, undecodable
@@ -132,15 +133,20 @@ def delimited_rows(text: io.TextIOWrapper, path: Path, delimiter: str, found: Fo
         problem = "there is a NUL byte in it; the file may be damaged" if "\0" in name else undecodable(name)
         if problem:
             raise DataError(f"the header cannot be used: {problem}", path=str(path))
-    columns = _named(header)
-    check_columns((name for name in columns if name is not None), str(path))
     if len(header) == 1 and (other := max(SEPARATORS - {delimiter}, key=header[0].count)) in header[0]:
         shown, expected = (repr(one) if one != "\t" else "a tab" for one in (other, delimiter))
         other_way = "name it .tsv" if other == "\t" else f"write sep={other} in a line above it"
         remedy = f"{other_way}, or save it with {expected} as the separator"
         raise DataError(f"the header is one cell, {header[0]!r}, with {shown} in it; {remedy}", path=str(path))
-    width = max((place for place, name in enumerate(columns, 1) if name is not None), default=0)
-    titled = _titled(columns) and (None in columns or delimiter == ";")
+    yield from rows_under(header, _cells_of(reader, before, path), path, found, guessed=delimiter == ";")
+
+
+def _cells_of(reader: Any, before: int, path: Path) -> Iterator[list[str] | BadRow]:
+    """The cells of every row below the header; ``before``: lines of the file that the reader has not seen.
+
+    Raises:
+        DataError: A quote that does not close swallows more than its line.
+    """
     row = 0
     while True:
         begins = before + reader.line_num + 1
@@ -164,10 +170,34 @@ def delimited_rows(text: io.TextIOWrapper, path: Path, delimiter: str, found: Fo
                 continue
             yield BadRow(row, f"broken before line {before + reader.line_num + 1} of the file ({error}); {remedy}")
             continue
-        if not cells:
-            continue
-        row += 1
-        if any(map(str.strip, cells)):
+        if cells:
+            row += 1
+            yield cells
+
+
+def rows_under(
+    header: list[str], rows: Iterable[list[str] | BadRow], path: Path, found: Found, *, guessed: bool
+) -> Iterator[Row | BadRow]:
+    """The rows of a table by the names of its columns, without those in which all cells are blank.
+
+    Args:
+        header: The names; of several blank ones none is a column.
+        rows: The cells of each row below.
+        path: For errors.
+        found: Takes what is found besides.
+        guessed: Whether it is not certain that the header is one: a title may stand above it.
+
+    Raises:
+        DataError: Two columns have the same name, or the header seems to be a title.
+    """
+    columns = _named(header)
+    check_columns((name for name in columns if name is not None), str(path))
+    width = max((place for place, name in enumerate(columns, 1) if name is not None), default=0)
+    titled = _titled(columns) and (None in columns or guessed)
+    for row, cells in enumerate(rows, 1):
+        if isinstance(cells, BadRow):
+            yield cells
+        elif any(map(str.strip, cells)):
             item = _cells(row, columns, cells)
             if titled and isinstance(item, BadRow):
                 raise item.error(str(path))

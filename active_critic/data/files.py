@@ -1,4 +1,4 @@
-"""Records out of files: CSV, TSV, JSON, JSON Lines (each also gzipped), and Parquet. Into files: ``writing``.
+"""Records out of files: CSV, TSV, JSON, JSON Lines (each also gzipped), Parquet, workbooks. Into files: ``writing``.
 
 A record is one row as it stands in the file, a mapping from column to value. What the columns mean, ``fields`` knows.
 """
@@ -17,21 +17,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from active_critic.data.delimited import DELIMITERS, Found, delimited_rows
+from active_critic.data.delimited import DELIMITERS, Found, delimited_rows, rows_under
 from active_critic.data.labels import labels_in_schema, labels_note, name_codes
 from active_critic.data.lines import LongLine, lines_of
 from active_critic.data.rows import BadRow, Row, Unreadable, as_utf8, check_columns, undecodable
+from active_critic.data.workbooks import WORKBOOKS, sheet_cells
 from active_critic.errors import DataError, MissingExtra
 from active_critic.figures_in_words import how_many
 from active_critic.paths import as_pasted
 
 STDIN = frozenset({"-", "/dev/stdin"})
 """What stands for standard input, which is read once, as JSON Lines."""
-READABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
-_SHEETS = frozenset({".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers"})
-_WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
-"""How the files of spreadsheets begin: zip files, and what Excel wrote before 2007."""
-_EXPORT = "export the sheet as CSV (in Excel: Save As, CSV UTF-8), and name that file"
+READABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", *WORKBOOKS)
+TABLES = frozenset({*DELIMITERS, ".parquet", *WORKBOOKS})
+"""Formats in which all rows have the same columns."""
+_OTHER_SHEETS = frozenset({".numbers", ".gsheet"})
+_WORKBOOKS = ((b"PK\x03\x04", "a zip file", ".xlsx"), (b"\xd0\xcf\x11\xe0", "a file of old Office programs", ".xls"))
+"""How the files of spreadsheets begin, what that is, and how their names end."""
 DEEPEST = 100
 """Lists and objects in one another; what is nested deeper cannot be relied on to be written again."""
 DEEP = f"holds lists or objects that are nested more than {DEEPEST} deep; flatten or remove them"
@@ -47,15 +49,15 @@ def file_kind(path: Path, known: tuple[str, ...]) -> tuple[str, bool]:
     """The format a file's name stands for, and whether it is gzipped.
 
     Raises:
-        DataError: The suffix is none of ``known`` (each but ``.parquet`` also with ``.gz``).
+        DataError: The suffix is none of ``known`` (those of text also with ``.gz``).
     """
     suffixes = [suffix.lower() for suffix in path.suffixes]
     gzipped = suffixes[-1:] == [".gz"]
     kind = suffixes[-2 if gzipped else -1 :][:1]
-    if not kind or kind[0] not in known or (gzipped and kind[0] == ".parquet"):
+    if not kind or kind[0] not in known or (gzipped and kind[0] in TABLES - DELIMITERS.keys()):
         listed = ", ".join(known)
-        if known == READABLE and not _SHEETS.isdisjoint(kind):
-            raise DataError(f"a workbook ({kind[0]}) is not read; {_EXPORT}", path=str(path))
+        if known == READABLE and not _OTHER_SHEETS.isdisjoint(kind):
+            raise DataError(f"{kind[0]} is not read; export the sheet as .xlsx or .csv, and name that", path=str(path))
         reason = f"the format of a file is told by its name, which must end in {listed} (text formats also with .gz)"
         raise DataError(reason, path=str(path))
     return kind[0], gzipped
@@ -66,8 +68,8 @@ class Records(Iterator[Row | BadRow]):
 
     Attributes:
         kind: The format, by its suffix.
-        bom: Whether the file began with a byte order mark, by which Excel knows UTF-8, or UTF-16; known from the first
-            row on.
+        bom: Whether the file began with a byte order mark, by which Excel knows UTF-8, or UTF-16, or is a workbook;
+            known from the first row on.
     """
 
     def __init__(self, path: Path, kind: str, gzipped: bool) -> None:
@@ -105,9 +107,7 @@ class Records(Iterator[Row | BadRow]):
     def _guarded(self, path: Path, kind: str, gzipped: bool) -> Iterator[Row | BadRow]:
         rows = 0
         try:
-            for item in (
-                _parquet(path, self._found.said) if kind == ".parquet" else self._text_rows(path, kind, gzipped)
-            ):
+            for item in self._rows_of(path, kind, gzipped):
                 rows += 1
                 yield item
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -123,6 +123,17 @@ class Records(Iterator[Row | BadRow]):
         if not rows:
             raise DataError("the file holds no rows", path=str(path))
 
+    def _rows_of(self, path: Path, kind: str, gzipped: bool) -> Iterator[Row | BadRow]:
+        if kind == ".parquet":
+            return _parquet(path, self._found.said)
+        return self._sheet(path) if kind in WORKBOOKS else self._text_rows(path, kind, gzipped)
+
+    def _sheet(self, path: Path) -> Iterator[Row | BadRow]:
+        rows = sheet_cells(path, self._found.said)
+        self.bom = True
+        header = next((cells for cells in rows if any(map(str.strip, cells))), [])
+        yield from rows_under(header, rows, path, self._found, guessed=True)
+
     def _text_rows(self, path: Path, kind: str, gzipped: bool) -> Iterator[Row | BadRow]:
         with _opened(path, gzipped=gzipped) as raw:
             start = cast("io.BufferedReader", raw).peek(4)[:4]
@@ -131,9 +142,9 @@ class Records(Iterator[Row | BadRow]):
             wide = start.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
             if wide:
                 self._found.said.append("the file is UTF-16 text and read as that; what is written of it is UTF-8")
-            if start in _WORKBOOKS:
-                what = "a workbook, whatever its name says" if start[:2] != b"PK" else "a workbook, or another zip file"
-                raise DataError(f"this is {what}; {_EXPORT}", path=str(path))
+            for beginning, what, end in _WORKBOOKS:
+                if start == beginning:
+                    raise DataError(f"this is {what}; if it is a workbook, let its name end in {end}", path=str(path))
             if start[:2] == b"\x1f\x8b":
                 raise DataError("this is gzip data; let its name end in .gz", path=str(path))
             if not wide and b"\0" in start:
@@ -160,16 +171,16 @@ def _opened(path: Path, *, gzipped: bool) -> Any:
 
 
 def iter_records(path: str | Path) -> Records:
-    """The rows of a file, one at a time; ``.json`` is the only format that is read whole. ``-`` is standard input.
+    """The rows of a file, one at a time; ``.json`` and workbooks are read whole. ``-`` is standard input.
 
-    A row that cannot be read comes as a ``BadRow`` in its place. In CSV and TSV, blank lines are no rows, and rows in
-    which all cells are blank are left out and counted.
+    A row that cannot be read comes as a ``BadRow`` in its place. In CSV and TSV, blank lines are no rows, and there and
+    in workbooks rows in which all cells are blank are left out and counted.
 
     Raises:
         DataError: At once when there is no such file, it is a folder or has an unknown suffix; while reading, when the
             file is empty, is no text or no such format, has no usable header, or is cut off, or when a quote that does
             not close swallows more than its line.
-        MissingExtra: A Parquet file, and pyarrow is not installed.
+        MissingExtra: A Parquet file or a workbook, and what reads it is not installed.
     """
     path = Path(path)
     if path.is_dir():

@@ -36,6 +36,7 @@ from active_critic.data.scales import Rated, infer_scale, own_scale, unused_scal
 from active_critic.data.sources import Item, Source
 from active_critic.data.unscored import Rows, scored_rows
 from active_critic.data.ways import cell_at
+from active_critic.data.workbooks import is_workbook
 from active_critic.errors import DataError
 from active_critic.figures_in_words import how_many
 from active_critic.records import VERDICT_COLUMNS, Example, Scale
@@ -56,9 +57,9 @@ def read_examples(
     """Read examples and check every row.
 
     Args:
-        source: A path (``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.ndjson``, each also ``.gz``, or ``.parquet``), a
-            DataFrame of pandas or polars, a pyarrow ``Table``, a Hugging Face ``Dataset``, or an iterable of mappings,
-            ``Example`` or ``dspy.Example``.
+        source: A path (``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.ndjson``, each also ``.gz``, ``.parquet``,
+            ``.xlsx``, ``.xlsm``, ``.xlsb``, ``.xls`` or ``.ods``), a DataFrame of pandas or polars, a pyarrow
+            ``Table``, a Hugging Face ``Dataset``, or an iterable of mappings, ``Example`` or ``dspy.Example``.
         fields: Column by field (``{"score": "overall"}``); other fields are found by ``COLUMNS``. A dotted name leads
             into objects and lists (``chat.completion``, ``messages.-1.content``); an empty one says that the field is
             not read from any column, however one may be called; several names (``anna+bert``), or one
@@ -77,7 +78,7 @@ def read_examples(
 
     Raises:
         DataError: Naming file, row and column, and the remedy.
-        MissingExtra: A Parquet file, and pyarrow is not installed.
+        MissingExtra: A Parquet file or a workbook, and what reads it is not installed.
     """
     if isinstance(scale, tuple | list):
         scale = "..".join(map(str, scale))
@@ -105,7 +106,7 @@ def read_examples(
         notes += _still_true(source, scored=scored, scale=given)
     records = (given for _, given in rows if isinstance(given, dict))
     form = form_of_scores(records, column) if chosen.get("score") else None
-    reader = RowReader(chosen, scored, stream.decimal_comma, is_delimited(stream.path), form=form)
+    reader = RowReader(chosen, scored, stream.decimal_comma, _has_sheet(stream.path), form=form)
     examples: list[Example] = []
     empty: list[BadRow] = []
     for row, record in rows:
@@ -159,6 +160,11 @@ def read_examples(
     comma, bom = written.decimal_comma, written.bom
     told = given is not None or (isinstance(source, Examples) and source.scale_given)
     return Examples(tuple(examples), known, inferred, tuple(notes), columns, path, comma, told, bom)
+
+
+def _has_sheet(path: str | None) -> bool:
+    """Whether a file is what spreadsheets write."""
+    return is_delimited(path) or is_workbook(path)
 
 
 def _still_true(before: Examples, *, scored: bool, scale: Scale | None) -> list[str]:
@@ -265,11 +271,11 @@ class Items(Iterator["Example | BadRow"]):
 def iter_examples(
     source: Any, *, fields: Mapping[str, str] | None = None, as_before: Mapping[str, str] = MappingProxyType({})
 ) -> Items:
-    """Items to be scored, one at a time, in constant memory (only ``.json`` is read whole).
+    """Items to be scored, one at a time, in constant memory (only ``.json`` and workbooks are read whole).
 
-    Every row of the input comes out once and in order: one that cannot be used as a ``BadRow``. Rows of a CSV or TSV in
-    which all cells are blank are none. A score is read where there is a usable one. Columns are recognised from the
-    first 100 rows.
+    Every row of the input comes out once and in order: one that cannot be used as a ``BadRow``. Rows of a CSV, a TSV or
+    a workbook in which all cells are blank are none. A score is read where there is a usable one. Columns are
+    recognised from the first 100 rows.
 
     Args:
         source: As for ``read_examples``.
@@ -279,7 +285,7 @@ def iter_examples(
     Raises:
         DataError: At once for a file that cannot be opened or columns that cannot be found; later only when the rest
             of the file cannot be read at all, or a quote that does not close swallows some of it.
-        MissingExtra: A Parquet file, and pyarrow is not installed.
+        MissingExtra: A Parquet file or a workbook, and what reads it is not installed.
     """
     stream = Source(source)
     head = list(itertools.islice(stream, _PEEK))
@@ -293,7 +299,7 @@ def iter_examples(
     own = "score" in asked
     records = [given for _, given in readable if isinstance(given, dict)]
     form = form_of_scores(records, chosen["score"]) if chosen.get("score") else None
-    reader = RowReader(chosen, False, stream.decimal_comma, is_delimited(stream.path), own, form=form)
+    reader = RowReader(chosen, False, stream.decimal_comma, _has_sheet(stream.path), own, form=form)
     columns = {name for record in records for name in record}
     lacking = not_there(as_before, records)
     needed = COLUMNS.keys() - {*chosen, "rater"}

@@ -90,8 +90,8 @@ class RowReader:
         scored: Whether a row cannot be used where its score is none.
         decimal_comma: Whether ``3,5`` is a number.
         seen: What it came across.
-        delimited: Whether rows come from CSV or TSV, in which an apostrophe before what would be a formula is no part
-            of the text.
+        sheet: Whether rows come from CSV, TSV or a workbook, in which an apostrophe before what would be a formula is
+            no part of the text.
         own_score: Whether the user has said which column the score is.
         form: How all scores are written, where that is not as plain numbers, or None.
     """
@@ -99,7 +99,7 @@ class RowReader:
     fields: dict[str, str]
     scored: bool
     decimal_comma: bool
-    delimited: bool
+    sheet: bool
     own_score: bool = True
     form: Form | None = None
     seen: Seen = field(default_factory=Seen)
@@ -155,7 +155,7 @@ class RowReader:
 
     def _bare(self, cell: Any) -> Any:
         """A cell without the apostrophe that keeps a spreadsheet from taking it for a formula."""
-        if not self.delimited or not isinstance(cell, str):
+        if not self.sheet or not isinstance(cell, str):
             return cell
         self.seen.apostrophes += cell != unguarded(cell)
         return unguarded(cell)

@@ -16,7 +16,7 @@ _PAIRS = (
     *(("like", "dislike"), ("liked", "disliked"), ("up", "down"), ("thumbs up", "thumbs down")),
     *(("upvote", "downvote"), ("👍", "👎"), ("✅", "❌"), ("✓", "✗"), ("✔", "✘"), ("✔", "✖")),
 )
-"""Words for the better and the worse of two, of which one is never the other in another pair."""
+"""Words for the better and the worse of two; none is the better in one pair and the worse in another."""
 _UNSEEN = re.compile("[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]")
 """How a sign is drawn: as text, as a picture, in which colour of skin."""
 

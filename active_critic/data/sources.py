@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from active_critic.data.cells import is_absent, plain_cell
-from active_critic.data.delimited import DELIMITERS
 from active_critic.data.examples import Examples
 from active_critic.data.fields import Given
-from active_critic.data.files import DEEP, Records, iter_records, too_deep
+from active_critic.data.files import DEEP, TABLES, Records, iter_records, too_deep
 from active_critic.data.labels import Labels, labels_note, labels_of, name_codes
 from active_critic.data.notes import listed
 from active_critic.data.rows import BadRow, check_columns
@@ -65,7 +64,7 @@ class Source(Iterator[Item]):
             path = at_home(given)
             self.path = str(path)
             self._file = iter_records(path)
-            self.fixed = self._file.kind in {*DELIMITERS, ".parquet"}
+            self.fixed = self._file.kind in TABLES
             return self._file
         if isinstance(given, Mapping):
             raise DataError(f"a mapping is not a list of examples; pick one of its parts: {listed(given)}")
