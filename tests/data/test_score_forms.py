@@ -9,7 +9,7 @@ import pytest
 
 from active_critic.data import iter_examples, read_examples, unread_score
 from active_critic.data.columns import Table
-from active_critic.data.score_forms import Form
+from active_critic.data.score_forms import Form, form_of
 from active_critic.errors import DataError
 
 
@@ -181,3 +181,27 @@ def test_thumbs_are_no_comment() -> None:
     assert any("not read from 'feedback', which holds no texts but scores" in note for note in examples.notes)
     given = [{"response": row["response"], "score": row["score"], "ground_truth": "yes"} for row in rows(1, 2, 3, 4, 5)]
     assert {example.reference for example in read_examples(given)} == {"yes"}
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "says"),
+    [
+        (("pass", "fail"), "unclear", "the score 'unclear' is not a number"),
+        (("4/5", "3/5"), "3/10", "the score '3/10' is not a number"),
+        (("80%", "70%"), "3/100", None),
+    ],
+)
+def test_of_items_the_first_hundred_say_how_scores_are_written(
+    first: tuple[str, str], later: str, says: str | None
+) -> None:
+    items = iter_examples(iter(rows(*(first * 50), later, first[1])))
+    scores = [item.score for item in items]  # type: ignore[union-attr]
+    assert scores[0] == scores[98] is not None
+    assert scores[1] == scores[101]
+    assert (scores[100] is None) == (says is not None)
+    assert any(f"row 101, column 'score': {says}" in note for note in items.notes) == (says is not None)
+
+
+def test_a_column_without_any_score_has_no_form() -> None:
+    assert form_of([]) is None
+    assert [item.score for item in iter_examples(rows("", None))] == [None, None]  # type: ignore[union-attr]
