@@ -50,7 +50,7 @@ def fit(
     examples: Annotated[
         Path,
         typer.Argument(
-            metavar="EXAMPLES", help="Scored examples: .csv, .tsv, .json, .jsonl (or .gz), .xlsx, .ods, .parquet."
+            metavar="EXAMPLES", help="Scored examples: .csv, .tsv, .json, .jsonl (or .gz), .xlsx, .parquet."
         ),
     ],
     out: Annotated[

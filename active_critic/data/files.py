@@ -31,9 +31,12 @@ STDIN = frozenset({"-", "/dev/stdin"})
 READABLE = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", *WORKBOOKS)
 TABLES = frozenset({*DELIMITERS, ".parquet", *WORKBOOKS})
 """Formats in which all rows have the same columns."""
-_OTHER_SHEETS = frozenset({".numbers", ".gsheet"})
-_WORKBOOKS = ((b"PK\x03\x04", "a zip file", ".xlsx"), (b"\xd0\xcf\x11\xe0", "a file of old Office programs", ".xls"))
-"""How the files of spreadsheets begin, what that is, and how their names end."""
+_OTHER_SHEETS = frozenset({".xls", ".xlsb", ".ods", ".numbers"})
+_WORKBOOKS = (
+    (b"PK\x03\x04", "a zip file; if it is a workbook of Excel, let its name end in .xlsx"),
+    (b"\xd0\xcf\x11\xe0", "a file of old Office programs; if it is a workbook, save it as .xlsx"),
+)
+"""How the files of spreadsheets begin, and what to do about them."""
 DEEPEST = 100
 """Lists and objects in one another; what is nested deeper cannot be relied on to be written again."""
 DEEP = f"holds lists or objects that are nested more than {DEEPEST} deep; flatten or remove them"
@@ -129,10 +132,12 @@ class Records(Iterator[Row | BadRow]):
         return self._sheet(path) if kind in WORKBOOKS else self._text_rows(path, kind, gzipped)
 
     def _sheet(self, path: Path) -> Iterator[Row | BadRow]:
-        rows = sheet_cells(path, self._found.said)
+        header, *rows = sheet_cells(path, self._found.said)
         self.bom = True
-        header = next((cells for cells in rows if any(map(str.strip, cells))), [])
-        yield from rows_under(header, rows, path, self._found, guessed=True)
+        # A row ends with its last cell that holds anything, however wide the sheet is: none is cut off.
+        width = max(map(len, (header, *rows)))
+        whole = (cells + [""] * (width - len(cells)) if cells else cells for cells in (header, *rows))
+        yield from rows_under(next(whole), whole, path, self._found, guessed=True)
 
     def _text_rows(self, path: Path, kind: str, gzipped: bool) -> Iterator[Row | BadRow]:
         with _opened(path, gzipped=gzipped) as raw:
@@ -142,9 +147,9 @@ class Records(Iterator[Row | BadRow]):
             wide = start.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
             if wide:
                 self._found.said.append("the file is UTF-16 text and read as that; what is written of it is UTF-8")
-            for beginning, what, end in _WORKBOOKS:
+            for beginning, what in _WORKBOOKS:
                 if start == beginning:
-                    raise DataError(f"this is {what}; if it is a workbook, let its name end in {end}", path=str(path))
+                    raise DataError(f"this is {what}", path=str(path))
             if start[:2] == b"\x1f\x8b":
                 raise DataError("this is gzip data; let its name end in .gz", path=str(path))
             if not wide and b"\0" in start:

@@ -57,9 +57,9 @@ def read_examples(
     """Read examples and check every row.
 
     Args:
-        source: A path (``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.ndjson``, each also ``.gz``, ``.parquet``,
-            ``.xlsx``, ``.xlsm``, ``.xlsb``, ``.xls`` or ``.ods``), a DataFrame of pandas or polars, a pyarrow
-            ``Table``, a Hugging Face ``Dataset``, or an iterable of mappings, ``Example`` or ``dspy.Example``.
+        source: A path (``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.ndjson``, each also ``.gz``, ``.xlsx``,
+            ``.xlsm`` or ``.parquet``), a DataFrame of pandas or polars, a pyarrow ``Table``, a Hugging Face
+            ``Dataset``, or an iterable of mappings, ``Example`` or ``dspy.Example``.
         fields: Column by field (``{"score": "overall"}``); other fields are found by ``COLUMNS``. A dotted name leads
             into objects and lists (``chat.completion``, ``messages.-1.content``); an empty one says that the field is
             not read from any column, however one may be called; several names (``anna+bert``), or one

@@ -196,8 +196,12 @@ def test_short_rows_are_filled_up_and_blank_lines_are_no_rows(tmp_path: Path) ->
         ("x.csv", "a,b\n1,2\n".encode("utf-16-le"), "UTF-16.*in Excel: CSV UTF-8; in a shell: iconv -f UTF-16LE -t"),
         ("x.tsv", "a\tb\n1\t2\n".encode("utf-16-be"), "is the file UTF-16.*iconv -f UTF-16BE -t UTF-8 FILE > NEW"),
         ("x.csv", b"abcde,f\0\n1,2\n", "header cannot be used: there is a NUL byte"),
-        ("x.csv", b"PK\x03\x04\x14\x00\x06\x00", r"a zip file; if it is a workbook, let its name end in \.xlsx"),
-        ("x.csv", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", r"old Office programs; .* end in \.xls$"),
+        (
+            "x.csv",
+            b"PK\x03\x04\x14\x00\x06\x00",
+            r"a zip file; if it is a workbook of Excel, let its name end in \.xlsx",
+        ),
+        ("x.csv", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", r"old Office programs; if it is a workbook, save it as \.xlsx"),
         ("x.jsonl", '{"a": 1}\n'.encode("utf-16-le"), "is the file UTF-16"),
         ("x.ndjson.gz", gzip.compress('{"a": 1}\n'.encode("utf-16-be"), mtime=0), "is the file UTF-16"),
         ("x.json", '[{"a": 1}]'.encode("utf-16-le"), "is the file UTF-16"),
@@ -295,9 +299,12 @@ def test_an_unknown_suffix_lists_the_known_ones(tmp_path: Path, name: str) -> No
 
 
 def test_a_spreadsheet_that_is_not_read_is_told_how_to_be_saved(tmp_path: Path) -> None:
-    (tmp_path / "x.numbers").touch()
-    with pytest.raises(DataError, match=r"\.numbers is not read; export the sheet as \.xlsx or \.csv, and name that"):
-        iter_records(tmp_path / "x.numbers")
+    for end in (".numbers", ".XLS", ".ods"):
+        (tmp_path / f"x{end}").touch()
+        with pytest.raises(
+            DataError, match=rf"\{end.lower()} is not read; export the sheet as \.xlsx or \.csv, and name"
+        ):
+            iter_records(tmp_path / f"x{end}")
     (tmp_path / "x.xlsm.gz").touch()
     with pytest.raises(DataError, match=r"must end in .*\.xlsx.* \(text formats also with \.gz\)"):
         iter_records(tmp_path / "x.xlsm.gz")
