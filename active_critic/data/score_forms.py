@@ -68,6 +68,9 @@ class Form:
         return f"scores such as '{end}/{end}' are read as the number before the stroke, on a scale that ends at {end}"
 
 
+_OF_WORDS = {word: tuple(Form(1.0, pair) for pair in _PAIRS if word in pair) for pair in _PAIRS for word in pair}
+
+
 def share_in(cell: Any) -> tuple[str, float] | None:
     """The number in a text such as ``4/5`` or ``80%``, as it stands there, and what it is out of; else None."""
     found = _SHARE.fullmatch(cell) if isinstance(cell, str) else None
@@ -89,12 +92,11 @@ def form_of(cells: Iterable[Any]) -> Form | None:
     return next(iter(forms)) if forms else None
 
 
-def _forms(cell: Any) -> list[Form]:
+def _forms(cell: Any) -> tuple[Form, ...]:
     """The forms that a cell may be of; none where it is a plain number, or no score at all."""
     if (share := share_in(cell)) is not None:
-        return [Form(share[1], percent=cell.rstrip().endswith("%"))]
-    word = _word(cell)
-    return [Form(1.0, pair) for pair in _PAIRS if word in pair]
+        return (Form(share[1], percent=cell.rstrip().endswith("%")),)
+    return _OF_WORDS.get(_word(cell), ())
 
 
 def _word(cell: Any) -> str:
