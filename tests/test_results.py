@@ -92,6 +92,7 @@ OVER = {
     "agreement_contrast": "openmeva_roc sfres topical_chat hanna",
     "agreement_fine": "openmeva_roc sfres topical_chat hanna",
     "agreement_peers": "openmeva_roc sfres topical_chat",
+    "agreement_deepeval": "openmeva_roc sfres topical_chat bagel",
 }
 """The columns of those tables."""
 CALLS = {
@@ -100,6 +101,7 @@ CALLS = {
     "agreement_seeds_others": ("calls_a_verdict",),
     "agreement_fine": ("calls_of_the_fit", "calls_a_verdict", "tokens_a_verdict"),
     "agreement_peers": ("calls_a_verdict", "tokens_a_verdict"),
+    "agreement_deepeval": ("calls_a_verdict", "tokens_a_verdict"),
 }
 """And their last columns, where they say what a method asks."""
 
@@ -170,7 +172,7 @@ def test_the_readme_says_of_other_methods_what_was_measured() -> None:
     three = {"AutoCalibrate": "auto-calibrate", "G-Eval": "g-eval", "ICE": "ice"}
     assert ", ".join(f"{name} {ahead('agreement_full', method)}" for name, method in more.items()) in readme
     assert ", ".join(f"{name} {ahead('agreement_seeds_others', method)}" for name, method in three.items()) in readme
-    assert f"DeepEval's G-Eval {ahead('agreement_peers', 'deepeval-g-eval')}" in readme
+    assert f"DeepEval's G-Eval {ahead('agreement_deepeval', 'deepeval-g-eval')}" in readme
     assert f"but for one of its judges, {ahead('agreement_autometrics', 'autometrics-without-mipro')}" in readme
     assert f"beside {ahead('agreement_fine', 'active-critic-coarse')}, on six splits of four sets" in readme
 
