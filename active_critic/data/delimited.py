@@ -129,10 +129,6 @@ def delimited_rows(text: io.TextIOWrapper, path: Path, delimiter: str, found: Fo
         raise DataError(f"the header is broken ({error})", path=str(path)) from error
     if comma:
         found.decimal_commas(delimiter)
-    for name in header:
-        problem = "there is a NUL byte in it; the file may be damaged" if "\0" in name else undecodable(name)
-        if problem:
-            raise DataError(f"the header cannot be used: {problem}", path=str(path))
     if len(header) == 1 and (other := max(SEPARATORS - {delimiter}, key=header[0].count)) in header[0]:
         shown, expected = (repr(one) if one != "\t" else "a tab" for one in (other, delimiter))
         other_way = "name it .tsv" if other == "\t" else f"write sep={other} in a line above it"
@@ -188,8 +184,12 @@ def rows_under(
         guessed: Whether it is not certain that the header is one: a title may stand above it.
 
     Raises:
-        DataError: Two columns have the same name, or the header seems to be a title.
+        DataError: A name cannot be used, two columns have the same, or the header seems to be a title.
     """
+    for name in header:
+        problem = "there is a NUL byte in it; the file may be damaged" if "\0" in name else undecodable(name)
+        if problem:
+            raise DataError(f"the header cannot be used: {problem}", path=str(path))
     columns = _named(header)
     check_columns((name for name in columns if name is not None), str(path))
     width = max((place for place, name in enumerate(columns, 1) if name is not None), default=0)

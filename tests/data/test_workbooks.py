@@ -97,6 +97,17 @@ def test_the_first_sheet_that_is_shown_and_holds_anything_is_read_and_others_are
             next(iter_records(workbook(tmp_path / "x.xlsx", sheets, hidden=["Old"])))
 
 
+def test_characters_that_excel_escapes_are_read_as_what_they_are(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "x.xlsx", {"Labels": [("answer",), ("one_x000D_\ntwo _x005F_x000D_",)]})
+    assert [*iter_records(path)] == [(1, {"answer": "one\r\ntwo _x000D_"})]
+    path = workbook(tmp_path / "y.xlsx", {"Labels": [("answer", "score"), ("a_x0000_b", 1)]})
+    with pytest.raises(DataError, match="row 1, column 'answer': contains a NUL byte"):
+        read_examples(path)
+    path = workbook(tmp_path / "z.xlsx", {"Labels": [("ans_x0000_wer", "score"), ("a", 1)]})
+    with pytest.raises(DataError, match="the header cannot be used: there is a NUL byte"):
+        read_examples(path)
+
+
 @pytest.mark.parametrize(
     ("rows", "says"),
     [
